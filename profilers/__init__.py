@@ -1,0 +1,1 @@
+"""Builds and runs C in a contained child process and measures it."""

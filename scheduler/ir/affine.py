@@ -1,0 +1,203 @@
+"""Quasi-affine integer expressions over named loop iterators and parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+from scheduler.errors import TextError
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """floor(numerator / denominator), denominator >= 1; rounds towards minus infinity."""
+
+    numerator: Affine
+    denominator: int
+
+    def __str__(self) -> str:
+        return f"floor(({self.numerator})/{self.denominator})"
+
+
+Atom = Union[str, FloorDiv]  # noqa: UP007  (a forward reference: `|` would be evaluated)
+
+
+def _atom_key(atom: Atom) -> tuple[int, str]:
+    return (0, atom) if isinstance(atom, str) else (1, str(atom))
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """sum of coefficient * atom, plus a constant.
+
+    Terms are sorted, without zeros, so that `==` and `hash` agree with syntactic equality of the
+    normal form. Build with `constant`, `of` and the operators, not with the constructor.
+    """
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    const: int = 0
+
+    @staticmethod
+    def constant(value: int) -> Affine:
+        return Affine((), value)
+
+    @staticmethod
+    def of(atom: Atom, coefficient: int = 1) -> Affine:
+        return Affine(((atom, coefficient),), 0) if coefficient else Affine()
+
+    @staticmethod
+    def build(terms: Iterable[tuple[Atom, int]], const: int) -> Affine:
+        total: dict[Atom, int] = {}
+        for atom, coefficient in terms:
+            total[atom] = total.get(atom, 0) + coefficient
+        kept = sorted(((a, c) for a, c in total.items() if c), key=lambda t: _atom_key(t[0]))
+        return Affine(tuple(kept), const)
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.terms, self.const + other)
+        return Affine.build((*self.terms, *other.terms), self.const + other.const)
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        return self + (-other)
+
+    def __mul__(self, factor: int) -> Affine:
+        if factor == 0:
+            return Affine()
+        return Affine(tuple((a, c * factor) for a, c in self.terms), self.const * factor)
+
+    def floordiv(self, denominator: int) -> Affine:
+        """floor(self / denominator), folded where it is exact."""
+        if denominator < 1:
+            raise ValueError("denominator must be at least 1")
+        if denominator == 1:
+            return self
+        if all(c % denominator == 0 for _, c in self.terms):
+            return Affine(tuple((a, c // denominator) for a, c in self.terms), self.const // denominator)
+        return Affine.of(FloorDiv(self, denominator))
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    @property
+    def is_linear(self) -> bool:
+        """No floor division anywhere."""
+        return all(isinstance(a, str) for a, _ in self.terms)
+
+    def coefficient(self, name: str) -> int:
+        """Coefficient of a plain name (0 when it appears only inside a floor)."""
+        return next((c for a, c in self.terms if a == name), 0)
+
+    def names(self) -> frozenset[str]:
+        """Every iterator and parameter in the expression, also inside floors."""
+        found: set[str] = set()
+        for atom, _ in self.terms:
+            found |= {atom} if isinstance(atom, str) else atom.numerator.names()
+        return frozenset(found)
+
+    def substitute(self, values: Mapping[str, Affine]) -> Affine:
+        result = Affine.constant(self.const)
+        for atom, coefficient in self.terms:
+            if isinstance(atom, str):
+                result += values.get(atom, Affine.of(atom)) * coefficient
+            else:
+                result += atom.numerator.substitute(values).floordiv(atom.denominator) * coefficient
+        return result
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """Raises KeyError for a name without a value."""
+        total = self.const
+        for atom, coefficient in self.terms:
+            if isinstance(atom, str):
+                total += coefficient * values[atom]
+            else:
+                total += coefficient * (atom.numerator.evaluate(values) // atom.denominator)
+        return total
+
+    def __str__(self) -> str:
+        text = ""
+        for atom, coefficient in self.terms:
+            sign = "-" if coefficient < 0 else "+"
+            body = str(atom) if abs(coefficient) == 1 else f"{abs(coefficient)}*{atom}"
+            text += (f" {sign} " if text else ("-" if coefficient < 0 else "")) + body
+        if not text:
+            return str(self.const)
+        if self.const:
+            text += f" {'-' if self.const < 0 else '+'} {abs(self.const)}"
+        return text
+
+
+_TOKEN = re.compile(r"\s*(?:(\d+)|(floor)\b|([A-Za-z_][A-Za-z_0-9.]*)|(.))")
+
+
+def parse_affine(text: str) -> Affine:
+    """The inverse of `str`. Raises TextError."""
+    tokens = [m.group(0).strip() for m in _TOKEN.finditer(text) if m.group(0).strip()]
+    position = 0
+
+    def peek() -> str:
+        return tokens[position] if position < len(tokens) else ""
+
+    def take(expected: str = "") -> str:
+        nonlocal position
+        token = peek()
+        if not token or (expected and token != expected):
+            raise TextError(f"affine expression {text!r}: expected {expected or 'more'}, found {token or 'the end'}")
+        position += 1
+        return token
+
+    def total() -> Affine:
+        sign = 1
+        if peek() == "-":
+            take()
+            sign = -1
+        result = product() * sign
+        while peek() in ("+", "-"):
+            sign = 1 if take() == "+" else -1
+            result += product() * sign
+        return result
+
+    def product() -> Affine:
+        result = factor()
+        while peek() == "*":
+            take()
+            other = factor()
+            if other.is_constant:
+                result = result * other.const
+            elif result.is_constant:
+                result = other * result.const
+            else:
+                raise TextError(f"affine expression {text!r}: product of two variables")
+        return result
+
+    def factor() -> Affine:
+        token = take()
+        if token.isdigit():
+            return Affine.constant(int(token))
+        if token == "(":
+            result = total()
+            take(")")
+            return result
+        if token == "floor":
+            take("(")
+            numerator = total()
+            take("/")
+            denominator = take()
+            if not denominator.isdigit() or int(denominator) < 1:
+                raise TextError(f"affine expression {text!r}: bad denominator {denominator}")
+            take(")")
+            return numerator.floordiv(int(denominator))
+        if token[0].isalpha() or token[0] == "_":
+            return Affine.of(token)
+        raise TextError(f"affine expression {text!r}: unexpected {token!r}")
+
+    result = total()
+    if position != len(tokens):
+        raise TextError(f"affine expression {text!r}: trailing {peek()!r}")
+    return result

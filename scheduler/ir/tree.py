@@ -1,0 +1,125 @@
+"""The loop tree of a scheduled nest: the order in which statement instances run, and the marks on loops.
+
+A tree says, for every statement, its *time map*: walking from a root to the statement's leaf gives a
+position among siblings, then a loop's row, then a position, … ; instances run in lexicographic order
+of that vector. Nothing but this tree and the nest decides what code is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import Union
+
+from scheduler.ir.affine import Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """`#pragma omp parallel for`; `collapse` counts this loop and perfectly nested ones below it."""
+
+    schedule: OneOf["static", "dynamic"] = "static"
+    chunk: int = 0  # 0: the runtime's default
+    collapse: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PackMark:
+    """At the top of every iteration of the loop, the block of `array` read below is copied to a local buffer.
+
+    `order` permutes the dimensions of the buffer (outermost first); the innermost dimension of the
+    *array* named by `panel_dim` is split in panels of `panel` elements that become innermost (0: none).
+    """
+
+    array: str
+    order: tuple[int, ...]
+    panel_dim: int = -1
+    panel: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterMark:
+    """The point loops of a register block: full blocks run unrolled on local accumulators.
+
+    `loops` are the names of the point loops with constant extents `sizes`; the last one is vectorized.
+    """
+
+    loops: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One statement of the nest."""
+
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLoop:
+    """A loop of the schedule: a row (time expression over the statement's iterators) for each statement below."""
+
+    name: str
+    rows: tuple[tuple[str, Affine], ...]
+    children: tuple[TreeNode, ...]
+    origin: str  # the nest loop its name came from
+    tile: int = 0  # > 0: a tile loop that steps over blocks of this size
+    opaque: bool = False  # its bounds depend on data
+    parallel: Parallel | None = None
+    vector: bool = False
+    unroll: int = 1  # 0: completely
+    packs: tuple[PackMark, ...] = ()
+    register: RegisterMark | None = None
+
+    def row(self, statement: str) -> Affine:
+        """Raises KeyError."""
+        for name, row in self.rows:
+            if name == statement:
+                return row
+        raise KeyError(statement)
+
+
+TreeNode = Union[TreeLoop, Leaf]  # noqa: UP007
+
+
+def statements_below(node: TreeNode) -> tuple[str, ...]:
+    if isinstance(node, Leaf):
+        return (node.statement,)
+    return tuple(s for child in node.children for s in statements_below(child))
+
+
+def tree_loops(nodes: tuple[TreeNode, ...]) -> Iterator[TreeLoop]:
+    """Every loop, outer before inner."""
+    for node in nodes:
+        if isinstance(node, TreeLoop):
+            yield node
+            yield from tree_loops(node.children)
+
+
+def find_loop(nodes: tuple[TreeNode, ...], name: str) -> TreeLoop | None:
+    return next((loop for loop in tree_loops(nodes) if loop.name == name), None)
+
+
+def path_to(nodes: tuple[TreeNode, ...], statement: str) -> tuple[tuple[int, TreeNode], ...]:
+    """(position among siblings, node) from the root to the statement's leaf. Raises KeyError."""
+    for position, node in enumerate(nodes):
+        if isinstance(node, Leaf):
+            if node.statement == statement:
+                return ((position, node),)
+        elif statement in statements_below(node):
+            return ((position, node), *path_to(node.children, statement))
+    raise KeyError(statement)
+
+
+def replace_loop(nodes: tuple[TreeNode, ...], name: str, new: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
+    """The same forest with the loop `name` replaced by the nodes `new`."""
+    result: list[TreeNode] = []
+    for node in nodes:
+        if isinstance(node, TreeLoop):
+            if node.name == name:
+                result.extend(new)
+                continue
+            node = replace(node, children=replace_loop(node.children, name, new))
+        result.append(node)
+    return tuple(result)
