@@ -1,12 +1,20 @@
-"""(nest, schedule) -> ScheduledNest | Illegal: applies the transformations one by one, then checks the result."""
+"""(nest, schedule) -> ScheduledNest | Illegal | …: applies the transformations one by one, then checks the result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Union
 
+from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeNode
-from scheduler.schedule import Schedule
+from scheduler.normalize.scalars import expand_privates
+from scheduler.polyhedral.contraction import Contractor, undetermined_bound
+from scheduler.polyhedral.dependences import Dependence, compute_dependences
+from scheduler.polyhedral.legality import Checker, Illegal, Legal, Unknown
+from scheduler.polyhedral.model import Model, QuotaExceeded
+from scheduler.schedule import Schedule, format_transformation
+from scheduler.transform import apply_step, initial_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +29,64 @@ class ScheduledNest:
     tree: tuple[TreeNode, ...]
     schedule: Schedule = ()
     contracted: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A step's own preconditions do not hold (`step` counts from 0), or the result cannot be expressed."""
+
+    step: int
+    reason: str
+
+
+Replayed = Union[ScheduledNest, Illegal, Unknown, Refused]  # noqa: UP007
+
+
+class Replayer:
+    """Replays schedules on one nest. Private arrays are expanded first: `nest` is the expanded one.
+
+    Raises QuotaExceeded from the constructor when the dependences are too hard to compute.
+    """
+
+    def __init__(self, nest: LoopNest, reassociate: bool = False) -> None:
+        self.nest = expand_privates(nest)
+        self.model = Model(self.nest)
+        self.dependences: tuple[Dependence, ...] = compute_dependences(self.model)
+        self.checker = Checker(self.model, self.dependences, reassociate)
+        self.contractor = Contractor(self.model)
+        self._trees: dict[Schedule, tuple[TreeNode, ...]] = {(): initial_tree(self.nest)}
+
+    def tree(self, schedule: Schedule) -> tuple[TreeNode, ...]:
+        """The tree a schedule gives, whether legal or not. Raises NotApplicable."""
+        known = self._trees.get(schedule)
+        if known is None:
+            known = apply_step(self.tree(schedule[:-1]), schedule[-1])
+            self._trees[schedule] = known
+        return known
+
+    def replay(self, schedule: Schedule) -> Replayed:
+        """Applies the steps and checks the result as a whole."""
+        for count in range(1, len(schedule) + 1):
+            try:
+                self.tree(schedule[:count])
+            except NotApplicable as error:
+                return Refused(count - 1, f"{format_transformation(schedule[count - 1])}: {error}")
+        return self.check(self.tree(schedule), schedule)
+
+    def check(self, tree: tuple[TreeNode, ...], schedule: Schedule = ()) -> Replayed:
+        """The verdict on a tree, however it came about."""
+        reason = undetermined_bound(self.model, tree)
+        if reason is not None:
+            return Refused(len(schedule), reason)
+        verdict = self.checker.check(tree)
+        if not isinstance(verdict, Legal):
+            return verdict
+        try:
+            contracted = self.contractor.contracted(tree)
+        except QuotaExceeded as error:
+            return Unknown(str(error))
+        stored = {name for name, _ in contracted}
+        for array in self.contractor.arrays:
+            if array.name not in stored and None in array.shape:
+                return Refused(len(schedule), f"{array.name} would have to be kept for iterations of unknown number")
+        return ScheduledNest(self.nest, tree, schedule, contracted)

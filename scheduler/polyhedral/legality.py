@@ -1,0 +1,250 @@
+"""Whether a scheduled nest keeps every dependence: one check, on the final tree with all its marks.
+
+Theorem. Let T(s) be the time vector the tree gives instance s. The schedule computes what the source
+computes if for every dependence s -> t: T(s) < T(t) lexicographically; and a loop whose iterations run
+concurrently (parallel, vector, register block) is safe if no dependence has its first difference
+between T(s) and T(t) in that loop's row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+import islpy as isl
+
+from scheduler.ir.affine import Affine, FloorDiv
+from scheduler.ir.tree import TreeLoop, TreeNode, path_to, tree_loops
+from scheduler.polyhedral.dependences import Dependence
+from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
+
+
+@dataclass(frozen=True, slots=True)
+class Legal:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Illegal:
+    """A dependence the schedule breaks, with a witness: two instances and parameter values.
+
+    `loop` is set when they do not run in the wrong order but may run at the same time in that loop.
+    """
+
+    dependence: str
+    source: str
+    sink: str
+    source_instance: tuple[tuple[str, int], ...]
+    sink_instance: tuple[tuple[str, int], ...]
+    parameters: tuple[tuple[str, int], ...]
+    loop: str | None = None
+
+    def __str__(self) -> str:
+        def show(name: str, point: tuple[tuple[str, int], ...]) -> str:
+            return f"{name}({', '.join(f'{k}={v}' for k, v in point)})"
+
+        where = f"may run at the same time in loop {self.loop} as" if self.loop else "no longer runs before"
+        at = f" for {', '.join(f'{k}={v}' for k, v in self.parameters)}" if self.parameters else ""
+        return (
+            f"{self.dependence}: {show(self.source, self.source_instance)} {where} "
+            f"{show(self.sink, self.sink_instance)}{at}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No verdict; never treated as legal."""
+
+    reason: str
+
+
+_MEMO_ENTRIES = 20_000
+
+Legality = Union[Legal, Illegal, Unknown]  # noqa: UP007
+
+
+class Checker:
+    """Checks trees of one nest; what siblings in a search share is computed once."""
+
+    def __init__(self, model: Model, dependences: tuple[Dependence, ...], reassociate: bool = False) -> None:
+        self.model = model
+        self.dependences = dependences
+        self.reassociate = reassociate
+        self._split: dict[tuple[object, ...], tuple[isl.Map | None, isl.Map | None, isl.Map | None]] = {}
+
+    def check(self, tree: tuple[TreeNode, ...]) -> Legality:
+        """Legal, or the first violated dependence with a witness, or Unknown when isl gives up."""
+        if len(self._split) > _MEMO_ENTRIES:
+            self._split.clear()
+        concurrent = concurrent_loops(tree)
+        paths = {s: path_to(tree, s) for s in self.model.placed}
+        try:
+            with self.model.quota():
+                for index, dependence in enumerate(self.dependences):
+                    verdict = self._check_one(index, dependence, paths, concurrent, exact=False)
+                    if verdict is not None:
+                        verdict = self._check_one(index, dependence, paths, concurrent, exact=True)
+                    if verdict is not None:
+                        return verdict
+        except QuotaExceeded as error:
+            return Unknown(str(error))
+        return Legal()
+
+    def carried(self, tree: tuple[TreeNode, ...], loop: str) -> tuple[Dependence, ...]:
+        """The dependences whose first difference is in `loop`'s row, in a legal tree."""
+        paths = {s: path_to(tree, s) for s in self.model.placed}
+        found = []
+        for index, dependence in enumerate(self.dependences):
+            for node, _, forward in self._levels(index, dependence, paths):
+                if node.name == loop and forward is not None:
+                    found.append(dependence)
+        return tuple(found)
+
+    def _check_one(
+        self,
+        index: int,
+        dependence: Dependence,
+        paths: dict[str, tuple[tuple[int, TreeNode], ...]],
+        concurrent: dict[str, str],
+        exact: bool,
+    ) -> Illegal | None:
+        """A violation or None. Without `exact` tile rows are not followed into blocks, which is quicker and
+        may report a violation that is none, but never misses one."""
+        relaxed = self.reassociate and dependence.reduction
+        source_path, sink_path = paths[dependence.source], paths[dependence.sink]
+        remaining: isl.Map | None = dependence.relation
+        for (p, node), (q, _) in zip(source_path, sink_path, strict=False):
+            if p != q:
+                if p < q or relaxed:
+                    return None
+                return self._witness(dependence, remaining, None)
+            if not isinstance(node, TreeLoop):
+                # One leaf reached with equal rows: two instances at the same time.
+                return self._witness(dependence, remaining, None)
+            if not exact and node.name not in concurrent and self._never_backward(index, dependence, node, remaining):
+                continue
+            backward, forward, remaining = self._split_at(index, dependence, node, remaining)
+            if backward is not None and not relaxed:
+                return self._witness(dependence, backward, None)
+            if (
+                forward is not None
+                and node.name in concurrent
+                and not (relaxed and concurrent[node.name] == "parallel")
+                and not self._held_in_registers(dependence, node, concurrent)
+            ):
+                return self._witness(dependence, forward, node.name)
+            if remaining is None:
+                return None
+        return None
+
+    def _held_in_registers(self, dependence: Dependence, node: TreeLoop, concurrent: dict[str, str]) -> bool:
+        """Around a register block (kind "accumulate") only an accumulator's own chain may be carried."""
+        return concurrent[node.name] == "accumulate" and dependence.same_subscripts
+
+    def _never_backward(self, index: int, dependence: Dependence, node: TreeLoop, remaining: isl.Map | None) -> bool:
+        """floor is monotone: if no r_i decreases from source to sink, no sum of positive c_i * floor(r_i / T_i) does."""
+        source_row, sink_row = node.row(dependence.source), node.row(dependence.sink)
+        if source_row.is_linear and sink_row.is_linear:
+            return False
+        source_parts, sink_parts = _monotone_parts(source_row), _monotone_parts(sink_row)
+        if [p[:2] for p in source_parts] != [p[:2] for p in sink_parts]:
+            return False
+        for (coefficient, _, a), (_, _, b) in zip(source_parts, sink_parts, strict=True):
+            if coefficient < 0:
+                return False
+            if self._split_rows(index, dependence, a, b, remaining)[0] is not None:
+                return False
+        return True
+
+    def _levels(
+        self, index: int, dependence: Dependence, paths: dict[str, tuple[tuple[int, TreeNode], ...]]
+    ) -> list[tuple[TreeLoop, isl.Map | None, isl.Map | None]]:
+        remaining: isl.Map | None = dependence.relation
+        levels = []
+        for (p, node), (q, _) in zip(paths[dependence.source], paths[dependence.sink], strict=False):
+            if p != q or not isinstance(node, TreeLoop) or remaining is None:
+                break
+            backward, forward, remaining = self._split_at(index, dependence, node, remaining)
+            levels.append((node, backward, forward))
+        return levels
+
+    def _split_at(
+        self, index: int, dependence: Dependence, node: TreeLoop, remaining: isl.Map | None
+    ) -> tuple[isl.Map | None, isl.Map | None, isl.Map | None]:
+        """Splits a dependence by the sign of row(sink) - row(source): (negative, positive, zero); None is empty."""
+        return self._split_rows(index, dependence, node.row(dependence.source), node.row(dependence.sink), remaining)
+
+    def _split_rows(
+        self, index: int, dependence: Dependence, source_row: Affine, sink_row: Affine, remaining: isl.Map | None
+    ) -> tuple[isl.Map | None, isl.Map | None, isl.Map | None]:
+        assert remaining is not None
+        # `remaining` is a dependence's relation or a value of the memo: it lives, so its id is its own.
+        key = (index, id(remaining), source_row, sink_row)
+        if key not in self._split:
+            parts = [
+                remaining.intersect(self._comparison(dependence, source_row, sink_row, op)) for op in ("<", ">", "=")
+            ]
+            kept = [None if part.is_empty() else part for part in parts]
+            self._split[key] = (kept[0], kept[1], kept[2])
+        return self._split[key]
+
+    def _comparison(self, dependence: Dependence, source_row: Affine, sink_row: Affine, op: str) -> isl.Map:
+        """{source -> sink : row(sink) op row(source)}"""
+        model = self.model
+        source = affine_text(source_row, "", frozenset(model.iterators(dependence.source)))
+        sink = affine_text(sink_row, "_t", frozenset(model.iterators(dependence.sink)))
+        return isl.Map.read_from_str(
+            model.context,
+            f"{model.parameter_prefix()}{{ {model.tuple_text(dependence.source)} -> "
+            f"{model.tuple_text(dependence.sink, '_t')} : {sink} {op} {source} }}",
+        )
+
+    def _witness(self, dependence: Dependence, violated: isl.Map | None, loop: str | None) -> Illegal:
+        assert violated is not None
+        point = violated.sample()
+
+        def values(kind: isl.dim_type, names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+            found = []
+            for k, name in enumerate(names):
+                value = point.plain_get_val_if_fixed(kind, k)
+                found.append((name, 0 if value.is_nan() else value.to_python()))
+            return tuple(found)
+
+        return Illegal(
+            str(dependence),
+            dependence.source,
+            dependence.sink,
+            values(isl.dim_type.in_, self.model.iterators(dependence.source)),
+            values(isl.dim_type.out, self.model.iterators(dependence.sink)),
+            values(isl.dim_type.param, self.model.parameter_names()),
+            loop,
+        )
+
+
+def _monotone_parts(row: Affine) -> list[tuple[int, int, Affine]]:
+    """(coefficient, denominator, numerator) of each floor, and (1, 1, the linear rest)."""
+    parts = [(c, a.denominator, a.numerator) for a, c in row.terms if isinstance(a, FloorDiv)]
+    rest = Affine.build([(a, c) for a, c in row.terms if isinstance(a, str)], row.const)
+    return [*sorted(parts, key=lambda part: part[:2]), (1, 1, rest)]
+
+
+def concurrent_loops(tree: tuple[TreeNode, ...]) -> dict[str, str]:
+    """Loops whose iterations need not run one after another: name -> parallel, vector, block or accumulate."""
+    found: dict[str, str] = {}
+    for loop in tree_loops(tree):
+        if loop.vector:
+            found[loop.name] = "vector"
+        if loop.register is not None:
+            found.update(dict.fromkeys(loop.register.loops, "block"))
+        if len(loop.children) == 1 and isinstance(loop.children[0], TreeLoop) and loop.children[0].register:
+            found.setdefault(loop.name, "accumulate")
+        if loop.parallel is not None:
+            inner: TreeLoop = loop
+            found[loop.name] = "parallel"
+            for _ in range(loop.parallel.collapse - 1):
+                child = inner.children[0] if len(inner.children) == 1 else None
+                if not isinstance(child, TreeLoop):
+                    break
+                inner = child
+                found[inner.name] = "parallel"
+    return found

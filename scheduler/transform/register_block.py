@@ -1,0 +1,76 @@
+"""Register blocking: blocks of loops move innermost and run unrolled on vector registers.
+
+`for i { for j { for k: C[i][j] += … } }` with loops (i, j), sizes (4, 8) becomes
+`for i_r { for j_r { for k { for i in block { for j in block: … } } } }`, where a full block keeps its
+elements of C in registers over the whole k loop. The last loop named becomes the vector dimension.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.errors import NotApplicable
+from scheduler.ir.tree import Leaf, RegisterMark, TreeLoop, replace_loop
+from scheduler.schedule import RegisterBlock
+from scheduler.transform.common import Tree, chain, clear_marks, fresh_name, nest_chain, the_loop
+from scheduler.transform.tile import tile_loop
+
+
+def apply(tree: Tree, step: RegisterBlock) -> Tree:
+    if not step.loops or len(step.loops) != len(step.sizes) or len(set(step.loops)) != len(step.loops):
+        raise NotApplicable("register_block needs as many sizes as loops, each loop once")
+    if any(not 1 <= size <= 64 for size in step.sizes):
+        raise NotApplicable("a register block has 1 to 64 iterations of each loop")
+    order = [loop for loop in _innermost_chain(tree, step.loops[0])]
+    names = [loop.name for loop in order]
+    for name in step.loops:
+        the_loop(tree, name)
+        if name not in names:
+            raise NotApplicable(f"loops {', '.join(step.loops)} are not in one innermost perfect chain")
+    first = min(names.index(name) for name in step.loops)
+    loops = chain(tree, names[first], names[-1])
+    body = loops[-1].children
+    if not all(isinstance(node, Leaf) for node in body):
+        raise NotApplicable("a register block holds statements only")
+    if any(loop.register for loop in loops):
+        raise NotApplicable("the loops are register blocked already")
+    if any(loop.opaque for loop in loops if loop.name in step.loops):
+        raise NotApplicable("a loop with data-dependent bounds cannot be register blocked")
+    outside: list[TreeLoop] = []
+    points: dict[str, TreeLoop] = {}
+    taken: frozenset[str] = frozenset()
+    sizes = dict(zip(step.loops, step.sizes, strict=True))
+    for loop in loops:
+        if loop.name not in sizes:
+            outside.append(loop)
+            continue
+        points[loop.name] = clear_marks(loop)
+        if sizes[loop.name] > 1:
+            tile = tile_loop(tree, loop, sizes[loop.name], "r", taken)
+        else:
+            tile = replace(loop, name=fresh_name(tree, f"{loop.name}_r", taken))
+        taken |= {tile.name}
+        outside.append(tile)
+    inner = [points[name] for name in step.loops]
+    inner[0] = replace(inner[0], register=RegisterMark(step.loops, step.sizes))
+    return replace_loop(tree, loops[0].name, (nest_chain((*outside, *inner), body),))
+
+
+def _innermost_chain(tree: Tree, name: str) -> list[TreeLoop]:
+    """The maximal perfect chain that holds the loop and ends innermost."""
+
+    def search(nodes: Tree, current: list[TreeLoop]) -> list[TreeLoop] | None:
+        for node in nodes:
+            if not isinstance(node, TreeLoop):
+                continue
+            extended = [*current, node] if len(nodes) == 1 else [node]
+            found = search(node.children, extended)
+            if found is not None:
+                return found
+            if any(loop.name == name for loop in extended) and not any(
+                isinstance(child, TreeLoop) for child in node.children
+            ):
+                return extended
+        return None
+
+    return search(tree, []) or []

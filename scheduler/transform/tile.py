@@ -1,0 +1,50 @@
+"""Tile: `for i { for j {…} }` becomes `for i_t { for j_t { for i in block { for j in block {…} } } }`.
+
+A tile loop's row is size * floor(row / size), so that its variable counts in the units of the loop it
+blocks. Loops of the chain that are not named stay outside the blocks where they stood (Halide `tile`,
+TVM `split` + `reorder`, Pluto tiling).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.errors import NotApplicable
+from scheduler.ir.affine import Affine
+from scheduler.ir.tree import TreeLoop, replace_loop
+from scheduler.schedule import Tile
+from scheduler.transform.common import Tree, chain_of, clear_marks, fresh_name, nest_chain, with_rows
+
+
+def tile_loop(tree: Tree, loop: TreeLoop, size: int, suffix: str, taken: frozenset[str]) -> TreeLoop:
+    """The loop over the blocks of `loop`; it takes over the parallel mark."""
+    blocked = with_rows(clear_marks(loop), lambda _, row: block_start(row, size))
+    return replace(blocked, name=fresh_name(tree, f"{loop.name}_{suffix}", taken), tile=size, parallel=loop.parallel)
+
+
+def block_start(row: Affine, size: int) -> Affine:
+    return row.floordiv(size) * size
+
+
+def apply(tree: Tree, step: Tile) -> Tree:
+    if len(step.loops) != len(step.sizes):
+        raise NotApplicable(f"{len(step.loops)} loops but {len(step.sizes)} sizes")
+    if any(size < 2 for size in step.sizes):
+        raise NotApplicable("a tile size must be at least 2")
+    loops = chain_of(tree, step.loops)
+    if any(loop.register for loop in loops):
+        raise NotApplicable("tile before register blocking")
+    body = loops[-1].children
+    sizes = dict(zip(step.loops, step.sizes, strict=True))
+    outside: list[TreeLoop] = []
+    points: list[TreeLoop] = []
+    taken: frozenset[str] = frozenset()
+    for loop in loops:
+        if loop.name in sizes:
+            tile = tile_loop(tree, loop, sizes[loop.name], "t", taken)
+            taken |= {tile.name}
+            outside.append(tile)
+            points.append(replace(loop, parallel=None))
+        else:
+            outside.append(loop)
+    return replace_loop(tree, step.loops[0], (nest_chain((*outside, *points), body),))
