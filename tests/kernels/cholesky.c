@@ -7,7 +7,7 @@
 
 #ifndef N
 #ifdef SMALL
-#define N 240
+#define N 280
 #else
 #define N 2000
 #endif

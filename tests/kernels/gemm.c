@@ -7,13 +7,13 @@
 #define SIZE(small, large) (large)
 #endif
 #ifndef NI
-#define NI SIZE(150, 1000)
+#define NI SIZE(200, 1000)
 #endif
 #ifndef NJ
-#define NJ SIZE(170, 1100)
+#define NJ SIZE(220, 1100)
 #endif
 #ifndef NK
-#define NK SIZE(190, 1200)
+#define NK SIZE(240, 1200)
 #endif
 
 static double A[NI][NK];

@@ -10,10 +10,10 @@
 #define SIZE(small, large) (large)
 #endif
 #ifndef N
-#define N SIZE(40, 160)
+#define N SIZE(48, 160)
 #endif
 #ifndef TSTEPS
-#define TSTEPS SIZE(10, 20)
+#define TSTEPS SIZE(20, 20)
 #endif
 
 #define IDX(i, j, k) (((i) * n + (j)) * n + (k))

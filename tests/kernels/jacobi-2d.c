@@ -8,10 +8,10 @@
 #define SIZE(small, large) (large)
 #endif
 #ifndef N
-#define N SIZE(200, 2000)
+#define N SIZE(250, 2000)
 #endif
 #ifndef TSTEPS
-#define TSTEPS SIZE(25, 40)
+#define TSTEPS SIZE(60, 40)
 #endif
 
 static void fill(int n, double A[n][n])

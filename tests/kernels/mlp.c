@@ -7,7 +7,7 @@
 #define SIZE(small, large) (large)
 #endif
 #ifndef BATCH
-#define BATCH SIZE(32, 256)
+#define BATCH SIZE(60, 256)
 #endif
 #ifndef N_IN
 #define N_IN SIZE(256, 1024)

@@ -7,7 +7,7 @@
 #define SIZE(small, large) (large)
 #endif
 #ifndef ROWS
-#define ROWS SIZE(1000, 20000)
+#define ROWS SIZE(1500, 20000)
 #endif
 #ifndef COLS
 #define COLS SIZE(900, 18000)

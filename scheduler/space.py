@@ -1,0 +1,370 @@
+"""The search space: for a nest and a schedule so far, the moves that may follow.
+
+A move is a short tuple of transformations that belong together (a tiling with its sizes, a register
+block with its packing). The order of the groups is LOOPer's (Merouani et al.): structure (fission, fusion,
+time tiling), loop orders, parallelization, tiling, then what happens inside a tile. Moves only propose;
+`Replayer` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Loop
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
+from scheduler.ir.types import size_of
+from scheduler.ir.walk import AccessUse, bound_names, loops
+from scheduler.normalize.fission import maximal_fission
+from scheduler.normalize.refusion import refuse_neighbours
+from scheduler.normalize.stride import access_stride, chains, legal_orders, minimize_strides, permute_steps
+from scheduler.permutable import fuse_time_loop, permutable_band
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import (
+    Interchange,
+    Pack,
+    Parallelize,
+    RegisterBlock,
+    Schedule,
+    Skew,
+    Tile,
+    Unroll,
+    UnrollJam,
+    Vectorize,
+)
+
+Chain = tuple[TreeLoop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The machine a nest is scheduled for: threads, bytes of a vector register, bytes of the data caches."""
+
+    threads: int
+    vector_bytes: int = 32
+    l1_bytes: int = 32 * 1024
+    l2_bytes: int = 512 * 1024
+    l3_bytes: int = 8 * 1024 * 1024
+
+
+class Space:
+    """Moves for one nest. `parameters` are the values it will run with; they only shape what is proposed."""
+
+    def __init__(self, replayer: Replayer, target: Target, parameters: Mapping[str, int]) -> None:
+        self.replayer = replayer
+        self.target = target
+        self.extents = trip_counts(tuple(loops(replayer.nest)), parameters)
+        self._nest_loops = {loop.name: loop for loop in loops(replayer.nest)}
+
+    # ------------------------------------------------------------------------------ structure
+
+    def structures(self) -> tuple[Schedule, ...]:
+        """As written; normalized (fission, strides, re-fusion); and with every time loop fused and made permutable."""
+        replayer = self.replayer
+        fissioned = maximal_fission(replayer)
+        normalized = minimize_strides(replayer, fissioned)
+        found = [(), normalized, refuse_neighbours(replayer, normalized), minimize_strides(replayer, ())]
+        found += [s for base in (fissioned, ()) if (s := self.time_fused(base)) is not None]
+        return tuple(dict.fromkeys(found))
+
+    def time_fused(self, schedule: Schedule) -> Schedule | None:
+        """Every outer sequential loop over several nests fused into one permutable band; None if there is none."""
+        changed = False
+        tried: set[str] = set()
+        while True:
+            sequential = self.replayer.checker.sequential_loops(self.replayer.tree(schedule))
+            loop = next(
+                (
+                    x
+                    for x in tree_loops(self.replayer.tree(schedule))
+                    if x.name in sequential and x.name not in tried and any(isinstance(c, TreeLoop) for c in x.children)
+                ),
+                None,
+            )
+            if loop is None:
+                return schedule if changed else None
+            tried.add(loop.name)
+            fused = schedule if len(loop.children) == 1 else fuse_time_loop(self.replayer, schedule, loop)
+            if fused is None:
+                continue
+            chain = next((c for c in chains(self.replayer.tree(fused)) if c[0].name == loop.name), ())
+            band = permutable_band(self.replayer, fused, chain) if len(chain) > 1 else None
+            if band is not None and band != schedule:
+                schedule, changed = band, True
+            tried |= {x.name for x in chain}
+
+    # ------------------------------------------------------------------------------- questions
+
+    def leaf_chains(self, schedule: Schedule) -> tuple[Chain, ...]:
+        """Perfect chains that end in statements, largest work first."""
+        found = [
+            c for c in chains(self.replayer.tree(schedule)) if all(isinstance(child, Leaf) for child in c[-1].children)
+        ]
+        return tuple(sorted(found, key=lambda c: -self.work(c)))
+
+    def work(self, chain: Chain) -> float:
+        """Statement instances of a chain, roughly."""
+        total = 0.0
+        for statement, _ in chain[-1].rows:
+            count = 1.0
+            for iterator in self.replayer.model.iterators(statement):
+                count *= max(self.extents.get(iterator, 1), 1)
+            total += count
+        return total
+
+    def extent(self, loop: TreeLoop) -> int:
+        return max(self.extents.get(loop.origin, 1), 1)
+
+    def sequential(self, schedule: Schedule) -> frozenset[str]:
+        return self.replayer.checker.sequential_loops(self.replayer.tree(schedule))
+
+    def legal(self, schedule: Schedule) -> bool:
+        return isinstance(self.replayer.replay(schedule), ScheduledNest)
+
+    def element_bytes(self, chain: Chain) -> int:
+        """Size of the widest floating or integer element the statements of a chain touch."""
+        model = self.replayer.model
+        sizes = [
+            size_of(self.replayer.nest.array(u.access.array).ctype) for s, _ in chain[-1].rows for u in model.uses(s)
+        ]
+        return max(sizes, default=8)
+
+    # -------------------------------------------------------------------------------- parallel
+
+    def parallelized(self, schedule: Schedule, dynamic: bool | None = None) -> Schedule:
+        """The outermost parallel loop on every path marked, where it has enough iterations to be worth it.
+
+        `dynamic` None decides by whether the loop's iterations differ in length.
+        """
+        if self.target.threads < 2:
+            return schedule
+        tree = self.replayer.tree(schedule)
+        sequential = self.sequential(schedule)
+        steps: list[Parallelize] = []
+
+        def visit(nodes: tuple[TreeNode, ...]) -> None:
+            for node in nodes:
+                if isinstance(node, Leaf) or node.parallel:
+                    continue
+                trips = self.extent(node) // max(node.tile, 1)
+                if node.name not in sequential and trips >= self.target.threads and not node.register:
+                    uneven = dynamic if dynamic is not None else self.uneven(node)
+                    chunk = 1 if node.tile else max(1, min(16, trips // (self.target.threads * 8)))
+                    steps.append(Parallelize(node.name, int(uneven), chunk if uneven else 0))
+                else:
+                    visit(node.children)
+
+        visit(tree)
+        return (*schedule, *steps)
+
+    def uneven(self, loop: TreeLoop) -> bool:
+        """Some loop below has bounds that depend on this loop's iterations, or on data."""
+        for statement, row in loop.rows:
+            for inner in self.replayer.model.placed[statement].loops:
+                if inner.is_opaque or bound_names(inner) & row.names():
+                    return True
+        return False
+
+    # ---------------------------------------------------------------------------------- orders
+
+    def orders(self, schedule: Schedule, chain: Chain, count: int) -> tuple[Schedule, ...]:
+        """The best legal orders of a chain by stride, the present one included."""
+        return tuple(dict.fromkeys((*legal_orders(self.replayer, schedule, chain, count), schedule)))
+
+    # ---------------------------------------------------------------------------------- inside
+
+    def inner_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+        """What may be done with the innermost loops of a chain: vectorize, unroll, unroll-and-jam."""
+        sequential = self.sequential(schedule)
+        innermost = chain[-1]
+        vector = innermost.name not in sequential and not innermost.opaque
+        if vector:
+            yield (*schedule, Vectorize(innermost.name))
+        if len(chain) > 1 and not innermost.opaque:
+            outer = chain[-2]
+            for factor in (2, 4, 8):
+                if self.extent(outer) >= 4 * factor and not outer.opaque:
+                    jammed = (*schedule, UnrollJam(outer.name, factor))
+                    yield (*jammed, Vectorize(innermost.name)) if vector else jammed
+        if not vector:
+            yield (*schedule, Unroll(innermost.name, 4))
+
+    # ----------------------------------------------------------------------------------- tiles
+
+    def tilings(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+        """Tilings of a chain: of all its loops, and of the inner ones alone, in a few sizes."""
+        names = tuple(loop.name for loop in chain if not loop.opaque)
+        if len(names) < 2 or any(loop.tile for loop in chain):
+            return
+        extents = {loop.name: self.extent(loop) for loop in chain}
+        for sizes in ((32, 32, 256), (64, 64, 64), (16, 16, 512), (128, 128, 1024)):
+            for group in dict.fromkeys((names[-3:], names[-2:])):
+                chosen = tuple(zip(group, sizes[-len(group) :], strict=True))
+                kept = tuple((n, s) for n, s in chosen if extents[n] >= 2 * s)
+                if kept:
+                    yield (*schedule, Tile(tuple(n for n, _ in kept), tuple(s for _, s in kept)))
+
+    def wavefronts(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+        """A fully permutable band tiled as a whole, its tiles run in parallel wavefronts where none is parallel as is."""
+        names = tuple(loop.name for loop in chain)
+        if len(names) < 2 or any(loop.tile or loop.opaque for loop in chain):
+            return
+        bytes_each = self.element_bytes(chain)
+        for first in (8, 16, 32, 64):
+            for inner in (32, 64, 128, 512):
+                sizes = (first, *([max(inner, first)] * (len(names) - 2)), self._last_tile(chain, inner, bytes_each))
+                if any(self.extent(loop) < 2 * size for loop, size in zip(chain, sizes, strict=True)):
+                    continue
+                tiled = (*schedule, Tile(names, sizes))
+                tiles = chains_with(self.replayer.tree(tiled), names[0])[: len(names)]
+                outer, second = tiles[0].name, tiles[1].name
+                step = max(sizes[1] // sizes[0], 1)
+                skewed = (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
+                yield skewed
+                yield tiled
+
+    def _last_tile(self, chain: Chain, inner: int, bytes_each: int) -> int:
+        return inner if len(chain) == 2 else min(max(inner, 128 // bytes_each * 8), max(self.extent(chain[-1]) // 2, 2))
+
+    # ------------------------------------------------------------------------------- registers
+
+    def register_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+        """BLIS-like blockings of a chain with a reduction, a vectorizable loop and a loop that re-uses its operand."""
+        sequential = self.sequential(schedule)
+        if any(loop.opaque or loop.tile for loop in chain):
+            return
+        vectors = [loop for loop in chain if loop.name not in sequential and self._vectorizable(loop)]
+        lanes = self.target.vector_bytes // self.element_bytes(chain)
+        for vector in vectors[:2]:
+            others = [loop for loop in chain if loop.name not in sequential and loop is not vector]
+            reductions = [loop for loop in chain if loop.name in sequential]
+            if not reductions or self.extent(vector) < 2 * lanes:
+                continue
+            for row in (others[::-1] or [None])[:2]:
+                for rows, columns in ((6, 2), (4, 3), (4, 2), (8, 1), (2, 4), (12, 1)):
+                    if row is not None and self.extent(row) < 2 * rows:
+                        continue
+                    yield from self._blocked(schedule, chain, vector, row, reductions, rows, columns * lanes)
+
+    def _vectorizable(self, loop: TreeLoop) -> bool:
+        """Every access has stride 0 or 1 along the loop, and the written one stride 1."""
+        for statement, row in loop.rows:
+            direction = {n: row.coefficient(n) for n in row.names()}
+            for use in self.replayer.model.uses(statement):
+                stride = self._stride(use, direction)
+                if stride > 1 or (use.is_write and stride != 1):
+                    return False
+        return True
+
+    def _stride(self, use: AccessUse, direction: dict[str, int]) -> int:
+        return access_stride(self.replayer.nest, use, direction)
+
+    def _blocked(
+        self,
+        schedule: Schedule,
+        chain: Chain,
+        vector: TreeLoop,
+        row: TreeLoop | None,
+        reductions: list[TreeLoop],
+        rows: int,
+        columns: int,
+    ) -> Iterator[Schedule]:
+        names = tuple(loop.name for loop in chain)
+        blocked = tuple(x for x in (row.name if row else None, vector.name) if x is not None)
+        sizes = (rows, columns) if row else (columns,)
+        rest = tuple(n for n in names if n not in blocked and n != reductions[-1].name)
+        reduction = reductions[-1].name
+        # Without tiles: fine while the panel of the operand fits the cache.
+        plain = (*rest, *blocked, reduction)
+        yield (*schedule, *permute_steps(names, plain), RegisterBlock(blocked, sizes))
+        if row is None:
+            return
+        bytes_each = self.element_bytes(chain)
+        depth = min(256 if bytes_each >= 8 else 384, self.extent(reductions[-1]))
+        height = max(rows, min(self.target.l2_bytes // (2 * depth * bytes_each), self.extent(row)) // rows * rows)
+        width = max(columns, min(512 * 8 // bytes_each, self.extent(vector)) // columns * columns)
+        if self.extent(reductions[-1]) < 64 or self.extent(row) < 4 * rows or self.extent(vector) < 2 * columns:
+            return
+        # rest, then tiles j_t, k_t, i_t around points j, i, k; register blocks of (i, j) innermost.
+        ordered = (*schedule, *permute_steps(names, (*rest, vector.name, reduction, row.name)))
+        tiled = (*ordered, Tile((vector.name, reduction, row.name), (width, depth, height)))
+        if not self.legal(tiled):
+            return
+        tree = self.replayer.tree(tiled)
+        full = chains_with(tree, rest[0] if rest else chains_with_origin(tree, vector.name))
+        tiles = {loop.name.removesuffix("_t"): loop.name for loop in full if loop.tile}
+        points = (vector.name, reduction, row.name)
+        inside = (*tiled, *permute_steps(points, (vector.name, row.name, reduction)), RegisterBlock(blocked, sizes))
+        packs = self._packs(chain, vector, row, columns, rows, tiles, reduction)
+        yield from ((*inside, *packs), inside) if packs else (inside,)
+
+    def _packs(
+        self,
+        chain: Chain,
+        vector: TreeLoop,
+        row: TreeLoop,
+        columns: int,
+        rows: int,
+        tiles: dict[str, str],
+        reduction: str,
+    ) -> tuple[Pack, ...]:
+        """The operand along the vector loop packed at the reduction's tile loop, the one along the row loop at the row's."""
+        model = self.replayer.model
+        packs: list[Pack] = []
+        seen: set[str] = set()
+        written = {u.access.array for s, _ in chain[-1].rows for u in model.uses(s) if u.is_write}
+        for statement, _ in chain[-1].rows:
+            iterator = {loop.name: _iterator(loop, statement) for loop in chain}
+            for use in model.uses(statement):
+                array = use.access.array
+                if array in written or array in seen or len(use.access.subscripts) != 2 or not use.access.is_affine:
+                    continue
+                dims = [s.names() if isinstance(s, Affine) else frozenset() for s in use.access.subscripts]
+                for loop, panel, where in ((vector, columns, tiles.get(reduction)), (row, rows, tiles.get(row.name))):
+                    mine = [k for k, names in enumerate(dims) if iterator[loop.name] in names]
+                    if len(mine) == 1 and iterator[reduction] in dims[1 - mine[0]] and where is not None:
+                        seen.add(array)
+                        packs.append(Pack(where, array, (mine[0], 1 - mine[0]), mine[0], panel))
+                        break
+        return tuple(packs)
+
+
+def _iterator(loop: TreeLoop, statement: str) -> str:
+    names = sorted(loop.row(statement).names())
+    return names[-1] if names else ""
+
+
+def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
+    """The maximal perfect chain that contains a loop; empty if there is none."""
+    return next((c for c in chains(tree) if any(loop.name == name for loop in c)), ())
+
+
+def chains_with_origin(tree: tuple[TreeNode, ...], name: str) -> str:
+    """The name of the outermost loop of the chain that holds `name`."""
+    found = chains_with(tree, name)
+    return found[0].name if found else name
+
+
+def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> dict[str, int]:
+    """Typical iterations of each loop, outer iterators at the middle of their ranges; 16 for opaque loops."""
+    middle: dict[str, int] = dict(parameters)
+    counts: dict[str, int] = {}
+    for loop in nest_loops:
+        if isinstance(loop.start, tuple) and isinstance(loop.stop, tuple):
+            values = [[a.evaluate(_Default(middle)) for a in bound] for bound in (loop.start, loop.stop)]
+            first = max(values[0]) if loop.step > 0 else min(values[0])
+            last = min(values[1]) if loop.step > 0 else max(values[1])
+            counts[loop.name] = max(0, -(-(last - first) // loop.step))
+            middle[loop.name] = (first + last) // 2
+        else:
+            counts[loop.name] = 16
+            middle[loop.name] = 0
+    return counts
+
+
+class _Default(dict[str, int]):
+    """Names without a value count as 1000."""
+
+    def __missing__(self, key: str) -> int:
+        return 1000
