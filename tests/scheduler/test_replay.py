@@ -1,0 +1,129 @@
+"""What the transformations must be able to express together, and what must be refused."""
+
+import pytest
+
+from scheduler.polyhedral.legality import Illegal
+from scheduler.replay import Refused, Replayed, Replayer, ScheduledNest
+from scheduler.schedule import format_schedule, parse_schedule
+from tests.scheduler import nests
+
+
+def replay(nest: str, schedule: str, reassociate: bool = False) -> Replayed:
+    return Replayer(nests.nest(nest), reassociate).replay(parse_schedule(schedule))
+
+
+EXPRESSIBLE = {
+    "BLIS-like matmul": (
+        nests.GEMM,
+        "distribute(i, 1); interchange(j, k); tile([i_d, k, j], [96, 256, 512]); interchange(i_d_t, j_t); "
+        "interchange(i_d, j); interchange(k, i_d); "
+        "register_block([i_d, j], [6, 8]); pack(k_t, B, [1, 0], 1, 8); "
+        "pack(i_d_t, A, [0, 1], 0, 6); parallelize(i_d_t)",
+    ),
+    "time-skewed tiled stencil": (
+        nests.JACOBI,
+        "shift(i2, S1, 1); fuse(i, i2); shift(j2, S1, 1); fuse(j, j2); skew(t, i, 2); skew(t, j, 2); "
+        "tile([t, i, j], [32, 32, 32]); skew(t_t, i_t, 1); interchange(t_t, i_t); parallelize(t_t)",
+    ),
+    "wavefront of Gauss-Seidel": (
+        nests.SEIDEL,
+        "skew(t, i, 1); skew(t, j, 1); skew(i, j, 1); tile([t, i, j], [16, 16, 16]); "
+        "skew(t_t, i_t, 1); interchange(t_t, i_t); parallelize(t_t)",
+    ),
+    "fission and interchange of covariance": (
+        nests.COVARIANCE,
+        "distribute(j, 3); distribute(j, 2); distribute(j, 1); distribute(i, 1); distribute(i_d, 1); "
+        "distribute(i_d2, 1); "
+        "interchange(j_d3, k); parallelize(i); parallelize(i_d); vectorize(j_d3)",
+    ),
+    "LU tiled and parallel": (
+        nests.LU,
+        "fuse(i0, i); sink(S0, j, k + 1); tile([k, i0, j], [32, 32, 32]); "
+        "skew(i0_t, j_t, 1); interchange(i0_t, j_t); parallelize(i0_t)",
+    ),
+    "Cholesky tiled and parallel": (
+        nests.CHOLESKY,
+        "fuse(j, k2); sink(S3, j, i); sink(S1, k, j); sink(S2, k, k2); sink(S3, k, i); tile([i, j, k], [32, 32, 32]); "
+        "skew(i_t, j_t, 1); interchange(i_t, j_t); parallelize(i_t)",
+    ),
+    "SpMM interchange": (nests.SPMM, "interchange(p, j); parallelize(i)"),
+    "SpMM tiled around": (nests.SPMM, "tile([i], [64]); parallelize(i_t); vectorize(j)"),
+    "privatized temporary": (nests.PRIVATE, "interchange(i, j); parallelize(j); tile([j, i], [8, 8])"),
+    "fission of a privatized temporary": (nests.PRIVATE, "distribute(j, 1); distribute(i, 1); parallelize(i)"),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIBLE)
+def test_expressible(name: str) -> None:
+    nest, schedule = EXPRESSIBLE[name]
+    result = replay(nest, schedule)
+    assert isinstance(result, ScheduledNest), str(result)
+    assert parse_schedule(format_schedule(result.schedule)) == result.schedule
+
+
+ILLEGAL = {
+    "reduction loop in parallel": (nests.GEMM, "parallelize(k)"),
+    "mark gone stale after a later interchange": (
+        nests.SEIDEL,
+        "skew(t, i, 1); skew(t, j, 1); skew(i, j, 1); tile([t, i, j], [16, 16, 16]); skew(t_t, i_t, 1); "
+        "interchange(t_t, i_t); parallelize(t_t); interchange(i_t, t_t)",
+    ),
+    "time loop in parallel": (nests.JACOBI, "parallelize(t)"),
+    "fused without a shift": (nests.JACOBI, "fuse(i, i2)"),
+    "seidel in parallel over rows": (nests.SEIDEL, "parallelize(i)"),
+    "seidel interchanged": (nests.SEIDEL, "interchange(t, i)"),
+    "seidel tiled without skewing": (nests.SEIDEL, "tile([t, i, j], [4, 4, 4])"),
+    "seidel vectorized": (nests.SEIDEL, "vectorize(j)"),
+    "reversed time": (nests.SEIDEL, "reverse(t)"),
+    "covariance's mirror split off before the sum": (nests.COVARIANCE, "parallelize(k)"),
+    "register block over the reduction": (nests.GEMM, "distribute(i, 1); register_block([i_d, k], [4, 4])"),
+    "spmm over p in parallel": (nests.SPMM, "interchange(p, j); parallelize(p)"),
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_illegal_with_a_witness(name: str) -> None:
+    nest, schedule = ILLEGAL[name]
+    result = replay(nest, schedule)
+    assert isinstance(result, Illegal), str(result)
+    replayer = Replayer(nests.nest(nest))
+    assert [n for n, _ in result.source_instance] == list(replayer.model.iterators(result.source))
+    assert str(result).startswith(("flow ", "anti ", "output "))
+
+
+@pytest.mark.parametrize(
+    ("nest", "schedule", "step", "words"),
+    [
+        (nests.GEMM, "interchange(i, j)", 0, "not perfectly nested"),
+        (nests.GEMM, "tile([x], [4])", 0, "there is no loop x"),
+        (nests.GEMM, "tile([j, k], [4])", 0, "2 loops but 1 sizes"),
+        (nests.GEMM, "interchange(j, k); distribute(i, 5)", 1, "no split at 5"),
+        (nests.SPMM, "interchange(i, p)", 1, "depend on i"),
+        (nests.JACOBI, "fuse(i2, i)", 0, "does not follow"),
+    ],
+)
+def test_refused_with_the_reason(nest: str, schedule: str, step: int, words: str) -> None:
+    result = replay(nest, schedule)
+    assert isinstance(result, Refused)
+    assert result.step == step
+    assert words in result.reason
+
+
+def test_reassociation_allows_a_parallel_sum_only_when_asked() -> None:
+    text = """nest sum {
+      param n: int in [1, ?];
+      array s: double;
+      array A: double[n];
+      for i: int in [0, n) step 1 { S0: s += A[i]; }
+    }"""
+    assert isinstance(replay(text, "parallelize(i)"), Illegal)
+    assert isinstance(replay(text, "parallelize(i)", reassociate=True), ScheduledNest)
+
+
+def test_contraction_follows_the_final_order() -> None:
+    together = replay(nests.PRIVATE, "interchange(i, j)")
+    assert isinstance(together, ScheduledNest)
+    assert dict(together.contracted) == {"t": "i"}
+    apart = replay(nests.PRIVATE, "distribute(j, 1)")
+    assert isinstance(apart, ScheduledNest)
+    assert dict(apart.contracted) == {}
