@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
-from scheduler.ir.types import size_of
+from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
@@ -126,7 +126,9 @@ class Space:
         """Size of the widest floating or integer element the statements of a chain touch."""
         model = self.replayer.model
         sizes = [
-            size_of(self.replayer.nest.array(u.access.array).ctype) for s, _ in chain[-1].rows for u in model.uses(s)
+            known_type(self.replayer.nest.array(u.access.array).ctype).bits // 8
+            for s, _ in chain[-1].rows
+            for u in model.uses(s)
         ]
         return max(sizes, default=8)
 
@@ -206,7 +208,7 @@ class Space:
                     yield (*schedule, Tile(tuple(n for n, _ in kept), tuple(s for _, s in kept)))
 
     def wavefronts(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-        """A fully permutable band tiled as a whole, its tiles run in parallel wavefronts where none is parallel as is."""
+        """A fully permutable band tiled as a whole, its tiles in parallel wavefronts or one after another."""
         names = tuple(loop.name for loop in chain)
         if len(names) < 2 or any(loop.tile or loop.opaque for loop in chain):
             return
@@ -241,7 +243,9 @@ class Space:
             reductions = [loop for loop in chain if loop.name in sequential]
             if not reductions or self.extent(vector) < 2 * lanes:
                 continue
-            for row in (others[::-1] or [None])[:2]:
+            rows_of: list[TreeLoop | None] = []
+            rows_of += others[::-1][:2] or [None]
+            for row in rows_of:
                 for rows, columns in ((6, 2), (4, 3), (4, 2), (8, 1), (2, 4), (12, 1)):
                     if row is not None and self.extent(row) < 2 * rows:
                         continue
@@ -309,7 +313,7 @@ class Space:
         tiles: dict[str, str],
         reduction: str,
     ) -> tuple[Pack, ...]:
-        """The operand along the vector loop packed at the reduction's tile loop, the one along the row loop at the row's."""
+        """The operand along the vector loop is packed in the reduction's tiles, the other in the row loop's."""
         model = self.replayer.model
         packs: list[Pack] = []
         seen: set[str] = set()

@@ -123,3 +123,32 @@ def replace_loop(nodes: tuple[TreeNode, ...], name: str, new: tuple[TreeNode, ..
             node = replace(node, children=replace_loop(node.children, name, new))
         result.append(node)
     return tuple(result)
+
+
+def format_tree(nodes: tuple[TreeNode, ...], indent: int = 0) -> str:
+    """One line a loop (name, row, marks) and statement, for people and tests; not a stored form."""
+    lines: list[str] = []
+    for node in nodes:
+        if isinstance(node, Leaf):
+            lines.append("  " * indent + node.statement)
+            continue
+        rows = dict(node.rows)
+        shared = next(iter(rows.values()))
+        same = all(row == shared for row in rows.values())
+        text = str(shared) if same else ", ".join(f"{s}: {row}" for s, row in rows.items())
+        marks = []
+        if node.parallel:
+            p = node.parallel
+            marks.append(
+                f"parallel {p.schedule}{f' {p.chunk}' * bool(p.chunk)}{f' collapse {p.collapse}' * (p.collapse > 1)}"
+            )
+        if node.vector:
+            marks.append("vector")
+        if node.unroll != 1:
+            marks.append(f"unroll {node.unroll or 'completely'}")
+        marks += [f"pack {mark.array}" for mark in node.packs]
+        if node.register:
+            marks.append("register " + "x".join(map(str, node.register.sizes)))
+        lines.append("  " * indent + f"{node.name} ({text})" + "".join(f" [{mark}]" for mark in marks))
+        lines.append(format_tree(node.children, indent + 1))
+    return "\n".join(lines)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from scheduler.ir.tree import TreeNode
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule
+from scheduler.schedule import Parallelize, Schedule
 from scheduler.space import Chain, Space, chains_with
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
 """Seconds of each schedule, None where it failed. Raises SearchStopped when the budget is spent."""
 
 
-class SearchStopped(Exception):  # noqa: N818  (a signal, not an error)
+class SearchStopped(Exception):
     """The evaluation budget is spent; the search returns the best so far."""
 
 
@@ -56,6 +56,10 @@ class Beam:
             self._search()
         except SearchStopped:
             complete = False
+        return self.result(complete)
+
+    def result(self, complete: bool) -> SearchResult:
+        """What was found so far, also after an interrupt."""
         ranked = tuple(sorted(self._found, key=lambda c: c.seconds))
         return SearchResult(ranked, len(self._seconds), self.illegal, complete)
 
@@ -105,8 +109,6 @@ class Beam:
 
     @staticmethod
     def _unmarked(schedule: Schedule) -> Schedule:
-        from scheduler.schedule import Parallelize
-
         return tuple(step for step in schedule if not isinstance(step, Parallelize))
 
     def _heads(self, schedule: Schedule) -> list[str]:

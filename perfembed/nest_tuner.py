@@ -1,0 +1,240 @@
+"""Tunes one nest on captured inputs: searches schedules by measuring them, then confirms and checks the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from perfembed.capture import CapturedNest, RandomisedInputs, make_workload
+from perfembed.result import CandidateMeasured, Event
+from profilers.build import Built, CompilerConfig, compile_workloads, discard
+from profilers.harness import TimingSettings, check_workload, time_workload, write_reference
+from profilers.outcome import BuildFailed, Crashed, Stopped, Timed, TimedOut, Verified, WrongResult
+from profilers.run import Limits
+from profilers.timing import CompareSettings, Comparison, compare_interleaved
+from profilers.workload import Workload
+from scheduler.codegen import emit, emit_original, kernel_source, plain
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import LoopNest
+from scheduler.normalize.fission import maximal_fission
+from scheduler.normalize.stride import minimize_strides
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import format_schedule
+from scheduler.search.beam import Beam, Candidate, SearchStopped
+from scheduler.space import Space, Target
+
+_RANDOM_SEEDS = (1, 2)
+_FINALISTS = 4
+_STOP_FACTOR = 1.5
+_CHECK_FLAGS = ("-ffp-contract=off",)
+_TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """A schedule confirmed faster than the original and checked to compute the same."""
+
+    scheduled: ScheduledNest
+    comparison: Comparison
+    checks: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NestOutcome:
+    """What the search of one nest found; `winner` None keeps the original, `reason` says why."""
+
+    winner: Winner | None = None
+    reason: str = ""
+    original_s: float | None = None
+    candidates: int = 0
+    illegal: int = 0
+    failed: int = 0
+    wrong: int = 0
+    normalization: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Everything a measurement depends on but the nest."""
+
+    compiler: CompilerConfig
+    threads: int
+    target: Target
+    workdir: Path
+    environment: Mapping[str, str]
+    jobs: int
+    reassociate: bool
+    seed: int
+
+
+class NestTuner:
+    """One nest, its inputs and its budget. The caller holds the machine's measurement lock."""
+
+    def __init__(
+        self,
+        nest: LoopNest,
+        captured: CapturedNest,
+        conditions: Conditions,
+        deadline: float,
+        progress: Callable[[Event], None],
+    ) -> None:
+        self.nest = nest
+        self.captured = captured
+        self.conditions = conditions
+        self.deadline = deadline
+        self.progress = progress
+        self.outcome = NestOutcome()
+        self.interrupted = False
+        self._best_s = 0.0
+        self._limits = Limits(wall_s=60.0, memory_bytes=16 << 30)
+
+    def run(self) -> NestOutcome:
+        """Searches until the budget is spent, then confirms. Raises KeyboardInterrupt through; see `finish`."""
+        outcome = self.outcome
+        original = self._build([emit_original(plain(self.nest))], self.conditions.compiler)[0]
+        if isinstance(original, BuildFailed):
+            outcome.reason = f"the extracted nest does not compile: {original.message}"
+            return outcome
+        timed = time_workload(
+            original, settings=TimingSettings(), limits=self._limits, environment=self.conditions.environment
+        )
+        if not isinstance(timed, Timed):
+            outcome.reason = f"the extracted nest does not run: {timed}"
+            return outcome
+        outcome.original_s = self._best_s = timed.min
+        replayer = Replayer(self.nest, self.conditions.reassociate)
+        outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
+        space = Space(replayer, self.conditions.target, dict(self.captured.parameters))
+        beam = Beam(space, self._evaluate)
+        try:
+            result = beam.run()
+        except KeyboardInterrupt:
+            result = beam.result(complete=False)
+            self.interrupted = True
+        outcome.illegal = result.illegal
+        self._confirm(replayer, original, result.ranked)
+        return outcome
+
+    # ------------------------------------------------------------------------------ evaluation
+
+    def _workload(self, body: str, seed: int | None = None) -> Workload:
+        nest = plain(self.nest)
+        source, specs = kernel_source(nest, body, dict(self.captured.parameters))
+        fills = "captured" if seed is None else RandomisedInputs(seed)
+        return make_workload(self.nest, source, specs, self.captured, fills, self.conditions.threads)
+
+    def _build(
+        self, bodies: Sequence[str], compiler: CompilerConfig, seed: int | None = None
+    ) -> tuple[Built | BuildFailed, ...]:
+        workloads = [self._workload(body, seed) for body in bodies]
+        c = self.conditions
+        return compile_workloads(workloads, compiler, c.workdir / "build", c.jobs, environment=c.environment)
+
+    def _body(self, scheduled: ScheduledNest, replayer: Replayer | None = None) -> str | None:
+        try:
+            return emit_for_measuring(scheduled, self.conditions.target.vector_bytes)
+        except CodegenUnsupported as problem:
+            self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {problem}")
+            return None
+
+    def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
+        if time.monotonic() > self.deadline:
+            raise SearchStopped
+        bodies = [self._body(s) for s in schedules]
+        built = iter(self._build([b for b in bodies if b is not None], self.conditions.compiler))
+        results: list[float | None] = []
+        for body in bodies:
+            program = next(built) if body is not None else None
+            results.append(self._time(program) if program is not None else None)
+            if program is None or results[-1] is None:
+                self.outcome.failed += 1
+            if isinstance(program, Built):
+                discard(program)
+        return results
+
+    def _time(self, built: Built | BuildFailed) -> float | None:
+        """Seconds, or None. A candidate slower than 1.5 times the best is given up and counts as just that slow."""
+        if isinstance(built, BuildFailed):
+            return None
+        self.outcome.candidates += 1
+        settings = TimingSettings(target_seconds=0.15, stop_above_s=self._best_s * _STOP_FACTOR)
+        timed = time_workload(built, settings=settings, limits=self._limits, environment=self.conditions.environment)
+        seconds: float | None = None
+        match timed:
+            case Timed():
+                seconds = timed.min
+            case Stopped():
+                seconds = max(timed.after_s, self._best_s * _STOP_FACTOR)
+            case WrongResult():
+                self.outcome.wrong += 1
+            case BuildFailed() | Crashed() | TimedOut():
+                self.outcome.failed += 1
+        if seconds is not None:
+            self._best_s = min(self._best_s, seconds)
+        self.progress(CandidateMeasured(self._best_s, self.outcome.original_s or 0.0, self.outcome.candidates))
+        return seconds
+
+    # ---------------------------------------------------------------------------- confirmation
+
+    def _confirm(self, replayer: Replayer, original: Built, ranked: tuple[Candidate, ...]) -> None:
+        """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
+        outcome = self.outcome
+        hopeful = [c for c in ranked if c.seconds < (outcome.original_s or 0.0)][:_FINALISTS]
+        if not hopeful:
+            outcome.reason = "no legal schedule was faster than the original"
+        for candidate in hopeful:
+            body = self._body(candidate.scheduled)
+            assert body is not None
+            checks = self._check(body)
+            if checks is None:
+                continue
+            built = self._build([body], self.conditions.compiler)[0]
+            if isinstance(built, BuildFailed):
+                outcome.failed += 1
+                continue
+            settings = CompareSettings(budget_s=max(5.0, 12 * (outcome.original_s or 0.0)))
+            comparison = compare_interleaved(
+                original,
+                built,
+                settings=settings,
+                seed=self.conditions.seed,
+                limits=self._limits,
+                environment=self.conditions.environment,
+            )
+            if isinstance(comparison, Comparison) and comparison.faster:
+                outcome.winner = Winner(candidate.scheduled, comparison, checks)
+                return
+            outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
+
+    def _check(self, body: str) -> tuple[str, ...] | None:
+        """What was verified, or None if an output differs. Compiled without contraction, compared bit for bit."""
+        c = self.conditions
+        config = replace(c.compiler, flags=(*c.compiler.flags, *_CHECK_FLAGS))
+        passed: list[str] = []
+        tolerance = _TOLERANCE if c.reassociate else None
+        how = f"equal within {_TOLERANCE:g}" if c.reassociate else "bit-identical"
+        for seed in (None, *_RANDOM_SEEDS):
+            programs = self._build([emit_original(plain(self.nest)), body], config, seed)
+            reference, candidate = programs
+            if isinstance(reference, BuildFailed) or isinstance(candidate, BuildFailed):
+                self.outcome.failed += 1
+                return None
+            path = c.workdir / f"{self.nest.name}-{seed}.reference"
+            if not path.exists():
+                written = write_reference(reference, path, limits=self._limits, environment=c.environment)
+                if not isinstance(written, Verified):
+                    if seed is None:
+                        return None
+                    continue  # the original itself cannot run on these inputs: they prove nothing
+            for _ in range(2 if c.threads > 1 else 1):  # a race shows in some runs only
+                verdict = check_workload(candidate, path, tolerance, limits=self._limits, environment=c.environment)
+                if not isinstance(verdict, Verified):
+                    self.outcome.wrong += isinstance(verdict, WrongResult)
+                    self.outcome.failed += not isinstance(verdict, WrongResult)
+                    self.outcome.reason = f"the fastest schedule computed something else: {verdict}"
+                    return None
+            passed.append(f"{how} on {'the captured input' if seed is None else f'randomized input {seed}'}")
+        return tuple(passed)

@@ -1,0 +1,359 @@
+"""`tune`: a C file in, a verified and faster C file out, with the reason for every decision."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfembed.capture import (
+    CapturedNest,
+    CaptureFailed,
+    NestProfile,
+    ProgramFailed,
+    ProgramProfile,
+    capture_nests,
+    profile_program,
+    synthesize,
+)
+from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError, VerificationFailed
+from perfembed.files import check_output, read_input, write_output
+from perfembed.nest_tuner import Conditions, NestOutcome, NestTuner, Winner
+from perfembed.program import ProgramComparison, compare_programs
+from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
+from perfembed.rewrite import Rewrite, rewrite_source
+from profilers.build import CompilerConfig, compiler_version
+from profilers.errors import CompilerMissing
+from profilers.machine import Machine, describe_machine
+from profilers.timing import machine_lock
+from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+from scheduler.ir.nest import LoopNest
+from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.schedule import format_schedule
+from scheduler.space import Target
+
+MINIMUM_SHARE = 0.01
+_MINIMUM_BUDGET_S = 2.0
+_MAX_CAPTURE_BYTES = 2 << 30
+
+
+def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> TuneResult:
+    """Tunes the nests of a C file in the order of their share of the run time and writes the result.
+
+    Raises perfembed.errors.PerfembedError with the exit codes of the command line. On Ctrl-C the best so
+    far is kept and written.
+    """
+    began = time.monotonic()
+    content = read_input(path)
+    check_output(path, options.output, options.in_place)
+    source = parse(path, content, options)
+    if not source.nests:
+        raise NoTunableNest(_nothing_tunable(path, source), f"perfembed inspect {path} says why")
+    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as scratch:
+        return _Tuning(source, options, progress, Path(scratch), began).run()
+
+
+def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
+    """Reads the nests of a file. Raises SourceRejected, UsageError (an unknown --function)."""
+    try:
+        source = read_source(path, ParseOptions(arguments=options.cflags, cc=options.cc), content)
+    except ParseFailed as error:
+        raise SourceRejected(str(error)) from None
+    except ParserDied as error:
+        raise SourceRejected(f"{path}: {error}") from None
+    unknown = set(options.functions) - {f.name for f in source.functions}
+    if unknown:
+        known = ", ".join(f.name for f in source.functions)
+        raise UsageError(f"{path}: no function {', '.join(sorted(unknown))}", f"functions: {known}")
+    if options.functions:
+        source = replace(source, nests=tuple(n for n in source.nests if n.function in options.functions))
+    return source
+
+
+def _nothing_tunable(path: str, source: SourceFile) -> str:
+    if not source.rejections:
+        return f"{path}: no loop nest found"
+    lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in source.rejections]
+    return f"{path}: no tunable loop nest\n" + "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A nest to tune and the budget it gets."""
+
+    nest: LoopNest
+    captured: CapturedNest
+    share: float | None
+    budget_s: float
+
+
+class _Tuning:
+    """One run of `tune`: its settings and what it has found so far."""
+
+    def __init__(
+        self, source: SourceFile, options: TuneOptions, progress: Callable[[Event], None], scratch: Path, began: float
+    ) -> None:
+        self.source = source
+        self.options = options
+        self.progress = progress
+        self.scratch = scratch
+        self.began = began
+        self.environment = dict(options.environment)
+        self.machine: Machine = describe_machine()
+        flags = (*options.cflags, "-fopenmp")
+        self.compiler = CompilerConfig(options.cc, flags)
+        self.reports: dict[str, NestReport] = {}
+        self.winners: list[tuple[LoopNest, Winner]] = []
+        self.interrupted = False
+
+    def run(self) -> TuneResult:
+        try:
+            version = compiler_version(self.options.cc, self.environment)
+        except CompilerMissing as error:
+            raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        profile: ProgramProfile | None = None
+        comparison: ProgramComparison | None = None
+        lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
+        with machine_lock(lock):
+            try:
+                profile = self._profile() if self.source.has_main else None
+                tasks = self._tasks(profile)
+                for position, task in enumerate(tasks, 1):
+                    self._tune_nest(task, position, len(tasks))
+                    if self.interrupted:
+                        break
+            except KeyboardInterrupt:
+                self.interrupted = True
+            if self.winners and profile is not None:
+                self.progress(Message("verifying the whole program"))
+                comparison = self._verify_program(profile)
+        written = self._write()
+        reports = [self._report_of(nest) for nest in self.source.nests]
+        reports += [self._refused(k) for k in range(len(self.source.rejections))]
+        return TuneResult(
+            path=self.source.path,
+            output_path=written,
+            nests=tuple(sorted(reports, key=lambda r: (-(r.share or 0.0), r.line))),
+            program_before_s=comparison.original_s if comparison else profile.wall_s if profile else None,
+            program_after_s=comparison.tuned_s if comparison else None,
+            program_output_equal=comparison.equal if comparison else None,
+            seconds=time.monotonic() - self.began,
+            threads=self.options.threads,
+            compiler=version,
+            flags=self.compiler.flags,
+            machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
+            interrupted=self.interrupted,
+            exit_code=130 if self.interrupted else 0,
+        )
+
+    # ---------------------------------------------------------------------------------- inputs
+
+    def _profile(self) -> ProgramProfile:
+        self.progress(Message("running the program to see where its time goes"))
+        config = replace(self.compiler, flags=self.options.cflags)
+        profile = profile_program(
+            self.source, config, self.options.program_arguments, self.scratch / "profile", self.environment
+        )
+        if isinstance(profile, ProgramFailed):
+            raise SourceRejected(f"{self.source.path}: {profile.reason}")
+        return profile
+
+    def _tasks(self, profile: ProgramProfile | None) -> list[_Task]:
+        """The nests worth tuning with their inputs, largest share of the time first."""
+        if profile is None:
+            return self._synthesized()
+        chosen: list[NestProfile] = []
+        by_name = {nest.name: nest for nest in self.source.nests}
+        for nest in sorted(profile.nests, key=lambda n: -n.share):
+            if nest.calls == 0:
+                self._skip(by_name[nest.name], 0.0, "the program never ran it")
+            elif nest.share < MINIMUM_SHARE:
+                self._skip(by_name[nest.name], nest.share, f"only {nest.share:.2%} of the run time")
+            elif nest.other_threads:
+                self._skip(by_name[nest.name], nest.share, "it runs in several threads already")
+            else:
+                chosen.append(nest)
+        self.progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
+        captured = capture_nests(
+            self.source,
+            [by_name[n.name] for n in chosen],
+            profile,
+            self.scratch / "capture",
+            max_bytes=_MAX_CAPTURE_BYTES,
+        )
+        total = sum(n.share for n in chosen)
+        tasks: list[_Task] = []
+        for nest in chosen:
+            inputs = captured[nest.name]
+            if isinstance(inputs, CaptureFailed):
+                self._skip(by_name[nest.name], nest.share, inputs.reason)
+                continue
+            budget = max(_MINIMUM_BUDGET_S, self.options.budget_s * nest.share / total)
+            tasks.append(_Task(by_name[nest.name], inputs, nest.share, budget))
+        return tasks
+
+    def _synthesized(self) -> list[_Task]:
+        tasks: list[_Task] = []
+        count = len(self.source.nests)
+        for nest in self.source.nests:
+            wanted = {p.name for p in nest.parameters if p.value is None}
+            given = {k: v for k, v in self.options.parameters if k in wanted}
+            inputs = synthesize(nest, given, self.options.seed, self.scratch / "inputs")
+            if isinstance(inputs, CaptureFailed):
+                self._skip(nest, None, inputs.reason)
+            else:
+                tasks.append(_Task(nest, inputs, None, self.options.budget_s / count))
+        return tasks
+
+    # ---------------------------------------------------------------------------------- tuning
+
+    def _tune_nest(self, task: _Task, position: int, total: int) -> None:
+        nest = task.nest
+        line = nest.span.line if nest.span else 0
+        self.progress(NestStarted(nest.name, nest.function, line, position, total, task.budget_s))
+        if task.captured.overlaps:
+            pairs = ", ".join(f"{a} and {b}" for a, b in task.captured.overlaps)
+            self._skip(nest, task.share, f"{pairs} overlap in memory in this run")
+            return
+        conditions = Conditions(
+            compiler=self.compiler,
+            threads=self.options.threads,
+            target=target_of(self.machine, self.options.threads),
+            workdir=self.scratch / nest.name,
+            environment=self.environment,
+            jobs=max(1, self.machine.logical_cores),
+            reassociate=self.options.reassociate,
+            seed=self.options.seed,
+        )
+        tuner = NestTuner(nest, task.captured, conditions, time.monotonic() + task.budget_s, self.progress)
+        try:
+            outcome = tuner.run()
+        except QuotaExceeded as error:
+            outcome = replace_reason(tuner.outcome, f"its dependences are too hard to analyse: {error}")
+        except KeyboardInterrupt:
+            self.interrupted = True
+            outcome = replace_reason(tuner.outcome, "interrupted before a schedule was confirmed")
+        self.interrupted |= tuner.interrupted
+        if outcome.winner is not None:
+            self.winners.append((nest, outcome.winner))
+        report = self._tuned(nest, task.share, outcome)
+        self.reports[nest.name] = report
+        self.progress(NestFinished(report))
+
+    def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
+        """Runs the whole tuned program against the original. Raises VerificationFailed when its output differs."""
+        try:
+            comparison = compare_programs(
+                profile.program,
+                self.compiler,
+                Path(self.source.path),
+                self.source.content,
+                self._rewritten(),
+                self.scratch / "whole",
+                self.options.threads,
+            )
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.winners.clear()
+            return None
+        if not comparison.equal:
+            if self.options.reassociate:
+                return comparison
+            raise VerificationFailed(
+                f"{self.source.path}: the tuned program's output differs from the original's: {comparison.difference}",
+                "nothing was written; please report this file",
+            )
+        return comparison
+
+    def _rewritten(self) -> bytes:
+        rewrites = [Rewrite(nest, winner.scheduled, winner.comparison.ratio) for nest, winner in self.winners]
+        return rewrite_source(self.source, rewrites, target_of(self.machine, self.options.threads).vector_bytes)
+
+    def _write(self) -> str | None:
+        """The tuned file, or the original's bytes where nothing was better; None on a dry run."""
+        if self.options.dry_run:
+            return None
+        target = self.source.path if self.options.in_place else self.options.output
+        if target is None or (self.options.in_place and not self.winners):
+            return None
+        write_output(target, self._rewritten() if self.winners else self.source.content)
+        return target
+
+    # --------------------------------------------------------------------------------- reports
+
+    def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
+        report = replace(self._blank(nest), share=share, status="skipped", reason=reason)
+        self.reports[nest.name] = report
+        self.progress(NestFinished(report))
+
+    def _blank(self, nest: LoopNest) -> NestReport:
+        span = nest.span
+        return NestReport(
+            nest=nest.name,
+            function=nest.function,
+            file=self.source.path,
+            line=span.line if span else 0,
+            column=span.column if span else 0,
+            share=None,
+            status="skipped",
+            reason="the budget was spent before it was reached",
+        )
+
+    def _report_of(self, nest: LoopNest) -> NestReport:
+        return self.reports.get(nest.name, self._blank(nest))
+
+    def _refused(self, index: int) -> NestReport:
+        r = self.source.rejections[index]
+        return NestReport(
+            nest=f"loop at line {r.span.line}",
+            function=r.function,
+            file=r.span.file,
+            line=r.span.line,
+            column=r.span.column,
+            share=None,
+            status="refused",
+            reason=f"{r.reason} ({r.advice})" if r.advice else r.reason,
+        )
+
+    def _tuned(self, nest: LoopNest, share: float | None, outcome: NestOutcome) -> NestReport:
+        winner = outcome.winner
+        comparison = winner.comparison if winner else None
+        return replace(
+            self._blank(nest),
+            share=share,
+            status="tuned" if winner else "kept",
+            reason="confirmed faster and checked" if winner else outcome.reason,
+            schedule=format_schedule(winner.scheduled.schedule) if winner else "",
+            speedup=comparison.ratio if comparison else None,
+            low=comparison.low if comparison else None,
+            high=comparison.high if comparison else None,
+            original_s=min(comparison.samples_original) if comparison else outcome.original_s,
+            tuned_s=min(comparison.samples_candidate) if comparison else None,
+            candidates=outcome.candidates,
+            illegal=outcome.illegal,
+            failed=outcome.failed,
+            wrong=outcome.wrong,
+            normalization=outcome.normalization,
+            checks=winner.checks if winner else (),
+        )
+
+
+def replace_reason(outcome: NestOutcome, reason: str) -> NestOutcome:
+    outcome.reason = reason
+    return outcome
+
+
+def target_of(machine: Machine, threads: int) -> Target:
+    """What the search needs to know of a machine."""
+    sizes = {level: cache.size_bytes for level in (1, 2, 3) if (cache := machine.cache(level)) is not None}
+    default = Target(threads)
+    return Target(
+        threads,
+        min(machine.vector_bytes or default.vector_bytes, 64),
+        sizes.get(1, default.l1_bytes),
+        sizes.get(2, default.l2_bytes),
+        sizes.get(3, default.l3_bytes),
+    )
+
