@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perfembed.capture import CapturedNest, RandomisedInputs, make_workload
+from perfembed.capture import CapturedNest, CaptureFailed, RandomisedInputs, make_workload, randomise
+from perfembed.errors import PerfembedError
 from perfembed.result import CandidateMeasured, Event
 from profilers.build import Built, CompilerConfig, compile_workloads, discard
 from profilers.harness import TimingSettings, check_workload, time_workload, write_reference
@@ -15,11 +16,14 @@ from profilers.outcome import BuildFailed, Crashed, Stopped, Timed, TimedOut, Ve
 from profilers.run import Limits
 from profilers.timing import CompareSettings, Comparison, compare_interleaved
 from profilers.workload import Workload
-from scheduler.codegen import emit, emit_original, kernel_source, plain
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.original import emit_original
+from scheduler.codegen.workload import kernel_source, plain
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
+from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule
 from scheduler.search.beam import Beam, Candidate, SearchStopped
@@ -30,6 +34,10 @@ _FINALISTS = 4
 _STOP_FACTOR = 1.5
 _CHECK_FLAGS = ("-ffp-contract=off",)
 _TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
+
+
+class NestNotMeasurable(PerfembedError):
+    """The nest cannot be run on its own; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,8 @@ class NestTuner:
         deadline: float,
         progress: Callable[[Event], None],
     ) -> None:
-        self.nest = nest
+        self.nest = plain(nest)  # objects under their own names, as the measured text declares them
+        self.replayer = Replayer(self.nest, conditions.reassociate)
         self.captured = captured
         self.conditions = conditions
         self.deadline = deadline
@@ -89,12 +98,13 @@ class NestTuner:
         self.outcome = NestOutcome()
         self.interrupted = False
         self._best_s = 0.0
+        self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
         self._limits = Limits(wall_s=60.0, memory_bytes=16 << 30)
 
     def run(self) -> NestOutcome:
         """Searches until the budget is spent, then confirms. Raises KeyboardInterrupt through; see `finish`."""
         outcome = self.outcome
-        original = self._build([emit_original(plain(self.nest))], self.conditions.compiler)[0]
+        original = self._build([emit_original(self.nest)], self.conditions.compiler)[0]
         if isinstance(original, BuildFailed):
             outcome.reason = f"the extracted nest does not compile: {original.message}"
             return outcome
@@ -105,7 +115,7 @@ class NestTuner:
             outcome.reason = f"the extracted nest does not run: {timed}"
             return outcome
         outcome.original_s = self._best_s = timed.min
-        replayer = Replayer(self.nest, self.conditions.reassociate)
+        replayer = self.replayer
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.captured.parameters))
         beam = Beam(space, self._evaluate)
@@ -115,28 +125,29 @@ class NestTuner:
             result = beam.result(complete=False)
             self.interrupted = True
         outcome.illegal = result.illegal
-        self._confirm(replayer, original, result.ranked)
+        self._confirm(original, result.ranked)
         return outcome
 
     # ------------------------------------------------------------------------------ evaluation
 
-    def _workload(self, body: str, seed: int | None = None) -> Workload:
-        nest = plain(self.nest)
-        source, specs = kernel_source(nest, body, dict(self.captured.parameters))
-        fills = "captured" if seed is None else RandomisedInputs(seed)
-        return make_workload(self.nest, source, specs, self.captured, fills, self.conditions.threads)
+    def _workload(self, body: str, captured: CapturedNest) -> Workload:
+        source, specs = kernel_source(self.nest, body, dict(captured.parameters))
+        workload = make_workload(self.nest, source, specs, captured, "captured", self.conditions.threads)
+        if isinstance(workload, CaptureFailed):
+            raise NestNotMeasurable(workload.reason)
+        return workload
 
     def _build(
-        self, bodies: Sequence[str], compiler: CompilerConfig, seed: int | None = None
+        self, bodies: Sequence[str], compiler: CompilerConfig, captured: CapturedNest | None = None
     ) -> tuple[Built | BuildFailed, ...]:
-        workloads = [self._workload(body, seed) for body in bodies]
+        workloads = [self._workload(body, captured or self.captured) for body in bodies]
         c = self.conditions
         return compile_workloads(workloads, compiler, c.workdir / "build", c.jobs, environment=c.environment)
 
-    def _body(self, scheduled: ScheduledNest, replayer: Replayer | None = None) -> str | None:
+    def _body(self, scheduled: ScheduledNest) -> str | None:
         try:
-            return emit_for_measuring(scheduled, self.conditions.target.vector_bytes)
-        except CodegenUnsupported as problem:
+            return emit(scheduled, self.replayer.model, vector_bytes=self.conditions.target.vector_bytes)
+        except (CodegenUnsupported, QuotaExceeded) as problem:
             self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {problem}")
             return None
 
@@ -144,20 +155,20 @@ class NestTuner:
         if time.monotonic() > self.deadline:
             raise SearchStopped
         bodies = [self._body(s) for s in schedules]
-        built = iter(self._build([b for b in bodies if b is not None], self.conditions.compiler))
-        results: list[float | None] = []
-        for body in bodies:
-            program = next(built) if body is not None else None
-            results.append(self._time(program) if program is not None else None)
-            if program is None or results[-1] is None:
-                self.outcome.failed += 1
+        wanted = [b for b in dict.fromkeys(bodies) if b is not None and b not in self._seconds]
+        built = self._build(wanted, self.conditions.compiler)
+        for body, program in zip(wanted, built, strict=True):
+            self._seconds[body] = self._time(program)
+        for program in built:
             if isinstance(program, Built):
                 discard(program)
-        return results
+        self.outcome.failed += sum(body is None for body in bodies)
+        return [self._seconds[body] if body is not None else None for body in bodies]
 
     def _time(self, built: Built | BuildFailed) -> float | None:
         """Seconds, or None. A candidate slower than 1.5 times the best is given up and counts as just that slow."""
         if isinstance(built, BuildFailed):
+            self.outcome.failed += 1
             return None
         self.outcome.candidates += 1
         settings = TimingSettings(target_seconds=0.15, stop_above_s=self._best_s * _STOP_FACTOR)
@@ -179,7 +190,7 @@ class NestTuner:
 
     # ---------------------------------------------------------------------------- confirmation
 
-    def _confirm(self, replayer: Replayer, original: Built, ranked: tuple[Candidate, ...]) -> None:
+    def _confirm(self, original: Built, ranked: tuple[Candidate, ...]) -> None:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
         outcome = self.outcome
         hopeful = [c for c in ranked if c.seconds < (outcome.original_s or 0.0)][:_FINALISTS]
@@ -217,7 +228,8 @@ class NestTuner:
         tolerance = _TOLERANCE if c.reassociate else None
         how = f"equal within {_TOLERANCE:g}" if c.reassociate else "bit-identical"
         for seed in (None, *_RANDOM_SEEDS):
-            programs = self._build([emit_original(plain(self.nest)), body], config, seed)
+            inputs = self.captured if seed is None else randomise(self.nest, self.captured, RandomisedInputs(seed))
+            programs = self._build([emit_original(self.nest), body], config, inputs)
             reference, candidate = programs
             if isinstance(reference, BuildFailed) or isinstance(candidate, BuildFailed):
                 self.outcome.failed += 1

@@ -48,9 +48,9 @@ def compare_programs(
     for round_number in range(3):
         for which, executable in enumerate(programs):
             finished = run_program(executable, run)
-            failure = run_failure(finished, run.limits)
-            if failure:
-                return ProgramComparison(0.0, 0.0, False, failure)
+            problem = run_failure(finished, run.limits)
+            if problem:
+                return ProgramComparison(0.0, 0.0, False, f"the {executable.name} program fails: {problem}")
             times[which].append(finished.wall_s)
             if first is None:
                 first = finished

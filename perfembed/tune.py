@@ -36,7 +36,6 @@ from scheduler.space import Target
 
 MINIMUM_SHARE = 0.01
 _MINIMUM_BUDGET_S = 2.0
-_MAX_CAPTURE_BYTES = 2 << 30
 
 
 def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> TuneResult:
@@ -178,10 +177,9 @@ class _Tuning:
         self.progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
         captured = capture_nests(
             self.source,
-            [by_name[n.name] for n in chosen],
+            tuple(by_name[n.name] for n in chosen),
             profile,
             self.scratch / "capture",
-            max_bytes=_MAX_CAPTURE_BYTES,
         )
         total = sum(n.share for n in chosen)
         tasks: list[_Task] = []
@@ -268,8 +266,9 @@ class _Tuning:
         return comparison
 
     def _rewritten(self) -> bytes:
-        rewrites = [Rewrite(nest, winner.scheduled, winner.comparison.ratio) for nest, winner in self.winners]
-        return rewrite_source(self.source, rewrites, target_of(self.machine, self.options.threads).vector_bytes)
+        rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in self.winners]
+        vector_bytes = target_of(self.machine, self.options.threads).vector_bytes
+        return rewrite_source(self.source, rewrites, vector_bytes, self.options.reassociate)
 
     def _write(self) -> str | None:
         """The tuned file, or the original's bytes where nothing was better; None on a dry run."""
@@ -351,9 +350,8 @@ def target_of(machine: Machine, threads: int) -> Target:
     default = Target(threads)
     return Target(
         threads,
-        min(machine.vector_bytes or default.vector_bytes, 64),
+        min(machine.vector_bytes or default.vector_bytes, default.vector_bytes),
         sizes.get(1, default.l1_bytes),
         sizes.get(2, default.l2_bytes),
         sizes.get(3, default.l3_bytes),
     )
-

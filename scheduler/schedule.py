@@ -210,9 +210,9 @@ def format_schedule(schedule: Schedule) -> str:
     return "; ".join(map(format_transformation, schedule))
 
 
-_CLAUSE = re.compile(r"\s*([a-z_]+)\(([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*)\)\s*")
+_CLAUSE = re.compile(r"([a-z_]+)\((.*)\)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
-_INTEGER = re.compile(r"-?\d{1,18}\Z")
+_INTEGER = re.compile(r"-?[0-9]{1,18}\Z")
 
 
 def _split(text: str) -> list[str]:

@@ -60,13 +60,34 @@ class Space:
     # ------------------------------------------------------------------------------ structure
 
     def structures(self) -> tuple[Schedule, ...]:
-        """As written; normalized (fission, strides, re-fusion); and with every time loop fused and made permutable."""
+        """As written; normalized (fission, strides, re-fusion); in each case with and without re-fusion."""
         replayer = self.replayer
         fissioned = maximal_fission(replayer)
         normalized = minimize_strides(replayer, fissioned)
-        found = [(), normalized, refuse_neighbours(replayer, normalized), minimize_strides(replayer, ())]
-        found += [s for base in (fissioned, ()) if (s := self.time_fused(base)) is not None]
+        found = (refuse_neighbours(replayer, normalized), normalized, (), minimize_strides(replayer, ()))
         return tuple(dict.fromkeys(found))
+
+    def time_tiled(self) -> Iterator[Schedule]:
+        """Time loops fused, skewed, tiled and run in wavefronts (Pluto's schedule of stencils), in a few sizes.
+
+        Inside the tiles the fused nests are split again, so that their innermost loops stay simple.
+        """
+        for base in dict.fromkeys((maximal_fission(self.replayer), ())):
+            fused = self.time_fused(base)
+            if fused is not None:
+                for chain in self.permutable_chains(fused):
+                    for tiled in self.wavefronts(fused, chain):
+                        yield self.points_split(tiled)
+
+    def points_split(self, schedule: Schedule) -> Schedule:
+        """Every legal split of the loops inside tiles."""
+        return maximal_fission(self.replayer, schedule, only=lambda loop: not loop.tile)
+
+    def permutable_chains(self, schedule: Schedule) -> tuple[Chain, ...]:
+        """Perfect chains that start with a loop that is not parallel."""
+        sequential = self.sequential(schedule)
+        found = chains(self.replayer.tree(schedule))
+        return tuple(c for c in found if len(c) > 1 and c[0].name in sequential)
 
     def time_fused(self, schedule: Schedule) -> Schedule | None:
         """Every outer sequential loop over several nests fused into one permutable band; None if there is none."""
@@ -176,20 +197,26 @@ class Space:
 
     # ---------------------------------------------------------------------------------- inside
 
-    def inner_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-        """What may be done with the innermost loops of a chain: vectorize, unroll, unroll-and-jam."""
+    def vectorized(self, schedule: Schedule) -> Schedule:
+        """Every innermost loop that may be vectorized marked so."""
         sequential = self.sequential(schedule)
+        marked = [
+            Vectorize(loop.name)
+            for loop in tree_loops(self.replayer.tree(schedule))
+            if all(isinstance(child, Leaf) for child in loop.children)
+            and not (loop.name in sequential or loop.opaque or loop.vector or loop.register or loop.unroll != 1)
+        ]
+        return (*schedule, *marked)
+
+    def inner_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+        """What may be done with the innermost loops of a chain: unroll, unroll-and-jam."""
         innermost = chain[-1]
-        vector = innermost.name not in sequential and not innermost.opaque
-        if vector:
-            yield (*schedule, Vectorize(innermost.name))
         if len(chain) > 1 and not innermost.opaque:
             outer = chain[-2]
-            for factor in (2, 4, 8):
+            for factor in (4, 2, 8):
                 if self.extent(outer) >= 4 * factor and not outer.opaque:
-                    jammed = (*schedule, UnrollJam(outer.name, factor))
-                    yield (*jammed, Vectorize(innermost.name)) if vector else jammed
-        if not vector:
+                    yield (*schedule, UnrollJam(outer.name, factor))
+        if innermost.name in self.sequential(schedule):
             yield (*schedule, Unroll(innermost.name, 4))
 
     # ----------------------------------------------------------------------------------- tiles
@@ -208,26 +235,21 @@ class Space:
                     yield (*schedule, Tile(tuple(n for n, _ in kept), tuple(s for _, s in kept)))
 
     def wavefronts(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-        """A fully permutable band tiled as a whole, its tiles in parallel wavefronts or one after another."""
-        names = tuple(loop.name for loop in chain)
-        if len(names) < 2 or any(loop.tile or loop.opaque for loop in chain):
+        """The first two loops of a permutable band tiled, or all of them, tiles in parallel wavefronts."""
+        if any(loop.tile or loop.opaque for loop in chain):
             return
-        bytes_each = self.element_bytes(chain)
-        for first in (8, 16, 32, 64):
-            for inner in (32, 64, 128, 512):
-                sizes = (first, *([max(inner, first)] * (len(names) - 2)), self._last_tile(chain, inner, bytes_each))
-                if any(self.extent(loop) < 2 * size for loop, size in zip(chain, sizes, strict=True)):
+        for depth in dict.fromkeys((2, len(chain))):
+            for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (64, 128, 512, 512)):
+                band = chain[:depth]
+                chosen = sizes[:depth]
+                if any(self.extent(loop) < 2 * size for loop, size in zip(band, chosen, strict=True)):
                     continue
-                tiled = (*schedule, Tile(names, sizes))
-                tiles = chains_with(self.replayer.tree(tiled), names[0])[: len(names)]
+                names = tuple(loop.name for loop in band)
+                tiled = (*schedule, Tile(names, chosen))
+                tiles = chains_with(self.replayer.tree(tiled), names[0])[:depth]
                 outer, second = tiles[0].name, tiles[1].name
-                step = max(sizes[1] // sizes[0], 1)
-                skewed = (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
-                yield skewed
-                yield tiled
-
-    def _last_tile(self, chain: Chain, inner: int, bytes_each: int) -> int:
-        return inner if len(chain) == 2 else min(max(inner, 128 // bytes_each * 8), max(self.extent(chain[-1]) // 2, 2))
+                step = max(chosen[1] // chosen[0], 1)
+                yield (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
 
     # ------------------------------------------------------------------------------- registers
 

@@ -1,0 +1,25 @@
+"""C in: the loop nests of a C file, or why a loop is left alone."""
+
+from scheduler.frontend.clang import read_source
+from scheduler.frontend.diagnostics import render_diagnostic
+from scheduler.frontend.model import (
+    FrontendError,
+    Function,
+    ParseFailed,
+    ParseOptions,
+    ParserDied,
+    Rejection,
+    SourceFile,
+)
+
+__all__ = [
+    "FrontendError",
+    "Function",
+    "ParseFailed",
+    "ParseOptions",
+    "ParserDied",
+    "Rejection",
+    "SourceFile",
+    "read_source",
+    "render_diagnostic",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Union
+from typing import NoReturn, Union
 
 from scheduler.errors import TextError
 
@@ -133,13 +133,22 @@ class Affine:
         return text
 
 
-_TOKEN = re.compile(r"\s*(?:(\d+)|(floor)\b|([A-Za-z_][A-Za-z_0-9.]*)|(.))")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*", re.ASCII)
+_TOKEN = re.compile(r"[ \t\r\n]*(?:([0-9]+)|(floor(?=[ \t\r\n]*\())|([A-Za-z_][A-Za-z_0-9.]*)|(.))", re.DOTALL)
+_DIGITS = "0123456789"
+_MAX_NESTING = 40
+_MAX_DIGITS = 19
 
 
 def parse_affine(text: str) -> Affine:
     """The inverse of `str`. Raises TextError."""
-    tokens = [m.group(0).strip() for m in _TOKEN.finditer(text) if m.group(0).strip()]
+    text = text.strip(" \t\r\n")
+    tokens = [m.group(m.lastindex or 0) for m in _TOKEN.finditer(text)]
     position = 0
+    nesting = 0
+
+    def fail(message: str) -> NoReturn:
+        raise TextError(f"affine expression {text if len(text) < 100 else text[:100] + '…'!r}: {message}")
 
     def peek() -> str:
         return tokens[position] if position < len(tokens) else ""
@@ -148,20 +157,33 @@ def parse_affine(text: str) -> Affine:
         nonlocal position
         token = peek()
         if not token or (expected and token != expected):
-            raise TextError(f"affine expression {text!r}: expected {expected or 'more'}, found {token or 'the end'}")
+            fail(f"expected {expected or 'more'}, found {token[:40] or 'the end'}")
         position += 1
         return token
 
+    def number() -> int:
+        token = take()
+        if token[0] not in _DIGITS or len(token) > _MAX_DIGITS:
+            fail(f"expected an integer of at most {_MAX_DIGITS} digits, found {token[:40]}")
+        return int(token)
+
     def total() -> Affine:
+        nonlocal nesting
+        nesting += 1
+        if nesting > _MAX_NESTING:
+            fail(f"more than {_MAX_NESTING} levels")
         sign = 1
         if peek() == "-":
             take()
             sign = -1
-        result = product() * sign
+        parts = [product() * sign]
         while peek() in ("+", "-"):
             sign = 1 if take() == "+" else -1
-            result += product() * sign
-        return result
+            parts.append(product() * sign)
+        nesting -= 1
+        if len(parts) == 1:
+            return parts[0]
+        return Affine.build((term for part in parts for term in part.terms), sum(part.const for part in parts))
 
     def product() -> Affine:
         result = factor()
@@ -173,31 +195,34 @@ def parse_affine(text: str) -> Affine:
             elif result.is_constant:
                 result = other * result.const
             else:
-                raise TextError(f"affine expression {text!r}: product of two variables")
+                fail("product of two variables")
+            if abs(result.const) >= 10**_MAX_DIGITS or any(abs(c) >= 10**_MAX_DIGITS for _, c in result.terms):
+                fail("a coefficient is out of range")
         return result
 
     def factor() -> Affine:
-        token = take()
-        if token.isdigit():
-            return Affine.constant(int(token))
+        token = peek()
+        if token and token[0] in _DIGITS:
+            return Affine.constant(number())
+        take()
         if token == "(":
             result = total()
             take(")")
             return result
-        if token == "floor":
+        if token == "floor" and peek() == "(":
             take("(")
             numerator = total()
             take("/")
-            denominator = take()
-            if not denominator.isdigit() or int(denominator) < 1:
-                raise TextError(f"affine expression {text!r}: bad denominator {denominator}")
+            denominator = number()
+            if denominator < 1:
+                fail(f"bad denominator {denominator}")
             take(")")
-            return numerator.floordiv(int(denominator))
-        if token[0].isalpha() or token[0] == "_":
+            return numerator.floordiv(denominator)
+        if IDENTIFIER.fullmatch(token):
             return Affine.of(token)
-        raise TextError(f"affine expression {text!r}: unexpected {token!r}")
+        fail(f"unexpected {token[:40]!r}")
 
     result = total()
     if position != len(tokens):
-        raise TextError(f"affine expression {text!r}: trailing {peek()!r}")
+        fail(f"trailing {peek()[:40]!r}")
     return result

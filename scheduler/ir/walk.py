@@ -18,6 +18,7 @@ from scheduler.ir.nest import (
     Guard,
     Loop,
     LoopNest,
+    Name,
     Node,
     Predicate,
     Read,
@@ -145,3 +146,22 @@ def uses(placed: Placed) -> tuple[AccessUse, ...]:
             certain = False
     found.extend(action_uses(placed.statement.body, certain))
     return tuple(found)
+
+
+def expression_names(expr: Expr | Affine) -> frozenset[str]:
+    """Iterators and parameters an expression mentions, also inside subscripts."""
+    if isinstance(expr, Affine):
+        return expr.names()
+    if isinstance(expr, Name):
+        return frozenset((expr.name,))
+    inner = expr.access.subscripts if isinstance(expr, Read) else children(expr)
+    return frozenset().union(*(expression_names(e) for e in inner))
+
+
+def bound_names(loop: Loop) -> frozenset[str]:
+    """Iterators and parameters that a loop's bounds mention."""
+    found: frozenset[str] = frozenset()
+    for bound in (loop.start, loop.stop):
+        for part in bound if isinstance(bound, tuple) else (bound,):
+            found |= expression_names(part)
+    return found

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from scheduler.ir.tree import tree_loops
+from collections.abc import Callable
+
+from scheduler.ir.tree import TreeLoop, tree_loops
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Distribute, Schedule
 
 
-def maximal_fission(replayer: Replayer, schedule: Schedule = ()) -> Schedule:
-    """The schedule extended by every legal split, outer loops first, until none is left."""
+def maximal_fission(
+    replayer: Replayer, schedule: Schedule = (), only: Callable[[TreeLoop], bool] = lambda loop: True
+) -> Schedule:
+    """The schedule extended by every legal split of the loops `only` accepts, outer loops first."""
     rejected: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
     while True:
-        step = _next_split(replayer, schedule, rejected)
+        step = _next_split(replayer, schedule, rejected, only)
         if step is None:
             return schedule
         schedule = (*schedule, step)
 
 
 def _next_split(
-    replayer: Replayer, schedule: Schedule, rejected: set[tuple[tuple[str, ...], tuple[str, ...]]]
+    replayer: Replayer,
+    schedule: Schedule,
+    rejected: set[tuple[tuple[str, ...], tuple[str, ...]]],
+    only: Callable[[TreeLoop], bool],
 ) -> Distribute | None:
-    for loop in tree_loops(replayer.tree(schedule)):
+    for loop in filter(only, tree_loops(replayer.tree(schedule))):
         for position in range(1, len(loop.children)):
             statements = tuple(s for s, _ in loop.rows)
             parts = (statements, (loop.name, str(position)))

@@ -8,6 +8,7 @@ between T(s) and T(t) in that loop's row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Union
 
@@ -100,6 +101,40 @@ class Checker:
                     found.append(dependence)
         return tuple(found)
 
+    def sequential_loops(self, tree: tuple[TreeNode, ...]) -> frozenset[str]:
+        """The loops of a legal tree that carry a dependence; all others may run in parallel."""
+        paths = {s: path_to(tree, s) for s in self.model.placed}
+        found: set[str] = set()
+        for index, dependence in enumerate(self.dependences):
+            if not (self.reassociate and dependence.reduction):
+                levels = self._levels(index, dependence, paths)
+                found.update(node.name for node, _, forward in levels if forward is not None)
+        return frozenset(found)
+
+    def never_decreases(
+        self, tree: tuple[TreeNode, ...], outer: str | None, rows: Callable[[str], Affine], within: frozenset[str]
+    ) -> bool:
+        """Whether `rows` (statement -> a row) never decreases along a dependence between statements `within`.
+
+        Only dependences count that the loops around `outer` leave unsatisfied (None: all). This is what
+        makes a loop with these rows part of a permutable band that starts at `outer`.
+        """
+        paths = {s: path_to(tree, s) for s in self.model.placed}
+        for index, dependence in enumerate(self.dependences):
+            if dependence.source not in within or dependence.sink not in within:
+                continue
+            remaining: isl.Map | None = dependence.relation
+            for (p, node), (q, _) in zip(paths[dependence.source], paths[dependence.sink], strict=False):
+                if p != q or not isinstance(node, TreeLoop) or node.name == outer or remaining is None:
+                    break
+                remaining = self._split_at(index, dependence, node, remaining)[2]
+            if remaining is None:
+                continue
+            source, sink = rows(dependence.source), rows(dependence.sink)
+            if self._split_rows(index, dependence, source, sink, remaining)[0] is not None:
+                return False
+        return True
+
     def _check_one(
         self,
         index: int,
@@ -142,7 +177,7 @@ class Checker:
         return concurrent[node.name] == "accumulate" and dependence.same_subscripts
 
     def _never_backward(self, index: int, dependence: Dependence, node: TreeLoop, remaining: isl.Map | None) -> bool:
-        """floor is monotone: if no r_i decreases from source to sink, no sum of positive c_i * floor(r_i / T_i) does."""
+        """floor is monotone: if no r_i decreases, no sum of positive c_i * floor(r_i / T_i) does."""
         source_row, sink_row = node.row(dependence.source), node.row(dependence.sink)
         if source_row.is_linear and sink_row.is_linear:
             return False

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from scheduler.ir.tree import TreeNode
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Parallelize, Schedule
+from scheduler.schedule import Schedule
 from scheduler.space import Chain, Space, chains_with
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
@@ -20,6 +21,10 @@ Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
 
 class SearchStopped(Exception):
     """The evaluation budget is spent; the search returns the best so far."""
+
+
+_TIME_TILINGS = 8
+_MINIMUM_WORK = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,53 +102,59 @@ class Beam:
         return sorted(known, key=lambda s: known[s])[:count]
 
     def _search(self) -> None:
+        """Structures first, time tiling beside them, then chain by chain, the one with most work first."""
         space = self.space
-        structures = space.structures()
-        beam = self.best((s for base in structures for s in (space.parallelized(base), base)), self.width)
-        beam = list(dict.fromkeys([self._unmarked(s) for s in beam])) or [()]
-        heads = self._heads(beam[0])
-        for head in heads:
+        bases = space.structures()
+        beam = self._ranked(list(bases)) or [()]
+        tiled = self.best(_spread(space.time_tiled(), _TIME_TILINGS), 2)
+        self.best([space.vectorized(s) for s in tiled], 1)
+        seen: set[str] = set()
+        while head := self._next_chain(beam[0], seen):
+            seen.add(head)
             beam = self._tune_chain(beam, head)
-        for schedule in beam[:1]:
-            self.best([schedule], 1)
+        self.best([self.space.vectorized(c.scheduled.schedule) for c in self.result(True).ranked[:2]], 1)
 
-    @staticmethod
-    def _unmarked(schedule: Schedule) -> Schedule:
-        return tuple(step for step in schedule if not isinstance(step, Parallelize))
-
-    def _heads(self, schedule: Schedule) -> list[str]:
-        return [chain[-1].name for chain in self.space.leaf_chains(schedule)]
+    def _next_chain(self, schedule: Schedule, seen: set[str]) -> str | None:
+        """The innermost loop of the heaviest chain not tuned yet that matters at all."""
+        found = self.space.leaf_chains(schedule)
+        total = sum(self.space.work(chain) for chain in found)
+        for chain in found:
+            names = {loop.origin for loop in chain}
+            if not (names & seen) and self.space.work(chain) >= _MINIMUM_WORK * total:
+                seen |= names
+                return chain[-1].name
+        return None
 
     def _tune_chain(self, beam: list[Schedule], innermost: str) -> list[Schedule]:
         """One pass over a chain: order, then blocking or tiling, then the inside; others keep what they have."""
         finished: list[Schedule] = []
         for base in beam:
-            chain = self._chain(base, innermost)
-            if not chain:
-                finished.append(base)
-                continue
-            finished.extend(self._variants(base, chain))
+            chain = chains_with(self.space.replayer.tree(base), innermost)
+            finished.extend(self._variants(base, chain) if chain else [base])
         return self._ranked(finished) or beam
 
     def _ranked(self, schedules: list[Schedule]) -> list[Schedule]:
+        """The fastest, each measured with its outer loops in parallel; what comes back is without those marks."""
         marked = {self.space.parallelized(s): s for s in dict.fromkeys(schedules)}
         return [marked[m] for m in self.best(marked, self.width)]
 
-    def _chain(self, schedule: Schedule, innermost: str) -> Chain:
-        return chains_with(self.space.replayer.tree(schedule), innermost)
-
     def _variants(self, base: Schedule, chain: Chain) -> list[Schedule]:
-        space = self.space
+        space, innermost = self.space, chain[-1].name
         ordered = self._ranked(list(space.orders(base, chain, 3)))[:2] or [base]
-        found = [*ordered]
-        blocked = self._ranked(
-            [s for o in ordered[:1] for s in space.register_moves(o, self._chain(o, chain[-1].name))]
+        found = [*ordered, *(space.vectorized(o) for o in ordered[:1])]
+        tree = space.replayer.tree
+        found += self._ranked(
+            [s for o in ordered[:1] for s in space.register_moves(o, chains_with(tree(o), innermost))]
         )
-        found += blocked[:2]
         for order in ordered:
-            here = self._chain(order, chain[-1].name)
-            tiled = self._ranked([*space.tilings(order, here), *space.wavefronts(order, here)])[:2]
+            here = chains_with(tree(order), innermost)
+            tiled = self._ranked(list(space.tilings(order, here)))[:2]
             found += tiled
             for shape in (order, *tiled):
-                found += space.inner_moves(shape, self._chain(shape, chain[-1].name))
+                inside = list(space.inner_moves(shape, chains_with(tree(shape), innermost)))
+                found += [*inside, *(space.vectorized(s) for s in inside)]
         return found
+
+
+def _spread(schedules: Iterable[Schedule], count: int) -> list[Schedule]:
+    return list(islice(schedules, count))

@@ -15,7 +15,7 @@
 #define H SIZE(240, 2200)
 #endif
 
-static float in[W][H], out[W][H], y1[W][H], y2[W][H];
+static float in[W][H], out[W][H], y_left[W][H], y_right[W][H];
 
 static void deriche(float alpha)
 {
@@ -28,48 +28,48 @@ static void deriche(float alpha)
     for (int i = 0; i < W; i++) {
         float yp1 = 0.0f, yp2 = 0.0f, xp = 0.0f;
         for (int j = 0; j < H; j++) {
-            y1[i][j] = a0 * in[i][j] + a1 * xp + b1 * yp1 + b2 * yp2;
+            y_left[i][j] = a0 * in[i][j] + a1 * xp + b1 * yp1 + b2 * yp2;
             xp = in[i][j];
             yp2 = yp1;
-            yp1 = y1[i][j];
+            yp1 = y_left[i][j];
         }
     }
     for (int i = 0; i < W; i++) {
         float yn1 = 0.0f, yn2 = 0.0f, xn1 = 0.0f, xn2 = 0.0f;
         for (int j = H - 1; j >= 0; j--) {
-            y2[i][j] = a2 * xn1 + a3 * xn2 + b1 * yn1 + b2 * yn2;
+            y_right[i][j] = a2 * xn1 + a3 * xn2 + b1 * yn1 + b2 * yn2;
             xn2 = xn1;
             xn1 = in[i][j];
             yn2 = yn1;
-            yn1 = y2[i][j];
+            yn1 = y_right[i][j];
         }
     }
     for (int i = 0; i < W; i++)
         for (int j = 0; j < H; j++)
-            out[i][j] = y1[i][j] + y2[i][j];
+            out[i][j] = y_left[i][j] + y_right[i][j];
 
     for (int j = 0; j < H; j++) {
         float yp1 = 0.0f, yp2 = 0.0f, xp = 0.0f;
         for (int i = 0; i < W; i++) {
-            y1[i][j] = a0 * out[i][j] + a1 * xp + b1 * yp1 + b2 * yp2;
+            y_left[i][j] = a0 * out[i][j] + a1 * xp + b1 * yp1 + b2 * yp2;
             xp = out[i][j];
             yp2 = yp1;
-            yp1 = y1[i][j];
+            yp1 = y_left[i][j];
         }
     }
     for (int j = 0; j < H; j++) {
         float yn1 = 0.0f, yn2 = 0.0f, xn1 = 0.0f, xn2 = 0.0f;
         for (int i = W - 1; i >= 0; i--) {
-            y2[i][j] = a2 * xn1 + a3 * xn2 + b1 * yn1 + b2 * yn2;
+            y_right[i][j] = a2 * xn1 + a3 * xn2 + b1 * yn1 + b2 * yn2;
             xn2 = xn1;
             xn1 = out[i][j];
             yn2 = yn1;
-            yn1 = y2[i][j];
+            yn1 = y_right[i][j];
         }
     }
     for (int i = 0; i < W; i++)
         for (int j = 0; j < H; j++)
-            out[i][j] = y1[i][j] + y2[i][j];
+            out[i][j] = y_left[i][j] + y_right[i][j];
 }
 
 int main(int argc, char **argv)

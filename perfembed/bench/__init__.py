@@ -1,0 +1,1 @@
+"""Benchmarks and campaigns: what perfembed claims about itself, shown again by a command."""

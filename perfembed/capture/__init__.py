@@ -1,0 +1,27 @@
+"""The user's program, measured and tapped: which nests matter, and what they work on."""
+
+from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
+from perfembed.capture.fills import RandomisedInputs, randomise
+from perfembed.capture.profile import NestProfile, ProgramProfile, profile_program
+from perfembed.capture.program import PROGRAM_LIMITS, ProgramFailed, ProgramRun
+from perfembed.capture.record import DEFAULT_CAP_BYTES, capture_nests
+from perfembed.capture.synthesize import synthesize
+from perfembed.capture.workload import make_workload
+
+__all__ = [
+    "DEFAULT_CAP_BYTES",
+    "PROGRAM_LIMITS",
+    "CaptureFailed",
+    "CapturedArray",
+    "CapturedNest",
+    "NestProfile",
+    "ProgramFailed",
+    "ProgramProfile",
+    "ProgramRun",
+    "RandomisedInputs",
+    "capture_nests",
+    "make_workload",
+    "profile_program",
+    "randomise",
+    "synthesize",
+]

@@ -1,0 +1,168 @@
+"""How much of each array a nest touches when its parameters have given values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from scheduler.errors import SchedulerError
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Array, Constraint, LoopNest, Storage
+from scheduler.ir.types import known_type
+from scheduler.ir.walk import AccessUse
+from scheduler.polyhedral.model import Model
+
+
+class ExtentUnknown(Exception):
+    """The size of an array cannot be had; the text is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """`shape` with concrete extents; the outermost is None where only its allocation can tell.
+
+    Elements below `sure` are certainly accessed (0: perhaps none).
+    """
+
+    array: Array
+    shape: tuple[int | None, ...]
+    sure: int
+
+    @property
+    def row(self) -> int:
+        """Elements for each step of the outermost subscript."""
+        return math.prod(extent or 1 for extent in self.shape[1:])
+
+    @property
+    def count(self) -> int | None:
+        if self.shape and self.shape[0] is None:
+            return None
+        return math.prod(extent or 0 for extent in self.shape)
+
+
+def outer_arrays(nest: LoopNest) -> tuple[Array, ...]:
+    """The arrays and scalars that exist outside the nest."""
+    return tuple(a for a in nest.arrays if a.storage is not Storage.PRIVATE)
+
+
+def element_bytes(ctype: str) -> int:
+    """Raises KeyError for a type the compiler does not know."""
+    return max(8, known_type(ctype).bits) // 8
+
+
+def with_values(nest: LoopNest, values: Mapping[str, int]) -> LoopNest:
+    """The nest with its parameters known."""
+    return replace(nest, parameters=tuple(replace(p, value=values[p.name]) for p in nest.parameters))
+
+
+def broken_assumption(nest: LoopNest, values: Mapping[str, int]) -> str | None:
+    """The first assumption of the nest that does not hold for these parameters, as text."""
+    for parameter in nest.parameters:
+        value = values[parameter.name]
+        low, high = parameter.low, parameter.high
+        if (low is not None and value < low) or (high is not None and value > high):
+            return f"{low if low is not None else ''} <= {parameter.name} <= {high if high is not None else ''}"
+    return next((_text(c) for c in nest.assumptions if not _holds(c, values)), None)
+
+
+def _holds(condition: Constraint, values: Mapping[str, int]) -> bool:
+    value = condition.affine.evaluate(values)
+    if condition.kind == "mod":
+        return value % condition.modulus == 0
+    return value == 0 if condition.kind == "==" else value >= 0
+
+
+def _text(condition: Constraint) -> str:
+    if condition.kind == "mod":
+        return f"{condition.affine} is divisible by {condition.modulus}"
+    return f"{condition.affine} {condition.kind} 0"
+
+
+class Touched:
+    """Answers, with isl, which elements a nest with known parameters accesses."""
+
+    def __init__(self, nest: LoopNest, values: Mapping[str, int]) -> None:
+        self._model = Model(with_values(nest, values))
+        self._values = values
+        self._uses: dict[str, dict[tuple[str, AccessUse], None]] = {}
+        for statement in self._model.placed:
+            for use in self._model.uses(statement):
+                self._uses.setdefault(use.access.array, {})[statement, replace(use, is_write=False)] = None
+
+    def uses(self, array: str) -> Iterable[tuple[str, AccessUse]]:
+        """(statement, access), each once."""
+        return self._uses.get(array, {})
+
+    def extents(self, array: Array) -> Extents:
+        """Raises ExtentUnknown for an array of which nothing is left, or that is accessed before its start."""
+        shape: list[int | None] = [None if e is None else e.evaluate(self._values) for e in array.shape]
+        if any(extent is not None and extent < 1 for extent in shape):
+            sizes = "".join(f"[{'' if e is None else e}]" for e in shape)
+            raise ExtentUnknown(f"{array.name}{sizes} has no elements with these values")
+        if not shape:
+            return Extents(array, (), 1)
+        pointed = array.storage in (Storage.POINTER, Storage.RESTRICT)
+        if shape[0] is not None and not pointed:
+            return Extents(array, tuple(shape), 0)
+        row = math.prod(extent or 1 for extent in shape[1:])
+        low, high, sure = self._range(array, shape)
+        if low is not None and low < 0:
+            raise ExtentUnknown(f"{array.name} is accessed {-low} elements before the address it points to")
+        if high is None:
+            return Extents(array, (shape[0], *shape[1:]), sure + 1)
+        rows = high // row + 1
+        return Extents(array, (max(rows, shape[0] or 1), *shape[1:]), sure + 1)
+
+    def bounds(self, array: Array, dimension: int) -> tuple[int | None, int | None]:
+        """The lowest and the highest affine subscript of one dimension; None where unbounded or unused."""
+        lows: list[int] = []
+        highs: list[int] = []
+        for statement, use in self.uses(array.name):
+            if isinstance(use.access.subscripts[dimension], Affine):
+                low, high = self._interval(statement, use, [int(k == dimension) for k in range(len(array.shape))])
+                if low is None or high is None:
+                    return None, None
+                if low <= high:
+                    lows.append(low)
+                    highs.append(high)
+        return (min(lows), max(highs)) if lows else (None, None)
+
+    def _range(self, array: Array, shape: list[int | None]) -> tuple[int | None, int | None, int]:
+        """The lowest and highest element (row-major; None: unbounded), and the highest surely accessed (or -1)."""
+        strides = [math.prod(extent or 1 for extent in shape[k + 1 :]) for k in range(len(shape))]
+        low: int | None = 0
+        high: int | None = -1
+        sure = -1
+        for statement, use in self.uses(array.name):
+            first, last = self._interval(statement, use, strides)
+            if first is not None and last is not None and first > last:
+                continue
+            low = None if first is None or low is None else min(low, first)
+            high = None if last is None or high is None else max(high, last)
+            if use.must and use.access.is_affine and last is not None:
+                sure = max(sure, last)
+        return low, high, sure
+
+    def _interval(self, statement: str, use: AccessUse, weights: list[int]) -> tuple[int | None, int | None]:
+        """Range of the weighted sum of the subscripts; None: unbounded; (0, -1): there is no access."""
+        try:
+            with self._model.quota():
+                touched = self._model.access_relation(statement, use).range()
+                names = [f"d{k}" for k in range(len(weights))]
+                total = " + ".join(f"{w}*{n}" for w, n in zip(weights, names, strict=True))
+                flat = isl.Map.read_from_str(
+                    self._model.context, f"{{ {touched.get_tuple_name()}[{', '.join(names)}] -> [{total}] }}"
+                )
+                numbers = touched.apply(flat)
+                if numbers.is_empty():
+                    return 0, -1
+                return _finite(numbers.dim_min_val(0)), _finite(numbers.dim_max_val(0))
+        except SchedulerError:
+            return None, None
+
+
+def _finite(value: isl.Val) -> int | None:
+    return int(value.to_python()) if value.is_int() else None

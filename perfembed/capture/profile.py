@@ -1,0 +1,209 @@
+"""The profile run: the program's own main with every nest timed, and what each call was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+
+from perfembed.capture.instrument import Around, wrap
+from perfembed.capture.program import (
+    PROGRAM_LIMITS,
+    ProgramFailed,
+    ProgramRun,
+    Runtime,
+    build_program,
+    c_string,
+    run_failure,
+    run_program,
+)
+from profilers.build import CompilerConfig
+from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import Array, LoopNest, Storage
+from scheduler.ir.types import scalar_type
+
+_HERE = Path(__file__).parent
+RECORDS = 2048  # calls kept of each nest; even, for it is halved when full
+_ALIKE = 0.05  # calls whose times differ by less are the same
+
+
+@dataclass(frozen=True, slots=True)
+class NestProfile:
+    """What one nest did in the program. `typical_call` counts from 1; None where it was never called.
+
+    `values` are the parameters and integer scalars at the typical call; `distinct` counts the different
+    sets of values among the calls that were kept. `other_threads` counts calls that were not made by the
+    main thread; they are in no other figure.
+    """
+
+    name: str
+    calls: int
+    seconds: float
+    share: float
+    typical_call: int | None
+    typical_seconds: float
+    values: Mapping[str, int]
+    distinct: int
+    other_threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramProfile:
+    """A good run of the program: its output, and its nests in the order of the file."""
+
+    program: ProgramRun
+    wall_s: float
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    output_truncated: bool
+    nests: tuple[NestProfile, ...]
+
+    def nest(self, name: str) -> NestProfile:
+        """Raises KeyError."""
+        for nest in self.nests:
+            if nest.name == name:
+                return nest
+        raise KeyError(name)
+
+
+def profile_program(
+    source: SourceFile,
+    compiler: CompilerConfig,
+    arguments: tuple[str, ...],
+    workdir: Path,
+    environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
+    limits: Limits = PROGRAM_LIMITS,
+    stdin: bytes | None = None,
+    *,
+    directory: Path | None = None,
+) -> ProgramProfile | ProgramFailed:
+    """Builds the file with its nests timed, and runs its main in `directory` (None: the file's folder).
+
+    Raises what building and containment raise: CompilerMissing, NotExecutable, ContainmentError.
+    """
+    path = Path(source.path)
+    program = ProgramRun(compiler, directory or path.absolute().parent, arguments, environment, limits, stdin)
+    result = workdir.absolute() / "profile.txt"
+    result.unlink(missing_ok=True)
+    content = wrap(source.content, (_timed(k, nest) for k, nest in enumerate(source.nests)))
+    runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, source.nests))
+    executable = build_program(content, path, program, runtime, workdir)
+    if isinstance(executable, ProgramFailed):
+        return executable
+    finished = run_program(executable, program)
+    if reason := run_failure(finished, limits):
+        return ProgramFailed("run", reason, finished.stdout, finished.stderr)
+    text = result.read_text(encoding="ascii") if result.exists() else ""
+    if not text.endswith("end\n"):
+        reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
+        return ProgramFailed("run", reason, finished.stdout, finished.stderr)
+    return ProgramProfile(
+        program,
+        finished.wall_s,
+        finished.returncode,
+        finished.stdout,
+        finished.stderr,
+        finished.output_truncated,
+        _read(text, source.nests, finished.wall_s),
+    )
+
+
+def recorded_values(nest: LoopNest) -> tuple[tuple[str, str, str], ...]:
+    """(name, C text, C type) of the integers kept of every call: parameters, then integer scalars."""
+    scalars = (a for a in nest.arrays if a.is_scalar and a.storage is not Storage.PRIVATE and _is_integer(a))
+    return (
+        *((p.name, p.name, p.ctype) for p in nest.parameters),
+        *((a.name, a.base or a.name, a.ctype) for a in scalars),
+    )
+
+
+def values_text(nest: LoopNest) -> str:
+    """C text of the array of these integers."""
+    values = ", ".join(f"(long long)({text})" for _, text, _ in recorded_values(nest))
+    return f"__extension__ (const long long[]){{{values}}}" if values else "0"
+
+
+def named_values(nest: LoopNest, numbers: Iterable[int]) -> Mapping[str, int]:
+    """Names and values; unsigned 64-bit values were written as signed."""
+    found = {}
+    for (name, _, ctype), number in zip(recorded_values(nest), numbers, strict=True):
+        kind = scalar_type(ctype)
+        found[name] = number + (1 << 64) if number < 0 and kind is not None and not kind.signed else number
+    return MappingProxyType(found)
+
+
+def _is_integer(array: Array) -> bool:
+    kind = scalar_type(array.ctype)
+    return kind is not None and kind.kind != "floating"
+
+
+def _timed(index: int, nest: LoopNest) -> Around:
+    assert nest.span is not None
+    before = f"perfembed_begin({index}, {values_text(nest)});"
+    return Around(nest.span.begin, nest.span.end, before, f"perfembed_end({index});")
+
+
+def _tables(result: Path, nests: tuple[LoopNest, ...]) -> str:
+    counts = ", ".join(str(len(recorded_values(nest))) for nest in nests)
+    return (
+        f"#define PE_RESULT {c_string(str(result))}\n#define PE_NESTS {len(nests)}\n#define PE_RECORDS {RECORDS}\n"
+        f"static const int pe_values[PE_NESTS + 1] = {{{counts or '0'}}};\n"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    nanoseconds: int
+    number: int
+    values: tuple[int, ...]
+
+
+def _read(text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestProfile, ...]:
+    lines = [line.split() for line in text.splitlines()]
+    calls: list[list[_Call]] = [[] for _ in nests]
+    for words in lines:
+        if words[0] == "call":
+            numbers = [int(word) for word in words[1:]]
+            calls[numbers[0]].append(_Call(numbers[1], numbers[2], tuple(numbers[3:])))
+    profiles = []
+    for words in islice((w for w in lines if w[0] == "nest"), len(nests)):
+        index, count, nanoseconds, foreign = (int(word) for word in words[1:])
+        nest, seconds = nests[index], nanoseconds / 1e9
+        typical = _typical(calls[index])
+        profiles.append(
+            NestProfile(
+                name=nest.name,
+                calls=count,
+                seconds=seconds,
+                share=min(1.0, seconds / wall_s) if wall_s > 0 else 0.0,
+                typical_call=typical.number if typical else None,
+                typical_seconds=typical.nanoseconds / 1e9 if typical else 0.0,
+                values=named_values(nest, typical.values) if typical else MappingProxyType({}),
+                distinct=len({call.values for call in calls[index]}),
+                other_threads=foreign,
+            )
+        )
+    return tuple(profiles)
+
+
+def _typical(calls: list[_Call]) -> _Call | None:
+    """The call at the median of the time: half of the nest's time went into calls no longer than it.
+
+    Of the calls with the same values and about the same time, the first.
+    """
+    if not calls:
+        return None
+    ordered = sorted(calls, key=lambda call: (call.nanoseconds, call.number))
+    half, passed, median = sum(call.nanoseconds + 1 for call in ordered) / 2, 0, ordered[-1]
+    for call in ordered:
+        passed += call.nanoseconds + 1  # calls too short for the clock count too
+        if passed >= half:
+            median = call
+            break
+    slack = _ALIKE * median.nanoseconds
+    alike = (c for c in calls if c.values == median.values and abs(c.nanoseconds - median.nanoseconds) <= slack)
+    return min(alike, key=lambda call: call.number)

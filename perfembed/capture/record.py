@@ -1,0 +1,227 @@
+"""The capture run: the program once more, writing what chosen nests work on just before their typical call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
+from perfembed.capture.extents import (
+    Extents,
+    ExtentUnknown,
+    Touched,
+    broken_assumption,
+    element_bytes,
+    outer_arrays,
+)
+from perfembed.capture.instrument import Around, wrap
+from perfembed.capture.profile import NestProfile, ProgramProfile, named_values, recorded_values, values_text
+from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_failure, run_program
+from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import Array, LoopNest, Storage
+
+_HERE = Path(__file__).parent
+_WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
+DEFAULT_CAP_BYTES = 2 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to write of one nest."""
+
+    nest: LoopNest
+    profile: NestProfile
+    objects: tuple[Extents, ...]
+    stem: Path
+    after: bool
+
+    @property
+    def data(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".bin")
+
+    @property
+    def outputs(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".after.bin")
+
+    @property
+    def report(self) -> Path:
+        return self.stem.with_name(self.stem.name + ".txt")
+
+
+def capture_nests(
+    source: SourceFile,
+    nests: tuple[LoopNest, ...],
+    profile: ProgramProfile,
+    workdir: Path,
+    *,
+    cap_bytes: int = DEFAULT_CAP_BYTES,
+    after: bool = False,
+) -> dict[str, CapturedNest | CaptureFailed]:
+    """The inputs of each nest at its typical call, by name, from one run of the program.
+
+    The program is stopped once it has delivered. `after`: the contents after the call are kept too.
+    Raises what building and containment raise: CompilerMissing, NotExecutable, ContainmentError.
+    """
+    workdir = workdir.absolute()
+    workdir.mkdir(parents=True, exist_ok=True)
+    found: dict[str, CapturedNest | CaptureFailed] = {}
+    plans: list[_Plan] = []
+    for index, nest in enumerate(nests):
+        planned = _plan(nest, profile.nest(nest.name), workdir / f"nest{index}", cap_bytes, after)
+        if isinstance(planned, CaptureFailed):
+            found[nest.name] = planned
+        else:
+            plans.append(planned)
+            planned.report.unlink(missing_ok=True)
+    if plans:
+        problem = _run(source, plans, profile, workdir, cap_bytes)
+        for plan in plans:
+            found[plan.nest.name] = _read(plan, problem, cap_bytes)
+    return {nest.name: found[nest.name] for nest in nests}
+
+
+def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, after: bool) -> _Plan | CaptureFailed:
+    """What to write, or why it cannot be."""
+    if profile.other_threads:
+        return CaptureFailed(nest.name, "the program runs it in several threads at once")
+    if profile.typical_call is None:
+        return CaptureFailed(nest.name, "the program never runs it")
+    if broken := broken_assumption(nest, profile.values):
+        values = ", ".join(f"{p.name} = {profile.values[p.name]}" for p in nest.parameters)
+        return CaptureFailed(nest.name, f"it is understood only where {broken}, which does not hold for {values}")
+    objects = []
+    touched = Touched(nest, profile.values)
+    for array in outer_arrays(nest):
+        if array.ctype not in ELEMENT_TYPES:
+            return CaptureFailed(nest.name, f"{array.name} has elements of type {array.ctype}, which is not supported")
+        try:
+            objects.append(touched.extents(array))
+        except ExtentUnknown as unknown:
+            return CaptureFailed(nest.name, str(unknown))
+    known = sum((o.count or 0) * element_bytes(o.array.ctype) for o in objects)
+    if known > cap_bytes:
+        return CaptureFailed(nest.name, too_large(known, cap_bytes))
+    return _Plan(nest, profile, tuple(objects), stem, after)
+
+
+def _run(source: SourceFile, plans: list[_Plan], profile: ProgramProfile, workdir: Path, cap_bytes: int) -> str | None:
+    """Builds and runs; what went wrong with the program, if anything did."""
+    runtime = Runtime(
+        "capture",
+        _HERE / "capture_runtime.c",
+        _HERE / "instrument.h",
+        _tables(plans, cap_bytes),
+        ("-Dregister=",),  # the address of a scalar is taken
+        tuple(f"-Wl,--wrap={name}" for name in _WRAPPED),
+    )
+    content = wrap(source.content, (_dumped(k, plan) for k, plan in enumerate(plans)))
+    executable = build_program(content, Path(source.path), profile.program, runtime, workdir)
+    if isinstance(executable, ProgramFailed):
+        return executable.reason
+    return run_failure(run_program(executable, profile.program), profile.program.limits)
+
+
+def _dumped(index: int, plan: _Plan) -> Around:
+    nest = plan.nest
+    assert nest.span is not None
+    addresses = ", ".join(f"(const void *){_address(o.array)}" for o in plan.objects)
+    pointers = f"__extension__ (const void *const[]){{{addresses}}}" if addresses else "0"
+    before = f"if (perfembed_due({index})) perfembed_before({index}, {values_text(nest)}, {pointers});"
+    return Around(nest.span.begin, nest.span.end, before, f"perfembed_after({index});" if plan.after else "")
+
+
+def _address(array: Array) -> str:
+    return f"{'&' if array.is_scalar else ''}({array.base or array.name})"
+
+
+def _tables(plans: list[_Plan], cap_bytes: int) -> str:
+    lines = [f"#define PE_NESTS {len(plans)}", f"#define PE_WANTED {len(plans)}", f"#define PE_CAP {cap_bytes}ULL"]
+    rows = []
+    for k, plan in enumerate(plans):
+        objects = ", ".join(_object(extents) for extents in plan.objects)
+        lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects or '{0, 0, 0, 0}'}}};")
+        paths = ", ".join(c_string(str(path)) for path in (plan.data, plan.outputs, plan.report))
+        counts = f"{plan.profile.typical_call}ULL, {len(recorded_values(plan.nest))}, {len(plan.objects)}"
+        rows.append(f"    {{{counts}, {plan.after:d}, pe_objects_{k}, {paths}}},")
+    return "\n".join([*lines, "static const struct pe_nest pe_nests[PE_NESTS] = {", *rows, "};"]) + "\n"
+
+
+def _object(extents: Extents) -> str:
+    width = element_bytes(extents.array.ctype)
+    size = "PE_UNKNOWN" if extents.count is None else f"{extents.count * width}ULL"
+    pointer = extents.array.storage in (Storage.POINTER, Storage.RESTRICT) or extents.count is None
+    return f"{{{size}, {extents.row * width}ULL, {extents.sure * width}ULL, {pointer:d}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One object as the program reported it."""
+
+    address: int
+    size: int
+    known: int
+    offset: int
+
+
+def _read(plan: _Plan, problem: str | None, cap_bytes: int) -> CapturedNest | CaptureFailed:
+    name, call = plan.nest.name, plan.profile.typical_call
+    text = plan.report.read_text(encoding="ascii") if plan.report.exists() else ""
+    lines = [line.split() for line in text.splitlines()]
+    if failed := next((words for words in lines if words[0] == "failed"), None):
+        return CaptureFailed(name, _reason(plan, failed[1], int(failed[2]), int(failed[3]), cap_bytes))
+    if not lines or lines[-1] != ["end"]:
+        return CaptureFailed(name, problem or f"the program ended before call {call} when it was run a second time")
+    values = named_values(plan.nest, [int(word) for word in lines[0][1:]])
+    if changed := next((n for n, value in values.items() if value != plan.profile.values[n]), None):
+        before, now = plan.profile.values[changed], values[changed]
+        return CaptureFailed(name, f"the program does not repeat itself: {changed} was {before} and then {now}")
+    written = [_Written(*map(int, words[1:])) for words in lines if words[0] == "object"]
+    arrays = tuple(_array(plan, e, w) for e, w in zip(plan.objects, written[: len(plan.objects)], strict=True))
+    outputs = tuple(
+        (e.array.name, CapturedFill(str(plan.outputs), w.offset))
+        for e, w in zip(plan.objects, written[len(plan.objects) :], strict=False)
+    )
+    parameters: Mapping[str, int] = {p.name: values[p.name] for p in plan.nest.parameters}
+    total = sum(w.size for w in written[: len(arrays)])
+    return CapturedNest(name, parameters, arrays, _overlaps(arrays, written), total, call, outputs)
+
+
+def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
+    array, width = extents.array, element_bytes(extents.array.ctype)
+    inner = tuple(extent or 1 for extent in extents.shape[1:])
+    shape = (written.size // (extents.row * width), *inner) if extents.shape else ()
+    modulo = written.address % PAGE // width * width
+    fill = CapturedFill(str(plan.data), written.offset)
+    return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known)
+
+
+def _overlaps(arrays: tuple[CapturedArray, ...], written: list[_Written]) -> tuple[tuple[str, str], ...]:
+    ranges = [(a.name, w.address, w.address + w.known) for a, w in zip(arrays, written, strict=False)]
+    return tuple((a, b) for (a, p, q), (b, r, s) in combinations(ranges, 2) if p < s and r < q)
+
+
+def _reason(plan: _Plan, kind: str, index: int, number: int, cap_bytes: int) -> str:
+    array = plan.objects[index].array
+    if kind == "large":
+        return too_large(number, cap_bytes)
+    if kind == "null":
+        return f"{array.name} is a null pointer at call {plan.profile.typical_call}"
+    if kind == "unknown":
+        return (
+            f"the size of {array.name} is unknown: its subscripts depend on data, and it points neither into memory"
+            " from malloc nor into a global or static array"
+        )
+    if kind == "outside":
+        needed = plan.objects[index].sure * element_bytes(array.ctype)
+        return f"it uses {needed} bytes of {array.name}, of which only {number} are allocated"
+    if kind == "unmapped":
+        return f"{array.name} ends earlier than its subscripts reach (unmapped memory)"
+    return f"its inputs could not be written to {plan.data} (error {number})"
+
+
+def too_large(total: int, cap_bytes: int) -> str:
+    """The reason for a failure: these bytes are more than the cap."""
+    return f"its inputs are {total / 2**30:.2f} GiB, more than the limit of {cap_bytes / 2**30:.2f} GiB"

@@ -1,0 +1,63 @@
+"""The `perfembed` command: dispatch only. Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from perfembed.cli import doctor, inspect, tune
+from perfembed.cli.session import Session, guarded
+from perfembed.errors import EXIT_USAGE
+
+app = typer.Typer(
+    name="perfembed",
+    help="Makes the loops of a C program faster without changing what they compute.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("tune")(tune.command)
+app.command("inspect")(inspect.command)
+app.command("doctor")(doctor.command)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        print(f"perfembed {version('perfembed')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: list[str], session: Session) -> int:
+    """Runs one command line and returns the exit code."""
+    command = typer.main.get_command(app)
+
+    def action() -> int | None:
+        with command.make_context("perfembed", list(arguments) or ["--help"], obj=session) as context:
+            result: object = command.invoke(context)
+        return result if isinstance(result, int) else None
+
+    name = " ".join(["perfembed", *(a for a in arguments[:1] if a in ("tune", "inspect", "doctor"))])
+    code = guarded(name, action, session)
+    return code if arguments else EXIT_USAGE
+
+
+def run() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a file name need not be text of this terminal
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(main(sys.argv[1:], Session()))

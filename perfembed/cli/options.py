@@ -1,0 +1,104 @@
+"""The options several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Annotated
+
+import typer
+
+from perfembed.cli.session import Session
+from perfembed.errors import UsageError
+
+DEFAULT_CFLAGS = "-O3 -march=native"
+
+
+def _set_json(context: typer.Context, value: bool) -> bool:
+    context.ensure_object(Session).json = value
+    return value
+
+
+def _set_traceback(context: typer.Context, value: bool) -> bool:
+    session = context.ensure_object(Session)
+    session.traceback = session.traceback or value
+    return value
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="The C file.", show_default=False)]
+Cc = Annotated[str, typer.Option("--cc", metavar="PROGRAM", help="The C compiler.")]
+Cflags = Annotated[str, typer.Option("--cflags", metavar="FLAGS", help="Compiler flags, in one argument.")]
+Defines = Annotated[
+    list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro.", show_default=False)
+]
+Includes = Annotated[
+    list[str] | None, typer.Option("-I", metavar="DIR", help="Add a folder of headers.", show_default=False)
+]
+Standard = Annotated[
+    str | None, typer.Option("-std", metavar="NAME", help="The C standard, such as c99.", show_default=False)
+]
+Functions = Annotated[
+    list[str] | None,
+    typer.Option("--function", metavar="NAME", help="Only nests of this function (repeatable).", show_default=False),
+]
+Json = Annotated[
+    bool, typer.Option("--json", is_eager=True, callback=_set_json, help="Print one JSON document instead of text.")
+]
+Traceback = Annotated[
+    bool,
+    typer.Option(
+        "--traceback",
+        is_eager=True,
+        callback=_set_traceback,
+        help="Show the traceback of an error (also: PERFEMBED_TRACEBACK=1).",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, and only the summary.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+
+
+def compiler_flags(
+    cflags: str, defines: list[str] | None, includes: list[str] | None, standard: str | None
+) -> tuple[str, ...]:
+    """One list of flags in the order a compiler wants them. Raises UsageError."""
+    flags = list(words(cflags, "--cflags"))
+    flags += [f"-D{define}" for define in defines or ()]
+    flags += [f"-I{folder}" for folder in includes or ()]
+    return (*flags, f"-std={standard}") if standard else tuple(flags)
+
+
+def words(text: str, option: str) -> tuple[str, ...]:
+    """Splits like a shell does. Raises UsageError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {str(error).lower()}") from None
+
+
+_BUDGET = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|m|min|h)?", re.ASCII)
+_FACTORS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def budget_seconds(text: str) -> float:
+    """60, 60s, 2m, 1.5h. Raises UsageError."""
+    match = _BUDGET.fullmatch(text.strip())
+    value = float(match[1]) * _FACTORS[match[2]] if match else 0.0
+    if not 0 < value <= 30 * 86_400:
+        raise UsageError(f"--budget {text!r}: expected a time such as 60s, 2m or 1h")
+    return value
+
+
+_PARAMETER = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,18})", re.ASCII)
+
+
+def parameter_values(texts: list[str] | None) -> tuple[tuple[str, int], ...]:
+    """`n=2000` each. Raises UsageError."""
+    found: dict[str, int] = {}
+    for text in texts or ():
+        match = _PARAMETER.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"--param {text!r}: expected NAME=INTEGER, such as n=2000")
+        if match[1] in found:
+            raise UsageError(f"--param {match[1]} is given twice")
+        found[match[1]] = int(match[2])
+    return tuple(found.items())

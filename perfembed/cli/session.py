@@ -1,0 +1,111 @@
+"""What surrounds every command: the environment it reads, and how it ends when it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import typer
+
+from perfembed.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, PerfembedError
+
+EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
+
+
+@dataclass(slots=True)
+class Session:
+    """The settings shared by all commands; `json` and `traceback` are set as their options are read."""
+
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    json: bool = False
+    traceback: bool = False
+
+    def __post_init__(self) -> None:
+        self.traceback = self.traceback or self.environment.get("PERFEMBED_TRACEBACK", "") not in ("", "0")
+
+    def color(self, stream: object) -> bool:
+        """Whether a stream is a terminal that shows colours (https://no-color.org)."""
+        plain = bool(self.environment.get("NO_COLOR")) or self.environment.get("TERM") == "dumb"
+        return not plain and bool(getattr(stream, "isatty", bool)())
+
+
+def guarded(name: str, action: Callable[[], int | None], session: Session) -> int:
+    """Runs a command and turns whatever it raises into one clear line on stderr and an exit code."""
+    try:
+        code = action()
+        sys.stdout.flush()
+        return EXIT_DONE if code is None else code
+    except PerfembedError as error:
+        if session.json:
+            from perfembed.report.documents import error_document
+
+            _print_document(error_document(error))
+        _say(f"{name}: {error.message}" + (f"\n  {error.advice}" if error.advice else ""))
+        _show_traceback(session)
+        return error.exit_code
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _say(f"{name}: interrupted; nothing was written")
+        _show_traceback(session)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the flush at exit must not fail again
+        return EXIT_BROKEN_PIPE
+    except Exception as error:
+        # Typer's own usage errors have no public base class in every version: they know how to format themselves.
+        usage = getattr(error, "format_message", None)
+        if usage is not None:
+            return _usage(name, error, str(usage()))
+        return _internal(name, error, session)
+
+
+def _usage(name: str, error: Exception, message: str) -> int:
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", None) or name
+    advice = ""
+    if message.startswith(("No such option: -O", "No such option: -m", "No such option: -f", "No such option: -W")):
+        advice = '; compiler flags go into --cflags "…"'
+    text = " ".join(message.split()).rstrip(".")
+    _say(f"{command}: {text[:1].lower()}{text[1:]}{advice} (see {command} --help)")
+    return EXIT_USAGE
+
+
+def _internal(name: str, error: Exception, session: Session) -> int:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    text = " ".join(str(error).split())
+    summary = f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
+    if session.json:
+        problem = {"exit_code": EXIT_INTERNAL, "message": summary, "advice": ""}
+        _print_document(json.dumps({"schema_version": 1, "kind": "error", "error": problem}, indent=2))
+    shown = _show_traceback(session)
+    hint = "" if shown else "; run again with --traceback for the traceback"
+    _say(f"{name}: internal error: {summary}{where}; please report it{hint}")
+    return EXIT_INTERNAL
+
+
+def _show_traceback(session: Session) -> bool:
+    if session.traceback:
+        _say(traceback.format_exc().rstrip("\n"))
+    return session.traceback
+
+
+def _print_document(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except OSError:
+        return
+
+
+def _say(text: str) -> None:
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    try:
+        print(shown, file=sys.stderr, flush=True)
+    except OSError:
+        return  # nobody listens: the exit code has to do

@@ -1,0 +1,59 @@
+"""The exceptions of this package and the exit codes they stand for."""
+
+from typing import ClassVar
+
+EXIT_DONE = 0
+EXIT_VERIFICATION = 1
+EXIT_USAGE = 2
+EXIT_NO_NEST = 3
+EXIT_SOURCE = 4
+EXIT_ENVIRONMENT = 5
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+
+class PerfembedError(Exception):
+    """Base of everything this package raises on purpose: one clear line, and where it helps what to do."""
+
+    exit_code: ClassVar[int] = EXIT_INTERNAL
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+
+class VerificationFailed(PerfembedError):
+    """The tuned program does not compute what the original computes; nothing was written."""
+
+    exit_code = EXIT_VERIFICATION
+
+
+class UsageError(PerfembedError):
+    """The command line, an option's value or a path given by the user is wrong."""
+
+    exit_code = EXIT_USAGE
+
+
+class NoTunableNest(PerfembedError):
+    """The file is fine but holds no loop nest that can be tuned."""
+
+    exit_code = EXIT_NO_NEST
+
+
+class SourceRejected(PerfembedError):
+    """The C file does not parse, does not compile, or does not run."""
+
+    exit_code = EXIT_SOURCE
+
+
+class EnvironmentMissing(PerfembedError):
+    """Something this machine lacks: a compiler, OpenMP, a place to write."""
+
+    exit_code = EXIT_ENVIRONMENT
+
+
+class Interrupted(PerfembedError):
+    """Stopped by the user before there was anything worth keeping."""
+
+    exit_code = EXIT_INTERRUPTED

@@ -1,0 +1,1 @@
+"""Results as text for a terminal and as documents for programs."""

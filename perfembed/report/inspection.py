@@ -1,0 +1,119 @@
+"""An inspection as text: nests with their IR, dependences and loops, then what was refused and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from perfembed.distances import DependenceView
+from perfembed.inspect import Inspection, LoopFacts, NestFacts
+from perfembed.report.documents import document
+from perfembed.report.style import Style, count, printable, table
+
+
+def render_inspection(inspection: Inspection, style: Style, *, verbose: bool = False) -> str:
+    """`verbose` adds why loops cannot be exchanged or vectorized, and every dependence by itself."""
+    head = f"{inspection.path}: {count(len(inspection.nests), 'nest')}, {len(inspection.refused)} refused"
+    parts = [style.paint(head, "bold")]
+    parts += [f"warning: {warning}" for warning in inspection.warnings]
+    for nest in inspection.nests:
+        parts += ["", *_nest(inspection.path, nest, style, verbose)]
+    for refused in inspection.refused:
+        parts += ["", printable(refused.rendered.rstrip("\n"))]
+    return "\n".join(parts)
+
+
+def _nest(path: str, nest: NestFacts, style: Style, verbose: bool) -> list[str]:
+    where = f"{nest.span.file}:{nest.span.line}:{nest.span.column}" if nest.span else path
+    inside = f" in {nest.function}" if nest.function else ""
+    lines = [style.paint(f"{where}: nest {nest.name}{inside}", "bold") + style.paint(f"  {nest.identity}", "dim"), ""]
+    lines += [f"  {line}" for line in nest.text.rstrip("\n").split("\n")] if nest.text else []
+    if nest.problem:
+        return [*lines, "", f"  not analysed: {nest.problem}"]
+    lines += ["", style.paint("  loops", "bold")]
+    lines += table([_LOOP_HEADER, *(_loop(loop) for loop in nest.loops)], 4)
+    for loop in nest.loops if verbose else ():
+        lines += [f"    {loop.name} stays outside or inside {other}: {reason}" for other, reason in loop.fixed]
+        lines += [f"    {loop.name} in vectors: {loop.reason}"] if loop.reason else []
+    lines += ["", style.paint("  dependences", "bold")]
+    lines += table([_DEPENDENCE_HEADER, *_dependences(nest, verbose)], 4) if nest.dependences else ["    none"]
+    return lines
+
+
+_LOOP_HEADER = ["loop", "line", "parallel", "permutable with", "vectorizable"]
+
+
+def _loop(loop: LoopFacts) -> list[str]:
+    if loop.parallel is None:
+        parallel = "not decided"
+    elif loop.parallel:
+        parallel = "yes"
+    elif loop.reductions:
+        parallel = f"reduction of {', '.join(loop.reductions)} (--reassociate)"
+    else:
+        parallel = "no: " + _few(loop.carried)
+    vectors = {"reduction": "with --reassociate"}.get(loop.vectorizable, loop.vectorizable)
+    return [
+        "  " * loop.depth + loop.name + (" (data-dependent bounds)" if loop.opaque else ""),
+        str(loop.line or ""),
+        parallel,
+        ", ".join(loop.permutable) or "-",
+        vectors,
+    ]
+
+
+def _few(texts: tuple[str, ...]) -> str:
+    return texts[0] + (f" and {len(texts) - 1} more" if len(texts) > 1 else "")
+
+
+_DEPENDENCE_HEADER = ["kind", "from -> to", "on", "distance", "example"]
+
+
+def _dependences(nest: NestFacts, verbose: bool) -> list[list[str]]:
+    """One row each; those alike in everything but the kind share one, unless `verbose`."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for number, d in enumerate(nest.dependences):
+        note = (" reduction" if d.reduction else "") + ("" if d.exact else " (may)")
+        cells = (f"{d.source} -> {d.sink}", d.array + note, distance_text(d), _example(d))
+        kinds = rows.setdefault((*cells[:3], str(number) if verbose else "", cells[3] if verbose else ""), [])
+        if not kinds:
+            kinds += ["", *cells]
+        kinds[0] += (", " if kinds[0] else "") + d.kind if d.kind not in kinds[0] else ""
+    return list(rows.values())
+
+
+def distance_text(dependence: DependenceView) -> str:
+    """(0, 1, >=1, *): sink minus source in every common loop."""
+    return f"({', '.join(_range(low, high) for _, low, high in dependence.distance)})"
+
+
+def _range(low: int | None, high: int | None) -> str:
+    if low is not None and low == high:
+        return str(low)
+    if low is not None and high is not None:
+        return f"{low}..{high}"
+    if low is None and high is None:
+        return "*"
+    return f">={low}" if high is None else f"<={high}"
+
+
+def _example(d: DependenceView) -> str:
+    if not d.source_at and not d.sink_at:
+        return ""
+
+    def point(name: str, at: tuple[tuple[str, int], ...]) -> str:
+        return f"{name}({', '.join(str(value) for _, value in at)})"
+
+    text = f"{point(d.source, d.source_at)} -> {point(d.sink, d.sink_at)}"
+    return text + (f" for {', '.join(f'{k}={v}' for k, v in d.parameters)}" if d.parameters else "")
+
+
+def inspection_document(inspection: Inspection) -> str:
+    content = asdict(inspection)
+    for nest in content["nests"]:
+        for d in nest["dependences"]:
+            d["distance"] = [{"loop": loop, "least": low, "greatest": high} for loop, low, high in d["distance"]]
+            for key in ("source_at", "sink_at", "parameters"):
+                d[key] = dict(d[key])
+        for loop in nest["loops"]:
+            loop["fixed"] = dict(loop["fixed"])
+    return document("inspect", content)

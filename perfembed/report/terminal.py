@@ -1,0 +1,102 @@
+"""A tuning result as text: for each nest what was done and why, then the program as a whole."""
+
+from __future__ import annotations
+
+from perfembed.report.style import Style, count, percent, seconds, times
+from perfembed.result import NestReport, TuneResult
+
+_COLORS = {"tuned": "green", "kept": "yellow", "skipped": "dim", "refused": "dim"}
+_LABEL = 9  # width of the first column
+
+
+def render_result(result: TuneResult, style: Style, *, quiet: bool = False, verbose: bool = False) -> str:
+    """The whole report; `quiet` leaves the nests out, `verbose` adds the normalization and what was tried."""
+    lines: list[str] = []
+    if not quiet:
+        for report in result.nests:
+            lines += _nest(report, style, verbose)
+        if result.nests:
+            lines.append("")
+    lines += _program(result, style)
+    return "\n".join(lines)
+
+
+def nest_line(report: NestReport, style: Style) -> str:
+    """One line on one nest, also what progress prints when it is done."""
+    label = style.paint(report.status.ljust(_LABEL), _COLORS[report.status])
+    where = f"{report.file}:{report.line}:{report.column}"
+    text = f"{label}{style.paint(report.nest, 'bold')} ({where})"
+    if report.share is not None:
+        text += f", {percent(report.share)} of the run"
+    gain = _gain(report)
+    return f"{text}: {gain or report.reason}"
+
+
+def _gain(report: NestReport) -> str:
+    if report.status != "tuned" or report.speedup is None:
+        return ""
+    text = f"{times(report.speedup)} faster"
+    if report.low is not None and report.high is not None:
+        text += f" [{times(report.low)}, {times(report.high)}]"
+    if report.original_s is not None and report.tuned_s is not None:
+        text += f", {seconds(report.original_s)} -> {seconds(report.tuned_s)}"
+    return text
+
+
+def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
+    lines = [nest_line(report, style)]
+
+    def add(label: str, text: str) -> None:
+        if text:
+            head = " " * _LABEL + label.ljust(12)
+            lines.append(style.paint(head, "dim") + style.clauses(text, len(head)))
+
+    if report.status == "tuned":
+        if verbose:
+            add("why", report.reason if _gain(report) else "")
+            add("normalized", report.normalization)
+        add("schedule", report.schedule)
+        add("checked", "; ".join(report.checks))
+    if report.candidates and (verbose or report.status in ("tuned", "kept")):
+        add("tried", _tried(report))
+    return lines
+
+
+def _tried(report: NestReport) -> str:
+    text = count(report.candidates, "candidate")
+    for number, what in ((report.illegal, "illegal"), (report.failed, "failed"), (report.wrong, "wrong")):
+        text += f", {number} {what}" if number else ""
+    return text
+
+
+def _program(result: TuneResult, style: Style) -> list[str]:
+    lines: list[str] = []
+
+    def add(label: str, text: str) -> None:
+        lines.append(style.paint(label.ljust(_LABEL), "bold") + text)
+
+    if result.interrupted:
+        add("stopped", "interrupted; what was confirmed until then is kept")
+    program = ""
+    before, after = result.program_before_s, result.program_after_s
+    if before and after:
+        ratio = before / after
+        change = f"{times(ratio)} faster" if ratio >= 1.005 else "not faster" if ratio > 0.995 else "slower"
+        program = f"{seconds(before)} -> {seconds(after)}, {change}"
+    elif before:
+        program = seconds(before)
+    if result.program_output_equal is not None:
+        verdict = "output identical" if result.program_output_equal else "OUTPUT DIFFERS"
+        program += f"{', ' if program else ''}{verdict}"
+    if program:
+        add("program", program)
+    tuned = sum(r.status == "tuned" for r in result.nests)
+    if result.output_path is not None and not tuned:
+        add("wrote", f"{result.output_path}: the original, unchanged: nothing faster was confirmed")
+    elif result.output_path is not None:
+        add("wrote", f"{result.output_path} ({tuned} of {count(len(result.nests), 'nest')} tuned)")
+    else:
+        add("wrote", "nothing" if tuned else "nothing: the original stays, nothing faster was confirmed")
+    flags = " ".join((result.compiler, *result.flags))
+    add("with", f"{flags}; {count(result.threads, 'thread')}; {result.machine}; {seconds(result.seconds)}")
+    return lines

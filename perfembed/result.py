@@ -1,0 +1,111 @@
+"""What tuning is asked for, what it tells while it runs, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import Union
+
+Status = OneOf["tuned", "kept", "skipped", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class TuneOptions:
+    """`output` None with neither `in_place` nor `dry_run` writes nothing either: the command line names a default."""
+
+    output: str | None = None
+    in_place: bool = False
+    dry_run: bool = False
+    functions: tuple[str, ...] = ()  # empty: all
+    cc: str = "gcc"
+    cflags: tuple[str, ...] = ("-O3", "-march=native")
+    program_arguments: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, int], ...] = ()
+    threads: int = 1
+    search: str = "beam"
+    budget_s: float = 60.0
+    reassociate: bool = False
+    seed: int = 0
+    environment: tuple[tuple[str, str], ...] = ()
+    workdir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NestReport:
+    """What became of one nest, and why. `speedup` has the confidence interval `low` … `high`."""
+
+    nest: str
+    function: str | None
+    file: str
+    line: int
+    column: int
+    share: float | None  # of the program's run time, 0 … 1
+    status: Status
+    reason: str
+    schedule: str = ""  # text form
+    speedup: float | None = None
+    low: float | None = None
+    high: float | None = None
+    original_s: float | None = None
+    tuned_s: float | None = None
+    candidates: int = 0
+    illegal: int = 0
+    failed: int = 0  # crashed, timed out or did not compile
+    wrong: int = 0
+    normalization: str = ""  # text form
+    checks: tuple[str, ...] = ()  # what was verified
+
+
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """The outcome of one run of `tune`; `output_path` is None when nothing was written."""
+
+    path: str
+    output_path: str | None
+    nests: tuple[NestReport, ...]
+    program_before_s: float | None
+    program_after_s: float | None
+    program_output_equal: bool | None
+    seconds: float
+    threads: int
+    compiler: str
+    flags: tuple[str, ...]
+    machine: str
+    interrupted: bool
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class NestStarted:
+    """`position` of `total` nests counts from 1; `budget_s` is what this nest may use."""
+
+    nest: str
+    function: str | None
+    line: int
+    position: int
+    total: int
+    budget_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateMeasured:
+    """After every measured candidate of the nest at hand."""
+
+    best_s: float
+    original_s: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NestFinished:
+    report: NestReport
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A step of the run worth telling ("capturing inputs", "verifying the program")."""
+
+    text: str
+
+
+Event = Union[NestStarted, CandidateMeasured, NestFinished, Message]  # noqa: UP007

@@ -1,0 +1,49 @@
+"""Puts tuned nests into the user's file: every byte outside them stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.splice import nest_text, splice
+from scheduler.codegen.text import preamble
+from scheduler.errors import SchedulerError
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import LoopNest
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Schedule, format_schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A nest of the file, the schedule it gets, and the speedup measured for it."""
+
+    nest: LoopNest
+    schedule: Schedule
+    speedup: float
+
+
+def rewrite_source(
+    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, reassociate: bool = False
+) -> bytes:
+    """The file with the nests exchanged, each behind the run-time check its assumptions need.
+
+    The schedules are replayed and proved legal on the nests as they stand in the file. Raises
+    SchedulerError where that fails.
+    """
+    edits: list[tuple[int, int, str]] = []
+    for rewrite in rewrites:
+        span = rewrite.nest.span
+        assert span is not None
+        replayer = Replayer(rewrite.nest, reassociate)
+        scheduled = replayer.replay(rewrite.schedule)
+        if not isinstance(scheduled, ScheduledNest):
+            raise SchedulerError(f"{rewrite.nest.name}: {scheduled}")
+        original = source.content[span.begin : span.end]
+        text = emit(scheduled, replayer.model, original=original.decode("latin-1"), vector_bytes=vector_bytes)
+        comment = f"perfembed: {rewrite.speedup:.2f}x, {format_schedule(rewrite.schedule)}"
+        condition = runtime_condition(replayer.nest, replayer.model)
+        edits.append((span.begin, span.end, nest_text(text, original, comment, condition)))
+    return splice(source.content, edits, preamble("\n".join(text for _, _, text in edits)))

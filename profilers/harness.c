@@ -1,0 +1,309 @@
+/* Times or checks one kernel: harness SPECIFICATION_FD RESULT_FD
+ *
+ * The specification is text, one item a line, written by harness.py; the result is one line of JSON.
+ * The kernel defines pe_kernel and may define pe_storage (see workload.py). */
+#define _GNU_SOURCE
+#include "harness_data.h"
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+
+extern void pe_kernel(void *const *args);
+extern void *pe_storage(int i);
+__attribute__((weak)) void *pe_storage(int i)
+{
+    (void)i;
+    return NULL;
+}
+
+static int n_args, result_fd;
+static struct arg *args;
+static void **pointers;
+static FILE *result;
+static char mode[16], inputs[17], *reference_path;
+static long min_samples, max_samples;
+static double target_s, stop_s, batch_s, rel_tolerance = -1, abs_tolerance;
+
+static _Noreturn void finish(void)
+{
+    fputs("}\n", result);
+    fflush(result);
+    _exit(ferror(result) ? 3 : 0); /* no exit handler of the kernel's can change the verdict now */
+}
+
+static _Noreturn void fail(const char *format, ...)
+{
+    char text[1024];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(text, sizeof text, format, rest);
+    va_end(rest);
+    for (char *c = text; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
+    fprintf(result, "{\"error\":\"%s\"", text);
+    finish();
+}
+
+/* ---- the specification ---- */
+
+static char *next_line(FILE *f)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = getline(&line, &room, f);
+    if (length <= 0) fail("specification: ends early");
+    if (line[length - 1] == '\n') line[length - 1] = 0;
+    return line;
+}
+
+static void read_argument(struct arg *a, const char *line)
+{
+    char type[32], kind[16];
+    int used = 0;
+    if (sscanf(line, "%31s %d %d %zu %zu %15s %n", type, &a->written, &a->compared, &a->offset, &a->count, kind, &used) < 6)
+        fail("specification: argument line");
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        if (!strcmp(type, types[t].name)) a->type = &types[t];
+    if (!a->type) fail("specification: type %s", type);
+    a->bytes = a->count * a->type->size;
+    const char *rest = line + used;
+    if (!strcmp(kind, "random")) {
+        unsigned long long seed;
+        a->fill = FILL_RANDOM;
+        if (sscanf(rest, "%llu %la %la", &seed, &a->low, &a->high) != 3) fail("specification: random fill");
+        a->seed = seed;
+    } else if (!strcmp(kind, "constant")) {
+        a->fill = FILL_CONSTANT;
+        snprintf(a->constant, sizeof a->constant, "%s", rest);
+    } else {
+        a->fill = FILL_CAPTURED;
+        if (sscanf(rest, "%lld %n", &a->capture_offset, &used) < 1) fail("specification: captured fill");
+        a->capture_path = strdup(rest + used);
+    }
+}
+
+static void read_specification(int fd)
+{
+    FILE *f = fdopen(fd, "r");
+    if (!f) fail("specification: cannot be read");
+    if (strcmp(next_line(f), "perfembed-harness 1")) fail("specification: version");
+    if (sscanf(next_line(f), "mode %15s inputs %16s", mode, inputs) != 2) fail("specification: mode");
+    if (sscanf(next_line(f), "samples %ld %ld %la %la %la", &min_samples, &max_samples, &target_s, &stop_s, &batch_s) != 5)
+        fail("specification: samples");
+    if (sscanf(next_line(f), "tolerance %la %la", &rel_tolerance, &abs_tolerance) != 2) fail("specification: tolerance");
+    reference_path = next_line(f);
+    if (sscanf(next_line(f), "arguments %d", &n_args) != 1 || n_args < 0) fail("specification: arguments");
+    args = calloc((size_t)n_args + 1, sizeof *args);
+    pointers = calloc((size_t)n_args + 1, sizeof *pointers);
+    if (!args || !pointers) fail("memory: cannot allocate the argument table");
+    for (int i = 0; i < n_args; i++) read_argument(&args[i], next_line(f));
+    fclose(f);
+}
+
+/* ---- data ---- */
+
+static void prepare(void)
+{
+    for (int i = 0; i < n_args; i++) {
+        struct arg *a = &args[i];
+        a->data = pe_storage(i);
+        a->owned = a->data != NULL;
+        if (!a->owned) allocate(a);
+        fill(a);
+        if (a->written && !strcmp(mode, "time")) {
+            a->pristine = malloc(a->bytes);
+            if (!a->pristine) fail("memory: cannot allocate a copy of %zu bytes", a->bytes);
+            memcpy(a->pristine, a->data, a->bytes);
+        }
+        if (!a->written && strcmp(mode, "time")) a->hash = hash_bytes(a->data, a->bytes);
+    }
+}
+
+static void restore(void)
+{
+    for (int i = 0; i < n_args; i++)
+        if (args[i].pristine) memcpy(args[i].data, args[i].pristine, args[i].bytes);
+}
+
+static void check_guards(void)
+{
+    long long where;
+    for (int i = 0; i < n_args; i++)
+        if (!args[i].owned && guard_broken(&args[i], &where)) {
+            fprintf(result, "{\"guard\":%d,\"byte\":%lld", i, where);
+            finish();
+        }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Nanoseconds of one kernel call, the clock's own cost included. */
+static double call(void)
+{
+    struct timespec t0, t1;
+    for (int i = 0; i < n_args; i++) pointers[i] = args[i].data;
+    clock_gettime(CLOCK_MONOTONIC, &t0);
+    pe_kernel(pointers);
+    clock_gettime(CLOCK_MONOTONIC, &t1);
+    return 1e9 * (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec);
+}
+
+/* ---- timing ---- */
+
+static char stopped_text[64];
+
+static void on_alarm(int number)
+{
+    (void)number;
+    ssize_t ignored = pwrite(result_fd, stopped_text, strlen(stopped_text), 0);
+    (void)ignored;
+    _exit(0);
+}
+
+/* Ends the process with "stopped" when the next call takes longer than the given seconds; 0 disarms. */
+static void stop_after(double seconds)
+{
+    struct itimerval timer = {{0, 0}, {0, 0}};
+    if (seconds > 0) {
+        snprintf(stopped_text, sizeof stopped_text, "{\"stopped\":%.9e}\n", seconds);
+        timer.it_value.tv_sec = (time_t)seconds;
+        timer.it_value.tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) + 1;
+        signal(SIGALRM, on_alarm);
+    }
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static double clock_cost_ns(void)
+{
+    double best = 1e9;
+    for (int i = 0; i < 200; i++) {
+        struct timespec t0, t1;
+        clock_gettime(CLOCK_MONOTONIC, &t0);
+        clock_gettime(CLOCK_MONOTONIC, &t1);
+        best = fmin(best, 1e9 * (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec));
+    }
+    return best;
+}
+
+/* Short kernels get slack in their first, cold call; with a limit of 50 ms or more it is judged at once. */
+static double first_call_limit(void) { return stop_s >= 0.05 ? stop_s : 4 * stop_s + 0.002; }
+
+static void time_kernel(void)
+{
+    double cost = clock_cost_ns(), *samples = malloc(sizeof(double) * (size_t)max_samples), best;
+    if (!samples) fail("memory: cannot allocate the samples");
+    long n = 0, calls = 1;
+    if (stop_s > 0) stop_after(first_call_limit());
+    double warmup = fmax(call() - cost, 0) * 1e-9;
+    if (stop_s > 0) stop_after(0);
+    check_guards();
+    best = warmup;
+    double estimate = warmup, restoring = now();
+    restore();
+    restoring = now() - restoring;
+    if (warmup >= target_s && warmup >= 0.25) samples[n++] = warmup; /* long enough to count */
+    if (warmup < batch_s) {
+        estimate = fmax(call() - cost, 1) * 1e-9;
+        restore();
+        calls = (long)fmin(ceil(batch_s / estimate), 10000);
+        long affordable = (long)(0.02 / (estimate + restoring)); /* restoring may not take over */
+        if (calls > affordable) calls = affordable > 1 ? affordable : 1;
+    }
+    double start = now();
+    while (n < max_samples && (n < min_samples || now() - start < target_s)) {
+        double total = 0;
+        for (long i = 0; i < calls; i++) {
+            total += call() - cost;
+            restore();
+        }
+        samples[n] = fmax(total / (double)calls, 0.1) * 1e-9;
+        best = fmin(best, samples[n++]);
+        if (stop_s > 0 && best > stop_s && n >= 2) {
+            fprintf(result, "{\"stopped\":%.9e", best);
+            finish();
+        }
+    }
+    check_guards();
+    fprintf(result, "{\"warmup\":%.9e,\"calls\":%ld,\"samples\":[", warmup, calls);
+    for (long i = 0; i < n; i++) fprintf(result, "%s%.9e", i ? "," : "", samples[i]);
+    fputs("]", result);
+    finish();
+}
+
+/* ---- checking ---- */
+
+static const char magic[16] = "perfembed-ref 1";
+
+static int is_output(const struct arg *a) { return a->written && a->compared; }
+
+static void write_reference(void)
+{
+    FILE *f = fopen(reference_path, "we");
+    if (!f) fail("reference: cannot write: %s", strerror(errno));
+    fwrite(magic, sizeof magic, 1, f);
+    fwrite(inputs, 16, 1, f);
+    for (int i = 0; i < n_args; i++)
+        if (is_output(&args[i])) fwrite(args[i].data, 1, args[i].bytes, f);
+    if (ferror(f) | fclose(f)) fail("reference: cannot write: %s", strerror(errno));
+    fputs("{\"written\":true", result);
+    finish();
+}
+
+static void compare_with_reference(void)
+{
+    size_t wanted = sizeof magic + 16, at = wanted;
+    for (int i = 0; i < n_args; i++) wanted += is_output(&args[i]) ? args[i].bytes : 0;
+    struct stat status;
+    int file = open(reference_path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status)) fail("reference: cannot open: %s", strerror(errno));
+    if ((size_t)status.st_size != wanted) fail("reference: has another size than these arguments");
+    const char *map = mmap(NULL, wanted, PROT_READ, MAP_PRIVATE, file, 0);
+    if (map == MAP_FAILED) fail("memory: cannot map the reference");
+    if (memcmp(map, magic, sizeof magic) || memcmp(map + sizeof magic, inputs, 16))
+        fail("reference: is of other inputs");
+    fputs("{\"differences\":[", result);
+    int listed = 0;
+    for (int i = 0; i < n_args; i++) {
+        if (!is_output(&args[i])) continue;
+        struct difference d = compare(&args[i], map + at, rel_tolerance, abs_tolerance);
+        if (d.count) {
+            char expected[64], actual[64];
+            size_t byte = d.first * args[i].type->size;
+            args[i].type->print(expected, map + at + byte);
+            args[i].type->print(actual, args[i].data + byte);
+            fprintf(result, "%s{\"arg\":%d,\"count\":%zu,\"first\":%zu,\"expected\":\"%s\",\"actual\":\"%s\",", listed++ ? "," : "",
+                    i, d.count, d.first, expected, actual);
+            fprintf(result, "\"absolute\":\"%a\",\"relative\":\"%a\"}", d.absolute, d.relative);
+        }
+        at += args[i].bytes;
+    }
+    fputs("]", result);
+    finish();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return 2;
+    result_fd = atoi(argv[2]);
+    result = fdopen(result_fd, "w");
+    if (!result) return 2;
+    read_specification(atoi(argv[1]));
+    prepare();
+    if (!strcmp(mode, "time")) time_kernel();
+    call();
+    check_guards();
+    for (int i = 0; i < n_args; i++)
+        if (!args[i].written && args[i].hash != hash_bytes(args[i].data, args[i].bytes)) {
+            fprintf(result, "{\"modified\":%d", i);
+            finish();
+        }
+    if (!strcmp(mode, "reference")) write_reference();
+    compare_with_reference();
+}

@@ -1,0 +1,53 @@
+"""The compiled supervisor every contained child runs under: built once per process, removed at its end."""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from profilers.errors import CompilerMissing, ContainmentError
+
+_SOURCE = Path(__file__).with_name("supervisor.c")
+_lock = threading.Lock()
+_built: Path | None = None
+
+
+def _remove(directory: str, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child must not take the binary from its parent
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def supervisor_binary(search_path: str) -> Path:
+    """The supervisor's executable, compiled on first use by a C compiler found on `search_path`.
+
+    Raises CompilerMissing where there is none, ContainmentError where it cannot be built or executed.
+    """
+    global _built
+    with _lock:
+        if _built is not None and _built.exists():
+            return _built
+        compiler = next(
+            (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name, path=search_path))), None
+        )
+        if compiler is None:
+            raise CompilerMissing(f"no C compiler (cc, gcc or clang) on {search_path}")
+        directory = tempfile.mkdtemp(prefix="perfembed-")
+        atexit.register(_remove, directory, os.getpid())
+        binary = Path(directory) / "supervisor"
+        command = [compiler, "-O1", "-o", str(binary), str(_SOURCE)]
+        environment = {"PATH": search_path, "LC_ALL": "C", "TMPDIR": directory}
+        try:
+            done = subprocess.run(
+                command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise ContainmentError(f"cannot compile the supervisor with {compiler}: {problem}") from problem
+        if done.returncode != 0:
+            raise ContainmentError(
+                f"{compiler} cannot compile the supervisor: {done.stderr.decode(errors='replace')[:2000]}"
+            )
+        _built = binary
+        return binary

@@ -1,0 +1,264 @@
+"""Comparing two builds of a kernel by interleaved runs, with an interval one can decide on."""
+
+import contextlib
+import math
+import os
+import resource
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import filelock
+
+from profilers.build import Built
+from profilers.errors import HarnessError, ProfilersError
+from profilers.harness import DEFAULT_LIMITS, TimingSettings, time_workload
+from profilers.outcome import Failure, Timed
+from profilers.run import DEFAULT_ENVIRONMENT, Limits
+
+_RESAMPLES = 2000
+_RUN_SETTINGS = TimingSettings(min_samples=3, max_samples=20, target_seconds=0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSettings:
+    """How a comparison is made.
+
+    A round is four runs, each in its own process: original, candidate, candidate, original; a run
+    counts by its fastest sample. The interval is looked at after each number of rounds in `looks`,
+    and the comparison ends when it lies above or below 1, or when `budget_s` seconds are over.
+    `confidence` holds for the whole comparison (the looks share the error among them).
+    A round during which others used more than `max_other_load` cores is measured again, at most
+    `max_repeats` times in all. `noisy_cov` is the coefficient of variation that counts as noise.
+    """
+
+    run: TimingSettings = _RUN_SETTINGS
+    looks: tuple[int, ...] = (3, 6, 12, 24)
+    budget_s: float = 60.0
+    confidence: float = 0.98
+    max_other_load: float = 0.15
+    max_repeats: int = 6
+    noisy_cov: float = 0.02
+
+    def __post_init__(self) -> None:
+        increasing = list(self.looks) == sorted(set(self.looks))
+        if not self.looks or not increasing or self.looks[0] < 2 or not 0.5 <= self.confidence < 1:
+            raise HarnessError(f"looks must increase from at least 2, confidence lie in [0.5, 1): {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Four runs, A B B A. `other_load`: cores that others kept busy meanwhile; `used`: counts in the result."""
+
+    original: tuple[Timed, Timed]
+    candidate: tuple[Timed, Timed]
+    other_load: float
+    used: bool
+
+    @property
+    def log_ratio(self) -> float:
+        """The logarithm of original time / candidate time."""
+        original = sum(run.min for run in self.original)
+        return math.log(original / sum(run.min for run in self.candidate))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Original time / candidate time, with its interval; above 1 the candidate is faster.
+
+    `samples_*` are all samples of all rounds in seconds. `noisy`: the machine was busy with other
+    things, or the runs of one build varied by more than the settings allow.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    samples_original: tuple[float, ...]
+    samples_candidate: tuple[float, ...]
+    noisy: bool
+    rounds: tuple[Round, ...]
+    confidence: float
+
+    @property
+    def faster(self) -> bool:
+        """Whether the candidate is shown to be faster."""
+        return self.low > 1.0
+
+    @property
+    def slower(self) -> bool:
+        """Whether the candidate is shown to be slower."""
+        return self.high < 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonFailed:
+    """One of the two did not run to its end."""
+
+    which: Literal["original", "candidate"]
+    outcome: Failure
+
+
+def compare_interleaved(
+    original: Built,
+    candidate: Built,
+    *,
+    settings: CompareSettings = CompareSettings(),
+    seed: int,
+    limits: Limits = DEFAULT_LIMITS,
+    environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
+) -> Comparison | ComparisonFailed:
+    """Measures both in alternation until the interval of their ratio is decided or the budget is spent.
+
+    `limits` hold for each run. At least one round is measured whatever the budget.
+    """
+    deadline = time.monotonic() + settings.budget_s
+    rounds: list[Round] = []
+    repeats = 0
+    while True:
+        measured = _round(original, candidate, settings.run, limits, environment)
+        if isinstance(measured, ComparisonFailed):
+            return measured
+        runs, other_load = measured
+        disturbed = other_load > settings.max_other_load and repeats < settings.max_repeats
+        repeats += disturbed
+        rounds.append(Round((runs[0], runs[3]), (runs[1], runs[2]), other_load, not disturbed))
+        used = sum(one.used for one in rounds)
+        late = time.monotonic() >= deadline
+        if late or (used in settings.looks and not disturbed):
+            comparison = _summary(rounds, settings, seed)
+            margin = 1.05 if comparison.noisy else 1.0  # under noise only a clear verdict ends it early
+            decided = comparison.low > margin or comparison.high < 1 / margin
+            if late or decided or used >= settings.looks[-1]:
+                return comparison
+
+
+def bootstrap_interval(log_ratios: tuple[float, ...], confidence: float, seed: int) -> tuple[float, float]:
+    """Interval of the mean: the wider of a seeded percentile bootstrap and Student's t at each end.
+
+    The bootstrap alone is too narrow for a handful of values, the t interval alone trusts that they
+    are normal. A single value gives the whole line.
+    """
+    import numpy as np  # here, not above: the command line must start fast
+    from scipy import special
+
+    count = len(log_ratios)
+    if count < 2:
+        return -math.inf, math.inf
+    values = np.asarray(log_ratios, dtype=np.float64)
+    picks = np.random.default_rng(seed).integers(0, count, size=(_RESAMPLES, count))
+    tail = (1 - confidence) / 2
+    boot_low, boot_high = np.quantile(values[picks].mean(axis=1), (tail, 1 - tail))
+    half = float(special.stdtrit(count - 1, 1 - tail)) * float(values.std(ddof=1)) / math.sqrt(count)
+    mean = float(values.mean())
+    return min(float(boot_low), mean - half), max(float(boot_high), mean + half)
+
+
+class LoadMeter:
+    """Measures how many cores others kept busy between its creation and `other_load()`.
+
+    Our own share is the processor time of this process and of its ended children. The kernel counts
+    in steps of 10 ms, so intervals below a few tenths of a second say little; two steps are forgiven.
+    """
+
+    __slots__ = ("_busy", "_own", "_time")
+
+    def __init__(self) -> None:
+        self._time, self._busy, self._own = time.monotonic(), _busy_seconds(), _own_seconds()
+
+    def other_load(self) -> float:
+        """Cores kept busy by others; 0.0 where /proc/stat cannot be read."""
+        if self._busy is None or (busy := _busy_seconds()) is None:
+            return 0.0
+        elapsed = time.monotonic() - self._time
+        others = (busy - self._busy) - (_own_seconds() - self._own) - 2 / os.sysconf("SC_CLK_TCK")
+        return max(0.0, others) / max(elapsed, 1e-3)
+
+
+def other_load(interval_s: float = 0.5) -> float:
+    """Cores kept busy by other processes (and stolen by the hypervisor) during the next `interval_s` seconds."""
+    meter = LoadMeter()
+    time.sleep(interval_s)
+    return meter.other_load()
+
+
+@contextlib.contextmanager
+def machine_lock(path: Path, timeout_s: float = -1.0) -> Iterator[None]:
+    """Holds the lock file `path`, so that only one measurement runs on this machine at a time.
+
+    A negative timeout waits for ever. Raises ProfilersError when the lock is not free in time or
+    cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path)
+        lock.acquire(timeout=timeout_s, poll_interval=0.05)
+    except filelock.Timeout as problem:
+        raise ProfilersError(f"another measurement holds {path}") from problem
+    except OSError as problem:
+        raise ProfilersError(f"cannot lock {path}: {problem}") from problem
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def coefficient_of_variation(values: tuple[float, ...]) -> float:
+    """Standard deviation / mean; 0.0 for fewer than two values."""
+    if len(values) < 2:
+        return 0.0
+    return statistics.stdev(values) / statistics.fmean(values)
+
+
+def _round(
+    original: Built, candidate: Built, settings: TimingSettings, limits: Limits, environment: Mapping[str, str]
+) -> tuple[tuple[Timed, Timed, Timed, Timed], float] | ComparisonFailed:
+    meter = LoadMeter()
+    runs = []
+    for which in ("original", "candidate", "candidate", "original"):
+        built = original if which == "original" else candidate
+        outcome = time_workload(built, settings=settings, limits=limits, environment=environment)
+        if not isinstance(outcome, Timed):
+            return ComparisonFailed("original" if which == "original" else "candidate", outcome)
+        runs.append(outcome)
+    return (runs[0], runs[1], runs[2], runs[3]), meter.other_load()
+
+
+def _summary(rounds: list[Round], settings: CompareSettings, seed: int) -> Comparison:
+    used = [one for one in rounds if one.used] or rounds
+    log_ratios = tuple(one.log_ratio for one in used)
+    per_look = 1 - (1 - settings.confidence) / len(settings.looks)
+    low, high = bootstrap_interval(log_ratios, per_look, seed)
+    variation = max(
+        coefficient_of_variation(tuple(run.min for one in used for run in one.original)),
+        coefficient_of_variation(tuple(run.min for one in used for run in one.candidate)),
+    )
+    disturbed = any(one.other_load > settings.max_other_load for one in used)
+    return Comparison(
+        ratio=math.exp(statistics.fmean(log_ratios)),
+        low=math.exp(low),
+        high=math.exp(high),
+        samples_original=tuple(s for one in rounds for run in one.original for s in run.samples_s),
+        samples_candidate=tuple(s for one in rounds for run in one.candidate for s in run.samples_s),
+        noisy=disturbed or variation > settings.noisy_cov,
+        rounds=tuple(rounds),
+        confidence=settings.confidence,
+    )
+
+
+def _busy_seconds() -> float | None:
+    """Processor seconds spent by anyone since boot on all cores, time stolen by the hypervisor included."""
+    try:
+        line = Path("/proc/stat").read_text().splitlines()[0].split()
+    except (OSError, IndexError):
+        return None
+    user, nice, system, _, _, irq, softirq, *rest = (int(word) for word in line[1:])
+    steal = rest[0] if rest else 0
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -1,0 +1,202 @@
+"""C AST -> C99 + OpenMP text that a person can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scheduler.codegen.ast import Walker, variable_names
+from scheduler.codegen.expr import OR, RELATION, Printer, wrap
+from scheduler.codegen.nodes import (
+    Bind,
+    Branch,
+    CNode,
+    For,
+    Instance,
+    Let,
+    Packed,
+    Private,
+    Scope,
+    Text,
+    When,
+    names_of,
+    rename,
+)
+from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
+from scheduler.codegen.original import array_declaration, emit_original, increment
+from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.privates import PrivatePlan, declare_privates, plan_privates
+from scheduler.codegen.text import block, indented
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Array
+from scheduler.ir.tree import TreeLoop
+from scheduler.polyhedral.model import Model
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import format_schedule
+
+_MAX_UNROLLED = 64
+
+
+def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None, vector_bytes: int = 32) -> str:
+    """The scheduled nest as C text, to stand where the nest stood.
+
+    `original` runs where memory for private arrays cannot be had (default: the nest in source order).
+    `vector_bytes` is the width of the vectors of register blocks. Helper functions and types the
+    text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
+    """
+    with model.quota():
+        return _emit(scheduled, model, original, vector_bytes)
+
+
+def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int) -> str:
+    poly = PolyTree(model, scheduled.tree)
+    variables = variable_names(poly)
+    nodes = Walker(poly, variables).nodes(poly.generate(scheduled.tree), {})
+    plan = plan_privates(scheduled, poly)
+    nodes = declare_privates(nodes, plan, poly)
+    nodes = BoundResolver(poly, variables).resolve(nodes)
+    nodes = hoist_predicates(nodes, poly)
+    nodes = drop_scopes(nodes)
+    emitter = Emitter(poly, Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)))
+    lines = emitter.body(nodes)
+    lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
+    if plan.heap:
+        lines = _on_heap(plan, emitter.printer, lines, original or emit_original(scheduled.nest))
+    elif plan.top:
+        lines = block("", lines)
+    return "\n".join(lines) + "\n"
+
+
+def schedule_comment(scheduled: ScheduledNest) -> str:
+    return f"perfembed: {format_schedule(scheduled.schedule) or 'identity'}"
+
+
+def _on_heap(plan: PrivatePlan, printer: Printer, lines: list[str], original: str) -> list[str]:
+    allocated = [_allocation(array, printer) for array in plan.heap]
+    names = [a.base or a.name for a in plan.heap]
+    return block(
+        "",
+        [
+            *allocated,
+            *block(f"if ({' && '.join(names)})", lines)[:-1],
+            "} else {",
+            *indented(original.rstrip("\n").split("\n")),
+            "}",
+            *(f"pe_free({name});" for name in reversed(names)),
+        ],
+    )
+
+
+def _allocation(array: Array, printer: Printer) -> str:
+    extents = []
+    for extent in array.shape:
+        if extent is None:
+            raise CodegenUnsupported(f"private array {array.name} has an unknown extent")
+        extents.append(printer.affine(extent))
+    name = array.base or array.name
+    size = " * ".join(["sizeof(" + array.ctype + ")", *(f"(size_t){wrap(e, 14)}" for e in extents)])
+    if array.flat or len(extents) == 1:
+        return f"{array.ctype} *{name} = pe_alloc({size});"
+    inner = "".join(f"[{text}]" for text, _ in extents[1:])
+    return f"{array.ctype} (*{name}){inner} = pe_alloc({size});"
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """Prints the C AST."""
+
+    poly: PolyTree
+    printer: Printer
+
+    def body(self, nodes: tuple[CNode, ...]) -> list[str]:
+        return [line for node in nodes for line in self.node(node)]
+
+    def node(self, node: CNode) -> list[str]:
+        printer = self.printer
+        if isinstance(node, For):
+            return self._for(node)
+        if isinstance(node, Scope):
+            return block("", self.body(node.body))
+        if isinstance(node, Branch):
+            lines = block(f"if ({printer.integer(node.condition)[0]})", self.body(node.then))
+            if node.orelse:
+                lines[-1] = "} else {"
+                lines += [*indented(self.body(node.orelse)), "}"]
+            return lines
+        if isinstance(node, When):
+            condition = self._at(node.values).printer.expr(node.condition)
+            parts = [wrap(printer.integer(g), RELATION) for g in node.guards]
+            text = " && ".join([*parts, wrap(condition, OR + 1)]) if parts else condition[0]
+            return block(f"if ({text})", self.body(node.body))
+        if isinstance(node, Instance):
+            statement = self.poly.model.placed[node.statement].statement
+            return self._at(node.values).printer.actions(statement.body)
+        if isinstance(node, Let):
+            return [f"const long {node.name} = {self._at(node.values).printer.expr(node.value)[0]};"]
+        if isinstance(node, Bind):
+            return [f"const long {node.name} = {printer.integer(node.value)[0]};"]
+        if isinstance(node, Private):
+            return [array_declaration(printer.arrays[node.array], printer, printer.dropped.get(node.array, 0))]
+        if isinstance(node, Packed):
+            raise CodegenUnsupported("packing")
+        assert isinstance(node, Text)
+        return list(node.lines)
+
+    def _at(self, values: tuple[tuple[str, object], ...]) -> Emitter:
+        return replace(self, printer=replace(self.printer, values=dict(values)))  # type: ignore[arg-type]
+
+    def _for(self, node: For) -> list[str]:
+        loop = self.poly.by_name[node.loop].loop
+        copies = self._unrolled(node, loop)
+        if copies is not None:
+            return self.body(copies)
+        start = self.printer.integer(node.start)[0]
+        stop = wrap(self.printer.integer(node.stop), RELATION + 1)
+        compare = "<" if node.step > 0 else ">"
+        step = increment(node.var, node.step)
+        lines = [*self._pragmas(node, loop)]
+        lines += block(f"for (long {node.var} = {start}; {node.var} {compare} {stop}; {step})", self.body(node.body))
+        return lines
+
+    def _pragmas(self, node: For, loop: TreeLoop) -> list[str]:
+        simd = " simd" if loop.vector else ""
+        if loop.parallel is not None:
+            mark = loop.parallel
+            chunk = f", {mark.chunk}" if mark.chunk else ""
+            depth = _collapsible(node, mark.collapse)
+            collapse = f" collapse({depth})" if depth > 1 else ""
+            return [f"#pragma omp parallel for{simd} schedule({mark.schedule}{chunk}){collapse}"]
+        if simd:
+            return ["#pragma omp simd"]
+        if loop.unroll > 1:
+            return [f"#pragma GCC unroll {loop.unroll}"]
+        return []
+
+    @staticmethod
+    def _unrolled(node: For, loop: TreeLoop) -> tuple[CNode, ...] | None:
+        """The iterations one by one, for a completely unrolled loop with a small constant number of them."""
+        if loop.unroll != 0 or not isinstance(node.start, Affine) or not isinstance(node.stop, Affine):
+            return None
+        extent = node.stop - node.start
+        if not extent.is_constant or not 0 < extent.const * (1 if node.step > 0 else -1) <= _MAX_UNROLLED:
+            return None
+        copies: list[CNode] = []
+        for offset in range(0, extent.const, node.step):
+            copies += [rename(child, {node.var: node.start + offset}) for child in node.body]
+        if any(isinstance(child, Private | Let | Bind) for child in node.body):
+            width = len(node.body)
+            copies = [Scope(node.loop, Affine(), tuple(copies[k : k + width])) for k in range(0, len(copies), width)]
+        return tuple(copies)
+
+
+def _collapsible(node: For, wanted: int) -> int:
+    """How many loops from here on are rectangular and perfectly nested, at most `wanted`."""
+    outer = {node.var}
+    depth = 1
+    while depth < wanted and len(node.body) == 1 and isinstance(node.body[0], For):
+        node = node.body[0]
+        if (names_of(node.start) | names_of(node.stop)) & outer:
+            break
+        outer.add(node.var)
+        depth += 1
+    return depth if depth == wanted else 1

@@ -1,0 +1,296 @@
+"""C text of expressions, accesses and statements, with the parentheses C needs and no more.
+
+The structure of an expression is printed exactly: `(a + b) + c` and `a + (b + c)` stay different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from scheduler.codegen.nodes import IntExpr, IntOp, substitute
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine, FloorDiv
+from scheduler.ir.nest import (
+    Access,
+    Action,
+    Array,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Constraint,
+    Expr,
+    Literal,
+    LoopNest,
+    Name,
+    Read,
+    Subscript,
+    Unary,
+)
+from scheduler.ir.types import scalar_type
+
+PRIMARY, POSTFIX, UNARY, PRODUCT, SUM, SHIFT, RELATION = 16, 15, 14, 13, 12, 11, 10
+EQUALITY, BIT_AND, BIT_XOR, BIT_OR, AND, OR, CHOICE = 9, 8, 7, 6, 5, 4, 3
+
+_LEVEL = {
+    "*": PRODUCT, "/": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT,
+    "<": RELATION, ">": RELATION, "<=": RELATION, ">=": RELATION, "==": EQUALITY, "!=": EQUALITY,
+    "&": BIT_AND, "^": BIT_XOR, "|": BIT_OR, "&&": AND, "||": OR,
+}  # fmt: skip
+_COMPARISONS = frozenset((RELATION, EQUALITY))
+
+Rendered = tuple[str, int]  # text and the precedence of its outermost operator
+Redirect = Callable[[tuple[IntExpr, ...]], str]
+
+
+def wrap(rendered: Rendered, least: int) -> str:
+    """The text, in parentheses if it binds less tightly than `least`."""
+    return rendered[0] if rendered[1] >= least else f"({rendered[0]})"
+
+
+def _clashes(level: int, child: int) -> bool:
+    """Pairs that need no parentheses in C but make compilers warn."""
+    if level == OR:
+        return child == AND
+    if level in (SHIFT,):
+        return child in (SUM,)
+    if level in (BIT_AND, BIT_XOR, BIT_OR):
+        return (child in (SUM, SHIFT, BIT_AND, BIT_XOR) and child != level) or child in _COMPARISONS
+    return level in _COMPARISONS and child in _COMPARISONS
+
+
+@dataclass(frozen=True)
+class Printer:
+    """Prints the IR of one nest as C.
+
+    `values` gives iterators their C expressions (none: they print as themselves); `wide` says that
+    integer expressions are made in `long` (iterator values are then cast to the user's type).
+    `dropped` counts leading dimensions an array is stored without, `redirect` replaces whole accesses.
+    """
+
+    arrays: Mapping[str, Array]
+    parameters: Mapping[str, str]  # name -> C type
+    values: Mapping[str, IntExpr] = field(default_factory=dict)
+    wide: bool = False
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    redirect: Mapping[str, Redirect] = field(default_factory=dict)
+    long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
+
+    @staticmethod
+    def of(nest: LoopNest, wide: bool, dropped: Mapping[str, int] | None = None) -> Printer:
+        return Printer(
+            {a.name: a for a in nest.arrays},
+            {p.name: p.ctype for p in nest.parameters},
+            wide=wide,
+            dropped=dropped or {},
+        )
+
+    # ------------------------------------------------------------------------ integer expressions
+
+    def _name(self, name: str) -> Rendered:
+        if self.wide and name in self.parameters:
+            known = scalar_type(self.parameters[name])
+            if known is None or not known.signed or (self.long_parameters and known.bits < 64):
+                return f"(long){name}", UNARY
+        return name, PRIMARY
+
+    def affine(self, expr: Affine) -> Rendered:
+        """Positive terms first: `n - i - 1`."""
+        parts: list[tuple[int, Rendered]] = []
+        for atom, coefficient in expr.terms:
+            if isinstance(atom, FloorDiv):
+                body: Rendered = (f"pe_floord({self.affine(atom.numerator)[0]}, {atom.denominator})", POSTFIX)
+            else:
+                body = self._name(atom)
+            if abs(coefficient) != 1:
+                suffix = "L" if self.wide and body[1] == PRIMARY and atom in self.parameters else ""
+                body = (f"{abs(coefficient)}{suffix}*{wrap(body, UNARY)}", PRODUCT)
+            parts.append((coefficient, body))
+        parts.sort(key=lambda p: p[0] < 0)
+        if not parts:
+            return (str(expr.const), PRIMARY if expr.const >= 0 else UNARY)
+        rest = expr.const
+        if rest > 0 and parts[0][0] < 0:
+            text, level, rest = str(rest), PRIMARY, 0
+        else:
+            coefficient, (text, level) = parts.pop(0)
+            if coefficient < 0:
+                text, level = "-" + text, min(level, UNARY)
+        for coefficient, body in parts:
+            text += (" - " if coefficient < 0 else " + ") + wrap(body, PRODUCT)
+            level = SUM
+        if rest:
+            text += f" {'-' if rest < 0 else '+'} {abs(rest)}"
+            level = SUM
+        return text, level
+
+    def integer(self, expr: IntExpr) -> Rendered:
+        if isinstance(expr, Affine):
+            return self.affine(expr)
+        assert isinstance(expr, IntOp)
+        if expr.op in ("min", "max"):
+            text = self.integer(expr.args[0])[0]
+            for arg in expr.args[1:]:
+                text = f"pe_{expr.op}({text}, {self.integer(arg)[0]})"
+            return text, POSTFIX
+        if expr.op == "*":
+            return f"{self.integer(expr.args[0])[0]}*{wrap(self.integer(expr.args[1]), UNARY)}", PRODUCT
+        if expr.op == "floord":
+            return f"pe_floord({', '.join(self.integer(a)[0] for a in expr.args)})", POSTFIX
+        if expr.op == "?:":
+            a, b, c = (self.integer(x) for x in expr.args)
+            return f"{wrap(a, OR)} ? {wrap(b, OR)} : {wrap(c, CHOICE)}", CHOICE
+        if expr.op == "+":
+            return self._sum(expr.args)
+        level = _LEVEL[expr.op]
+        text = self._operand(self.integer(expr.args[0]), level, False)
+        for arg in expr.args[1:]:
+            text += f" {expr.op} " + self._operand(self.integer(arg), level, True)
+        return text, level
+
+    def _sum(self, args: tuple[IntExpr, ...]) -> Rendered:
+        """The affine part's positive terms first, then the rest with their signs."""
+        ordered = sorted(args, key=lambda a: not isinstance(a, Affine))
+        text = ""
+        for arg in ordered:
+            factor = 1
+            if isinstance(arg, IntOp) and arg.op == "*" and isinstance(arg.args[0], Affine):
+                factor, arg = arg.args[0].const, arg.args[1]
+            body = self.integer(arg)
+            if abs(factor) != 1:
+                body = (f"{abs(factor)}*{wrap(body, UNARY)}", PRODUCT)
+            if not text:
+                text = ("-" if factor < 0 else "") + wrap(body, PRODUCT if factor < 0 else SUM)
+            else:
+                text += (" - " if factor < 0 else " + ") + wrap(body, PRODUCT)
+        return text, SUM
+
+    @staticmethod
+    def _operand(child: Rendered, level: int, right: bool) -> str:
+        if _clashes(level, child[1]):
+            return f"({child[0]})"
+        return wrap(child, level + (1 if right and level not in (AND, OR) else 0))
+
+    def resolve(self, expr: IntExpr) -> IntExpr:
+        return substitute(expr, self.values)
+
+    def constraint(self, c: Constraint) -> Rendered:
+        if c.kind == "mod":
+            return f"{wrap(self.integer(self.resolve(c.affine)), PRODUCT)} % {c.modulus} == 0", EQUALITY
+        # Terms with a minus go to the right: `n - i - 1 >= 0` reads `n >= i + 1`.
+        left = Affine(tuple(t for t in c.affine.terms if t[1] > 0), max(c.affine.const, 0))
+        right = left - c.affine
+        op: str = c.kind
+        if (op == ">=" and right.const == 1 and right.terms) or (op == ">=" and left.const == 0 and right.const == 1):
+            op, right = ">", right - 1
+        a, b = (self.integer(self.resolve(x)) for x in (left, right))
+        return f"{wrap(a, SHIFT)} {op} {wrap(b, SHIFT)}", EQUALITY if op == "==" else RELATION
+
+    def condition(self, disjuncts: tuple[tuple[Constraint, ...], ...]) -> Rendered:
+        """Disjunctive normal form."""
+        texts: list[Rendered] = []
+        for conjunction in disjuncts:
+            parts = [self.constraint(c) for c in conjunction]
+            if not parts:
+                return "1", PRIMARY
+            texts.append(parts[0] if len(parts) == 1 else (" && ".join(p[0] for p in parts), AND))
+        if not texts:
+            return "0", PRIMARY
+        if len(texts) == 1:
+            return texts[0]
+        return " || ".join(wrap(t, AND + 1) for t in texts), OR
+
+    # -------------------------------------------------------------------------- IR expressions
+
+    def expr(self, e: Expr) -> Rendered:
+        if isinstance(e, Literal):
+            return e.text, (UNARY if e.text.startswith("-") else PRIMARY)
+        if isinstance(e, Name):
+            return self._value(e)
+        if isinstance(e, Read):
+            return self.access(e.access), POSTFIX
+        if isinstance(e, Unary):
+            inner = wrap(self.expr(e.operand), UNARY)
+            return e.op + (f"({inner})" if inner.startswith(e.op) else inner), UNARY
+        if isinstance(e, Cast):
+            return f"({e.ctype}){wrap(self.expr(e.operand), UNARY)}", UNARY
+        if isinstance(e, Call):
+            return f"{e.function}({', '.join(self.expr(a)[0] for a in e.arguments)})", POSTFIX
+        if isinstance(e, Conditional):
+            parts = [wrap(self.expr(x), OR) for x in (e.condition, e.then, e.orelse)]
+            return f"{parts[0]} ? {parts[1]} : {parts[2]}", CHOICE
+        assert isinstance(e, Binary)
+        level = _LEVEL[e.op]
+        left, right = self.expr(e.left), self.expr(e.right)
+        a = self._operand(left, level, False)
+        b = f"({right[0]})" if right[1] == level or _clashes(level, right[1]) else wrap(right, level)
+        return f"{a} {e.op} {b}", level
+
+    def _value(self, e: Name) -> Rendered:
+        if e.name not in self.values:
+            return e.name, PRIMARY
+        value = self.integer(self.values[e.name])
+        if e.ctype == "long" or not self.wide:
+            return value
+        if value[1] == PRIMARY and value[0].isdigit() and e.ctype == "int":
+            return value
+        return f"({e.ctype}){wrap(value, UNARY)}", UNARY
+
+    def subscript(self, s: Subscript) -> Rendered:
+        if isinstance(s, Affine):
+            return self.integer(self.resolve(s))
+        return self.expr(s)
+
+    def access(self, access: Access) -> str:
+        array = self.arrays[access.array]
+        redirect = self.redirect.get(access.array)
+        if redirect is not None:
+            if not access.is_affine:
+                raise CodegenUnsupported(f"{access.array} has a data-dependent subscript: it cannot be packed")
+            return redirect(tuple(self.resolve(s) for s in access.subscripts if isinstance(s, Affine)))
+        drop = self.dropped.get(access.array, 0)
+        base = array.base or array.name
+        rendered = [self.subscript(s) for s in access.subscripts[drop:]]
+        if not rendered:
+            return base
+        if not array.flat or len(rendered) == 1:
+            return base + "".join(f"[{text}]" for text, _ in rendered)
+        return f"{base}[{self._linear(rendered, array.shape[drop:])[0]}]"
+
+    def _linear(self, subscripts: list[Rendered], shape: tuple[Affine | None, ...]) -> Rendered:
+        """i, j, k with extents l, m, n: (i*m + j)*n + k."""
+        total = subscripts[0]
+        for extent, subscript in zip(shape[1:], subscripts[1:], strict=True):
+            if extent is None:
+                raise CodegenUnsupported("a flat array with an unknown inner extent")
+            if total[0] == "0":
+                total = subscript
+                continue
+            width = self.affine(extent)
+            scaled = wrap(width, UNARY) if total[0] == "1" else f"{wrap(total, PRODUCT)}*{wrap(width, UNARY)}"
+            if subscript[0] == "0":
+                total = (scaled, PRODUCT)
+            elif subscript[0].startswith("-"):
+                total = (f"{scaled} + ({subscript[0]})", SUM)
+            else:
+                total = (f"{scaled} + {wrap(subscript, SUM)}", SUM)
+        return total
+
+    # ------------------------------------------------------------------------------ statements
+
+    def actions(self, actions: tuple[Action, ...]) -> list[str]:
+        """Lines, nested ones indented by four spaces."""
+        lines: list[str] = []
+        for action in actions:
+            if isinstance(action, Assign):
+                lines.append(f"{self.access(action.target)} {action.op} {self.expr(action.value)[0]};")
+                continue
+            lines.append(f"if ({self.expr(action.condition)[0]}) {{")
+            lines += ["    " + line for line in self.actions(action.then)]
+            if action.orelse:
+                lines.append("} else {")
+                lines += ["    " + line for line in self.actions(action.orelse)]
+            lines.append("}")
+        return lines

@@ -1,0 +1,133 @@
+"""The run-time test in front of transformed code: assumptions hold and arrays do not overlap."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from scheduler.codegen.ast import Walker
+from scheduler.codegen.expr import AND, Printer, wrap
+from scheduler.codegen.nodes import IntExpr
+from scheduler.codegen.polytree import PolyTree
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Access, Array, LoopNest, Storage
+from scheduler.ir.types import scalar_type
+from scheduler.polyhedral.model import Model, isl_name
+
+_MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
+
+
+def runtime_condition(nest: LoopNest, model: Model) -> str | None:
+    """A C expression that is true when transformed code may run; None when it always may.
+
+    It tests the nest's assumptions, and that pointers do not reach into other arrays where one of the two
+    is written. Raises CodegenUnsupported where the accessed range of such an array is not known.
+    """
+    with model.quota():
+        guard = _Guard(nest, model)
+        parts = [*guard.assumptions(), *guard.overlaps()]
+    return " && ".join(parts) or None
+
+
+class _Guard:
+    def __init__(self, nest: LoopNest, model: Model) -> None:
+        self.nest = nest
+        self.model = model
+        self.printer = replace(Printer.of(nest, wide=True), long_parameters=True)
+        self.poly = PolyTree(model, ())
+        self.walker = Walker(self.poly, {})
+
+    def assumptions(self) -> list[str]:
+        known = isl.Set.read_from_str(
+            self.model.context, f"{self.model.parameter_prefix()}{{ : {self._known_ranges()} }}"
+        )
+        parts = []
+        for constraint in dict.fromkeys(self.nest.assumptions):
+            holds = isl.Set.read_from_str(
+                self.model.context, f"{self.model.parameter_prefix()}{{ : {Model.constraint_text(constraint)} }}"
+            )
+            if not known.is_subset(holds):
+                parts.append(wrap(self.printer.constraint(constraint), AND))
+        return parts
+
+    def _known_ranges(self) -> str:
+        parts = []
+        for p in self.nest.parameters:
+            name = isl_name(p.name)
+            if p.value is not None:
+                parts.append(f"{name} = {p.value}")
+            parts += [f"{name} >= {p.low}"] if p.low is not None else []
+            parts += [f"{name} <= {p.high}"] if p.high is not None else []
+        return " and ".join(parts) or "0 = 0"
+
+    def overlaps(self) -> list[str]:
+        accesses: dict[str, list[tuple[str, int]]] = {}
+        written: set[str] = set()
+        for statement in self.model.placed:
+            for index, use in enumerate(self.model.uses(statement)):
+                accesses.setdefault(use.access.array, []).append((statement, index))
+                if use.is_write:
+                    written.add(use.access.array)
+        arrays = [a for a in self.nest.arrays if a.name in accesses and a.storage in _MAY_OVERLAP]
+        ranges: dict[str, tuple[str, str]] = {}
+        parts = []
+        for k, first in enumerate(arrays):
+            for second in arrays[k + 1 :]:
+                if Storage.POINTER not in (first.storage, second.storage) or not self._same_memory(first, second):
+                    continue
+                if first.name not in written and second.name not in written:
+                    continue
+                if self._local_scalar(first) or self._local_scalar(second):
+                    continue
+                for array in (first, second):
+                    if array.name not in ranges:
+                        ranges[array.name] = self._range(array, accesses[array.name])
+                a, b = ranges[first.name], ranges[second.name]
+                parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
+        return parts
+
+    @staticmethod
+    def _local_scalar(array: Array) -> bool:
+        return array.storage is Storage.LOCAL and array.is_scalar
+
+    @staticmethod
+    def _same_memory(first: Array, second: Array) -> bool:
+        """Objects of different types do not share memory in C, character types excepted."""
+        a, b = scalar_type(first.ctype), scalar_type(second.ctype)
+        if a is None or b is None or 8 in (a.bits, b.bits) or 1 in (a.bits, b.bits):
+            return True
+        return (a.kind, a.bits) == (b.kind, b.bits)
+
+    def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str]:
+        """Pointers to the first element accessed and behind the last."""
+        touched: isl.Set | None = None
+        for statement, index in accesses:
+            part = self.model.access_relation(statement, self.model.uses(statement)[index], "unbounded").range()
+            touched = part if touched is None else touched.union(part)
+        assert touched is not None
+        corners: list[tuple[str, IntExpr, IntExpr]] = []
+        for k, extent in enumerate(array.shape):
+            kind = isl.dim_type.set
+            low: IntExpr
+            high: IntExpr
+            if touched.dim_has_lower_bound(kind, k) and touched.dim_has_upper_bound(kind, k):
+                low, high = self._bound(touched.dim_min(k)), self._bound(touched.dim_max(k))
+            elif extent is not None:
+                low, high = Affine.constant(0), extent - 1
+            else:
+                raise CodegenUnsupported(
+                    f"which elements of {array.name} are accessed depends on data: whether it overlaps "
+                    "another array cannot be tested (declare it restrict)"
+                )
+            corners.append((f"__a{k}", low, high))
+        access = Access(array.name, tuple(Affine.of(name) for name, _, _ in corners))
+        first = replace(self.printer, values={name: low for name, low, _ in corners}).access(access)
+        last = replace(self.printer, values={name: high for name, _, high in corners}).access(access)
+        return f"&{first}", f"&{last} + 1"
+
+    def _bound(self, bound: isl.PwAff) -> IntExpr:
+        domain = bound.domain()
+        build = isl.AstBuild.from_context(domain)
+        return self.walker.expr(build.expr_from_pw_aff(bound.gist(domain)), {})

@@ -1,0 +1,220 @@
+"""Data-dependent bounds and predicates in the C AST: bound expressions in place of isl's parameters, hoisting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from scheduler.codegen.nodes import (
+    Branch,
+    CNode,
+    For,
+    Instance,
+    IntExpr,
+    IntOp,
+    Let,
+    Scope,
+    Values,
+    When,
+    extreme,
+    names_in,
+    names_of,
+    rename,
+    substitute,
+    walk,
+    with_bodies,
+)
+from scheduler.codegen.polytree import PolyTree
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Bound, Expr, Name, Read
+from scheduler.ir.walk import children, reads
+
+
+def expression_names(expr: Expr) -> Iterator[str]:
+    """Iterators and parameters an expression mentions, also in subscripts."""
+    if isinstance(expr, Name):
+        yield expr.name
+    if isinstance(expr, Read):
+        for subscript in expr.access.subscripts:
+            if isinstance(subscript, Affine):
+                yield from subscript.names()
+            else:
+                yield from expression_names(subscript)
+    for child in children(expr):
+        yield from expression_names(child)
+
+
+def written_arrays(poly: PolyTree) -> frozenset[str]:
+    model = poly.model
+    return frozenset(u.access.array for s in model.placed for u in model.uses(s) if u.is_write)
+
+
+class BoundResolver:
+    """Replaces `__lo_p` and `__hi_p` by `const long p_lo = …;` where the outer iterators are known."""
+
+    def __init__(self, poly: PolyTree, variables: dict[str, str]) -> None:
+        self.poly = poly
+        self.variables = variables
+        self.written = written_arrays(poly)
+        self.parameters = {f"__{side}_{p}": (p, side) for p in poly.opaque for side in ("lo", "hi")}
+        nest = poly.model.nest
+        self.taken = {p.name for p in nest.parameters} | {a.name for a in nest.arrays} | set(variables.values())
+        self.names: dict[tuple[str, Values], str] = {}
+        self._owner: dict[str, str] = {}
+
+    def resolve(self, nodes: tuple[CNode, ...]) -> tuple[CNode, ...]:
+        if not self.parameters:
+            return nodes
+        kept, floating = self._body(nodes, None, frozenset())
+        assert not floating
+        return kept
+
+    def _body(
+        self, nodes: tuple[CNode, ...], parent: CNode | None, scope: frozenset[str]
+    ) -> tuple[tuple[CNode, ...], list[Let]]:
+        """The body with its bounds resolved, and the declarations that may stand before `parent`."""
+        result: list[CNode] = []
+        up: list[Let] = []
+        for node in nodes:
+            lets: list[Let] = []
+            used = [n for n in self.parameters if n in names_in(node)]
+            if used:
+                found, values = self._bind(used, node, scope)
+                lets += found
+                node = rename(node, values)
+            inner = scope | ({node.var} if isinstance(node, For) else frozenset())
+            inner |= {n.name for n in result if isinstance(n, Let)}
+            if isinstance(node, Scope):
+                inner |= {self.variables[node.loop]}
+            below: list[Let] = []
+
+            def change(
+                body: tuple[CNode, ...], node: CNode = node, inner: frozenset[str] = inner, below: list[Let] = below
+            ) -> tuple[CNode, ...]:
+                new, floating = self._body(body, node, inner)
+                below += floating
+                return new
+
+            node = with_bodies(node, change)
+            for let in (*lets, *below):
+                target = up if self._may_climb(let, parent) else result
+                if let not in target:
+                    target.append(let)
+            result.append(node)
+        return tuple(result), up
+
+    def _may_climb(self, let: Let, parent: CNode | None) -> bool:
+        """Past a loop the bound does not depend on, if the source reads the bound whether or not that loop runs."""
+        if not isinstance(parent, For | Scope) or self.variables[parent.loop] in names_in(let):
+            return False
+        if any(use.access.array in self.written for use in reads(let.value)):
+            return False
+        opaque = self._owner[let.name]
+        for statement, row in self.poly.by_name[parent.loop].loop.rows:
+            iterators = self.poly.model.iterators(statement)
+            if opaque not in iterators or row.names() & set(iterators[: iterators.index(opaque)]):
+                return False
+        return True
+
+    def _bind(self, used: list[str], node: CNode, scope: frozenset[str]) -> tuple[list[Let], dict[str, IntExpr]]:
+        lets: list[Let] = []
+        values: dict[str, IntExpr] = {}
+        for name in used:
+            opaque, side = self.parameters[name]
+            loop = self.poly.opaque[opaque]
+            bound = loop.start if side == "lo" else loop.stop
+            outer = self._outer_values(opaque, bound, node, scope)
+            if isinstance(bound, tuple):
+                op = ("max" if loop.step > 0 else "min") if side == "lo" else ("min" if loop.step > 0 else "max")
+                values[name] = extreme(op, tuple(substitute(b, dict(outer)) for b in bound))
+                continue
+            key = (name, outer)
+            if key not in self.names:
+                new = base = f"{opaque}_{side}"
+                number = 2
+                while new in self.taken:
+                    new, number = f"{base}{number}", number + 1
+                self.taken.add(new)
+                self.names[key] = new
+                self._owner[new] = opaque
+            lets.append(Let(self.names[key], bound, outer))
+            values[name] = Affine.of(self.names[key])
+        return lets, values
+
+    def _outer_values(self, opaque: str, bound: Bound, node: CNode, scope: frozenset[str]) -> Values:
+        needed = {n for b in bound for n in b.names()} if isinstance(bound, tuple) else set(expression_names(bound))
+        found: Values | None = None
+        for instance in walk((node,)):
+            if not isinstance(instance, Instance):
+                continue
+            iterators = self.poly.model.iterators(instance.statement)
+            if opaque not in iterators:
+                continue
+            outer = set(iterators[: iterators.index(opaque)]) & needed
+            values = tuple(v for v in instance.values if v[0] in outer)
+            if found is not None and found != values:
+                raise CodegenUnsupported(f"the bounds of loop {opaque} differ between statements that run together")
+            found = values
+        known = scope | set(self.poly.model.parameter_names())
+        for _, value in found or ():
+            if not names_of(value) <= known:
+                raise CodegenUnsupported(f"the bounds of loop {opaque} are needed before their outer loops are known")
+        return found or ()
+
+
+def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:
+    """Merges neighbours under the same predicate and moves predicates out of loops they do not depend on."""
+    written_by = {s: frozenset(u.access.array for u in poly.model.uses(s) if u.is_write) for s in poly.model.placed}
+
+    def writes(body: tuple[CNode, ...]) -> frozenset[str]:
+        return frozenset(a for n in walk(body) if isinstance(n, Instance) for a in written_by[n.statement])
+
+    def independent(when: When, body: tuple[CNode, ...]) -> bool:
+        return not {use.access.array for use in reads(when.condition)} & writes(body)
+
+    def visit(body: tuple[CNode, ...]) -> tuple[CNode, ...]:
+        result: list[CNode] = []
+        for node in body:
+            node = with_bodies(node, visit)
+            last = result[-1] if result else None
+            if (
+                isinstance(node, When)
+                and isinstance(last, When)
+                and (node.condition, node.values, node.guards) == (last.condition, last.values, last.guards)
+                and independent(last, last.body)
+            ):
+                result[-1] = replace(last, body=visit((*last.body, *node.body)))
+                continue
+            if isinstance(node, For) and len(node.body) == 1 and isinstance(node.body[0], When):
+                inner = node.body[0]
+                names = frozenset(n for _, v in inner.values for n in names_of(v))
+                names |= frozenset(n for g in inner.guards for n in names_of(g))
+                if node.var not in names and independent(inner, inner.body):
+                    node = replace(inner, body=(replace(node, body=inner.body),), guards=_runs(node) + inner.guards)
+            result.append(node)
+        return tuple(result)
+
+    return visit(nodes)
+
+
+def _runs(loop: For) -> tuple[IntExpr, ...]:
+    """That the loop runs at all, unless it obviously does."""
+    first, last = (loop.start, loop.stop) if loop.step > 0 else (loop.stop, loop.start)
+    if isinstance(first, Affine) and isinstance(last, Affine):
+        extent = last - first
+        if extent.is_constant and extent.const > 0:
+            return ()
+    return (IntOp("<", (first, last)),)
+
+
+def drop_scopes(nodes: tuple[CNode, ...]) -> tuple[CNode, ...]:
+    """Degenerate loops without declarations dissolve into what they hold."""
+    result: list[CNode] = []
+    for node in nodes:
+        node = with_bodies(node, drop_scopes)
+        if isinstance(node, Scope) and all(isinstance(n, For | Branch | When | Instance) for n in node.body):
+            result += node.body
+        else:
+            result.append(node)
+    return tuple(result)

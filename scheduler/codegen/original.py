@@ -1,0 +1,86 @@
+"""The nest as C text in source order: the baseline of measurements and the fallback of guarded code."""
+
+from __future__ import annotations
+
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.text import block, declarator, indented
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import Array, Bound, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
+from scheduler.ir.types import scalar_type
+from scheduler.ir.walk import placed_statements, uses
+
+
+def emit_original(nest: LoopNest) -> str:
+    """Plain C of the nest, structured as the user's code is."""
+    private = [a for a in nest.arrays if a.storage is Storage.PRIVATE]
+    used = {u.access.array for placed in placed_statements(nest) for u in uses(placed)}
+    emitter = _Emitter(nest, Printer.of(nest, wide=False, dropped={a.name: a.expanded for a in private}))
+    emitter.private = [a for a in private if a.name in used]
+    top = emitter.declarations(None)
+    lines = [line for node in nest.body for line in emitter.node(node)]
+    if top:
+        lines = block("", [*top, *lines])
+    return "\n".join(lines) + "\n"
+
+
+def array_declaration(array: Array, printer: Printer, drop: int) -> str:
+    """The declaration of a private array without its first `drop` dimensions."""
+    extents = []
+    for extent in array.shape[drop:]:
+        if extent is None:
+            raise CodegenUnsupported(f"private array {array.name} has an unknown extent")
+        extents.append(printer.affine(extent)[0])
+    if array.flat and len(extents) > 1:
+        extents = ["*".join(e if e.isidentifier() or e.isdigit() else f"({e})" for e in extents)]
+    return declarator(array.ctype, array.base or array.name, extents) + ";"
+
+
+class _Emitter:
+    def __init__(self, nest: LoopNest, printer: Printer) -> None:
+        self.nest = nest
+        self.printer = printer
+        self.private: list[Array] = []
+
+    def declarations(self, scope: str | None) -> list[str]:
+        return [array_declaration(a, self.printer, a.expanded) for a in self.private if a.scope == scope]
+
+    def node(self, node: Node) -> list[str]:
+        if isinstance(node, Statement):
+            return self.printer.actions(node.body)
+        if isinstance(node, Loop):
+            return self.loop(node)
+        head = self.printer.condition(node.condition) if isinstance(node, Guard) else self.printer.expr(node.condition)
+        return block(f"if ({head[0]})", self.body(node))
+
+    def body(self, node: Loop | Guard | Predicate) -> list[str]:
+        return [line for child in node.body for line in self.node(child)]
+
+    def loop(self, loop: Loop) -> list[str]:
+        name, ctype, first = loop.name, loop.ctype, []
+        kind = scalar_type(ctype)
+        if loop.step < 0 and kind is not None and not kind.signed:
+            name, ctype = f"{loop.name}_", "long"
+            first = [f"const {loop.ctype} {loop.name} = ({loop.ctype}){name};"]
+        up = loop.step > 0
+        start = self.bound(loop.start, "max" if up else "min")
+        stop = self.bound(loop.stop, "min" if up else "max")
+        head = f"for ({ctype} {name} = {start}; {name} {'<' if up else '>'} {stop}; {increment(name, loop.step)})"
+        body = [*first, *self.declarations(loop.name), *self.body(loop)]
+        plain = len(loop.body) == 1 and len(body) == len(self.body(loop))
+        if plain and (isinstance(loop.body[0], Loop) or (isinstance(loop.body[0], Statement) and len(body) == 1)):
+            return [head, *indented(body)]
+        return block(head, body)
+
+    def bound(self, bound: Bound, op: str) -> str:
+        if not isinstance(bound, tuple):
+            return self.printer.expr(bound)[0]
+        text = self.printer.affine(bound[0])[0]
+        for other in bound[1:]:
+            text = f"pe_{op}({text}, {self.printer.affine(other)[0]})"
+        return text
+
+
+def increment(name: str, step: int) -> str:
+    if abs(step) == 1:
+        return f"{name}{'++' if step > 0 else '--'}"
+    return f"{name} {'+' if step > 0 else '-'}= {abs(step)}"

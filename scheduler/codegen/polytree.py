@@ -1,0 +1,144 @@
+"""A loop tree as an isl schedule: domains, time maps and AST generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import Loop
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
+from scheduler.polyhedral.model import Model, affine_text, isl_name
+
+
+def time_name(loop: str) -> str:
+    """The isl parameter that stands for the current iteration of an outer tree loop."""
+    return f"__t_{loop}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A tree loop with the loops around it, outermost first (itself last)."""
+
+    path: tuple[TreeLoop, ...]
+
+    @property
+    def loop(self) -> TreeLoop:
+        return self.path[-1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(loop.name for loop in self.path)
+
+
+def places(nodes: tuple[TreeNode, ...], above: tuple[TreeLoop, ...] = ()) -> Iterator[Place]:
+    for node in nodes:
+        if isinstance(node, TreeLoop):
+            yield Place((*above, node))
+            yield from places(node.children, (*above, node))
+
+
+class PolyTree:
+    """The isl view of one scheduled tree."""
+
+    def __init__(self, model: Model, tree: tuple[TreeNode, ...]) -> None:
+        self.model = model
+        self.tree = tree
+        self.by_name = {place.loop.name: place for place in places(tree)}
+        self.opaque: dict[str, Loop] = {}
+        for placed in model.placed.values():
+            for loop in placed.loops:
+                if loop.is_opaque:
+                    if abs(loop.step) != 1:
+                        raise CodegenUnsupported(f"loop {loop.name} has data-dependent bounds and a step other than 1")
+                    self.opaque[loop.name] = loop
+        self.names = {isl_name(p): p for p in model.parameter_names()}
+        self._times = [time_name(name) for name in self.by_name]
+        self._domains: dict[str, isl.Set] = {}
+
+    # --------------------------------------------------------------------------------- sets
+
+    def prefix(self) -> str:
+        """Parameters of the nest, opaque bounds, and a time parameter for every tree loop."""
+        names = [isl_name(n) for n in self.model.parameter_names()]
+        names += [f"__{side}_{p}" for p in self.opaque for side in ("lo", "hi")]
+        return f"[{', '.join([*names, *self._times])}] -> "
+
+    def read_set(self, text: str) -> isl.Set:
+        return isl.Set.read_from_str(self.model.context, self.prefix() + text)
+
+    def read_map(self, text: str) -> isl.Map:
+        return isl.Map.read_from_str(self.model.context, self.prefix() + text)
+
+    def context(self) -> isl.Set:
+        """What holds around the whole nest; data-dependent loops count as non-empty (an empty one runs
+        no iteration whatever code surrounds it)."""
+        parts = [self.model.context_text()]
+        for name, loop in self.opaque.items():
+            parts.append(f"__lo_{name} {'<' if loop.step > 0 else '>'} __hi_{name}")
+        return self.read_set(f"{{ : {' and '.join(parts)} }}").params()
+
+    def domain(self, statement: str) -> isl.Set:
+        if statement not in self._domains:
+            domain = self.model.domain(statement, "parameters")
+            self._domains[statement] = domain.align_params(self.context().get_space())
+        return self._domains[statement]
+
+    def row_text(self, statement: str, loop: TreeLoop) -> str:
+        return affine_text(loop.row(statement))
+
+    def at(self, statement: str, outer: Iterable[TreeLoop]) -> isl.Set:
+        """The statement's iterations in the current iteration of the loops `outer` (their time parameters)."""
+        conditions = [f"{self.row_text(statement, loop)} = {time_name(loop.name)}" for loop in outer]
+        domain = self.domain(statement)
+        if not conditions:
+            return domain
+        return domain.intersect(self.read_set(f"{{ {self.model.tuple_text(statement)} : {' and '.join(conditions)} }}"))
+
+    def time_map(self, statement: str, loops: Iterable[TreeLoop]) -> isl.Map:
+        """S[i, j] -> [rows of the loops]."""
+        rows = ", ".join(self.row_text(statement, loop) for loop in loops)
+        return self.read_map(f"{{ {self.model.tuple_text(statement)} -> [{rows}] }}")
+
+    # ---------------------------------------------------------------------------- generation
+
+    def generate(
+        self, nodes: tuple[TreeNode, ...], outer: tuple[TreeLoop, ...] = (), known: isl.Set | None = None
+    ) -> isl.AstNode:
+        """The isl AST of the nodes inside the loops `outer`, whose iterations are time parameters."""
+        schedule = self._sequence(nodes, outer)
+        context = self.context() if known is None else self.context().intersect(known)
+        build = isl.AstBuild.from_context(context.coalesce())
+        return build.node_from_schedule(schedule)
+
+    def _sequence(self, nodes: tuple[TreeNode, ...], outer: tuple[TreeLoop, ...]) -> isl.Schedule:
+        result = self._schedule(nodes[0], outer)
+        for node in nodes[1:]:
+            result = result.sequence(self._schedule(node, outer))
+        return result
+
+    def _schedule(self, node: TreeNode, outer: tuple[TreeLoop, ...]) -> isl.Schedule:
+        if isinstance(node, Leaf):
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(self.at(node.statement, outer)))
+        inner = self._sequence(node.children, outer)
+        rows = "; ".join(f"{self.model.tuple_text(s)} -> [({self.row_text(s, node)})]" for s in statements_below(node))
+        band = isl.MultiUnionPwAff.read_from_str(self.model.context, f"{self.prefix()}[{{ {rows} }}]")
+        schedule = inner.insert_partial_schedule(band)
+        top = schedule.get_root().child(0)
+        kind = self._loop_type(node)
+        if kind is not None:
+            top = top.band_member_set_ast_loop_type(0, kind)
+        mark = isl.Id(node.name, context=self.model.context)
+        return top.insert_mark(mark).get_schedule()
+
+    @staticmethod
+    def _loop_type(loop: TreeLoop) -> isl.ast_loop_type | None:
+        """Innermost loops of several statements are split where their bounds differ, tile loops never."""
+        if loop.tile or loop.packs:
+            return isl.ast_loop_type.atomic
+        leaves = all(isinstance(child, Leaf) for child in loop.children)
+        if leaves and len(loop.children) > 1:
+            return isl.ast_loop_type.separate
+        return None

@@ -1,0 +1,136 @@
+"""Edits the user's file in place: every byte outside the edited nests and the helper block stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from scheduler.codegen.text import INDENT, indented
+
+Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
+
+
+def nest_text(new: str, original: bytes, comment: str, condition: str | None) -> str:
+    """What stands in place of a nest: the new code, behind a run-time test if there is one.
+
+    `original` is the user's text of the nest, which becomes the other branch as it is.
+    """
+    note = f"/* {comment.replace('*/', '* /')} */\n"
+    body = "\n".join(indented(new.rstrip("\n").split("\n")))
+    if condition is None:
+        return f"{note}{{\n{body}\n}}"
+    return f"{note}if ({condition}) {{\n{body}\n}} else {{\n{_VERBATIM}{original.decode('latin-1')}{_VERBATIM}\n}}"
+
+
+_VERBATIM = "\x00"  # encloses text of the user's, which keeps its indentation and line ends
+
+
+def splice(content: bytes, replacements: Iterable[Edit], header: str = "") -> bytes:
+    """The file with the replacements made and `header` (helper definitions) put in once.
+
+    Raises ValueError for overlapping replacements or ones outside the file.
+    """
+    text = content.decode("latin-1")
+    edits = sorted(replacements)
+    if not edits:
+        return content
+    end_of_line = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    place = header_position(text, edits[0][0]) if header else 0
+    result: list[str] = []
+    position = 0
+    for begin, end, new in [*([(place, place, header)] if header else []), *edits]:
+        if begin < position or end < begin or end > len(text):
+            raise ValueError(f"bad or overlapping edit of bytes {begin} to {end}")
+        result.append(text[position:begin])
+        if header and (begin, end, new) == (place, place, header):
+            before = "" if place == 0 or text[place - 1] == "\n" else end_of_line
+            result.append(before + header.rstrip("\n").replace("\n", end_of_line) + end_of_line)
+        else:
+            result.append(_placed(new, _indentation(text, begin), end_of_line))
+        position = end
+    result.append(text[position:])
+    return "".join(result).encode("latin-1")
+
+
+def _indentation(text: str, begin: int) -> str:
+    start = text.rfind("\n", 0, begin) + 1
+    match = re.match(r"[ \t]*", text[start:begin])
+    return match.group() if match else ""
+
+
+def _placed(new: str, indentation: str, end_of_line: str) -> str:
+    """The new text at its place: tabs where the surroundings use tabs."""
+    tabs = "\t" in indentation
+    pieces: list[str] = []
+    for number, piece in enumerate(new.split(_VERBATIM)):
+        if number % 2:
+            pieces.append(indentation + ("\t" if tabs else INDENT) + piece)
+            continue
+        lines = piece.encode("utf-8").decode("latin-1").split("\n")
+        for k, line in enumerate(lines):
+            stripped = line.lstrip(" ")
+            depth = (len(line) - len(stripped)) // len(INDENT)
+            lead = ("\t" * depth if tabs else INDENT * depth) + " " * ((len(line) - len(stripped)) % len(INDENT))
+            if stripped and (k or number):
+                lead = indentation + lead
+            lines[k] = lead + stripped if stripped else ""
+        pieces.append(end_of_line.join(lines))
+    return "".join(pieces)
+
+
+_TOKEN = re.compile(
+    r"""/\*.*?\*/|//(?:\\\r?\n|[^\n])*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\\\r?\n|\n|[{}();]|[^\s]|[^\S\n]+""",
+    re.DOTALL,
+)
+_DIRECTIVE = re.compile(r"#[ \t]*(\w*)")
+
+
+def header_position(text: str, limit: int) -> int:
+    """Where file-scope definitions may stand: after the last top-level #include before `limit`.
+
+    Not inside a comment, an #if block, a function or a declaration; after the #endif of a block with includes.
+    """
+    best = 3 if text.startswith("\xef\xbb\xbf") else 0
+    depth = parentheses = conditions = 0
+    pending = False  # an include inside an #if block waits for its #endif
+    last = ";"  # the last character of code, to see whether a declaration is complete
+    at_line_start = True
+    position = best
+    while position < limit:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            break
+        token = match.group()
+        if at_line_start and token == "#":
+            end = _directive_end(text, position)
+            word = _DIRECTIVE.match(text, position)
+            name = word.group(1) if word else ""
+            top = depth == 0 and parentheses == 0 and last in ";}"
+            conditions += (name in ("if", "ifdef", "ifndef")) - (name == "endif")
+            if name == "include":
+                pending = pending or (conditions > 0 and top)
+            if top and end <= limit and conditions == 0 and (name == "include" or (name == "endif" and pending)):
+                best, pending = end, False
+            position = end
+            continue
+        if token == "\n":
+            at_line_start = True
+        elif not token.isspace() and not token.startswith(("/*", "//", "\\")):
+            at_line_start = False
+            depth += (token == "{") - (token == "}")
+            parentheses += (token == "(") - (token == ")")
+            last = token[-1]
+        position = match.end()
+    return best
+
+
+def _directive_end(text: str, position: int) -> int:
+    """Behind the newline that ends a preprocessor directive, its continuation lines and comments."""
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            return len(text)
+        position = match.end()
+        if match.group() == "\n":
+            return position
+    return position

@@ -1,0 +1,97 @@
+"""Small helpers for lines of C text: indentation, declarations, the `pe_` helper functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+INDENT = "    "
+
+_HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    # name, headers it needs, definition
+    ("pe_min", (), "static inline long pe_min(long a, long b) { return a < b ? a : b; }"),
+    ("pe_max", (), "static inline long pe_max(long a, long b) { return a > b ? a : b; }"),
+    (
+        "pe_floord",
+        (),
+        "static inline long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
+    ),
+    (
+        "pe_alloc",
+        ("stdlib.h", "stdint.h"),
+        """/* Memory aligned to 64 bytes, NULL on failure; pe_free releases it. */
+static inline void *pe_alloc(size_t bytes)
+{
+    char *raw = bytes > SIZE_MAX - 128 ? NULL : malloc(bytes + 128);
+    if (!raw)
+        return NULL;
+    char *aligned = raw + 128 - (uintptr_t)raw % 64;
+    ((void **)aligned)[-1] = raw;
+    return aligned;
+}""",
+    ),
+    (
+        "pe_free",
+        ("stdlib.h",),
+        "static inline void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
+    ),
+    (
+        "pe_apart",
+        ("stdint.h",),
+        """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
+static inline int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
+{
+    return (uintptr_t)a_end <= (uintptr_t)b || (uintptr_t)b_end <= (uintptr_t)a;
+}""",
+    ),
+)
+
+_VECTOR = re.compile(r"\bpe_(v(\d+)([dfilq]))\b")
+_ELEMENT = {"d": ("double", 8), "f": ("float", 4), "i": ("int", 4), "l": ("long", 8)}
+
+
+def vector_type(element: str, lanes: int) -> str | None:
+    """The name of the vector type with so many elements, e.g. `pe_v4d`."""
+    for letter, (ctype, _) in _ELEMENT.items():
+        if ctype == element:
+            return f"pe_v{lanes}{letter}"
+    return None
+
+
+def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(headers, definitions) the text needs, in the order to emit them."""
+    headers: list[str] = []
+    definitions: list[str] = []
+    for name, lanes, letter in sorted(set(_VECTOR.findall(text))):
+        element, width = _ELEMENT[letter]
+        definitions.append(
+            f"typedef {element} pe_{name} __attribute__((vector_size({int(lanes) * width}), "
+            f"aligned({width}), may_alias));"
+        )
+    for name, needs, definition in _HELPERS:
+        if re.search(rf"\b{name}\b", text):
+            headers += [h for h in needs if h not in headers]
+            definitions.append(definition)
+    if re.search(r"\bomp_get_\w+", text):
+        headers.append("omp.h")
+    return tuple(headers), tuple(definitions)
+
+
+def preamble(text: str) -> str:
+    """Includes and definitions for a file of our own that holds the text."""
+    headers, definitions = helpers_for(text)
+    return "".join(f"#include <{h}>\n" for h in headers) + "".join(d + "\n" for d in definitions)
+
+
+def indented(lines: Iterable[str], levels: int = 1) -> list[str]:
+    """Preprocessor lines stay in the first column's logic: they are indented like the rest."""
+    return [INDENT * levels + line if line else line for line in lines]
+
+
+def block(head: str, lines: Iterable[str]) -> list[str]:
+    """`head {`, the lines, `}`."""
+    return [f"{head} {{" if head else "{", *indented(lines), "}"]
+
+
+def declarator(ctype: str, name: str, extents: Iterable[str]) -> str:
+    return f"{ctype} {name}" + "".join(f"[{e}]" for e in extents)

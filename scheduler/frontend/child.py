@@ -1,0 +1,66 @@
+"""The parser process: a request on stdin, the nests (or diagnostics) on stdout, both pickled."""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import sys
+import threading
+
+from clang import cindex
+
+from scheduler.frontend.extract import extract
+from scheduler.frontend.lower import Lowering
+from scheduler.frontend.model import Failure, Request, SourceFile
+
+_STACK_BYTES = 256 << 20
+_MAX_DIAGNOSTICS = 20
+
+
+def parse(request: Request) -> SourceFile | Failure:
+    """Parse and extract, in this process."""
+    index = cindex.Index.create()
+    try:
+        tu = index.parse(request.path, args=list(request.arguments), unsaved_files=[(request.path, request.content)])
+    except cindex.TranslationUnitLoadError:
+        return Failure(reason="the C parser crashed on this file")
+    errors: list[str] = []
+    warnings: list[str] = []
+    for diagnostic in tu.diagnostics:
+        if diagnostic.severity < cindex.Diagnostic.Error:
+            continue
+        location = diagnostic.location
+        name = location.file.name if location.file is not None else request.path
+        text = f"{name}:{location.line}:{location.column}: {diagnostic.spelling}"
+        foreign = location.file is not None and name != request.path
+        (warnings if foreign and diagnostic.severity == cindex.Diagnostic.Error else errors).append(text)
+    if errors:
+        return Failure(diagnostics=tuple(errors[:_MAX_DIAGNOSTICS]))
+    unit = Lowering(tu, request.path, request.content).run()
+    unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
+    return extract(unit)
+
+
+def main() -> None:
+    request = pickle.load(sys.stdin.buffer)
+    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (request.cpu_s, request.cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.setrecursionlimit(20_000)
+    answer: list[SourceFile | Failure] = []
+
+    def work() -> None:
+        try:
+            answer.append(parse(request))
+        except MemoryError:
+            answer.append(Failure(reason="the C parser ran out of memory"))
+        except RecursionError:
+            answer.append(Failure(reason="the file nests too deeply"))
+
+    threading.stack_size(_STACK_BYTES)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if answer:
+        sys.stdout.buffer.write(pickle.dumps(answer[0], protocol=pickle.HIGHEST_PROTOCOL))
+        sys.stdout.buffer.flush()

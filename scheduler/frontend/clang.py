@@ -1,0 +1,120 @@
+"""Runs the parser in a contained child process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import scheduler
+from scheduler.frontend.model import Failure, ParseFailed, ParseOptions, ParserDied, Request, SourceFile
+
+_MAX_BYTES = 8 << 20
+_KEPT = ("-D", "-U", "-I", "-std=", "-m", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-ansi")
+_KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums")
+_WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
+_IGNORED_WITH_VALUE = ("-o", "-x", "-L", "-l", "-T", "-Xlinker", "-MF", "-MT", "-MQ")
+
+
+@cache
+def compiler_headers(cc: str) -> str | None:
+    """The folder of the compiler's own headers (stddef.h, omp.h)."""
+    try:
+        done = subprocess.run(
+            [cc, "-print-file-name=include"], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    folder = os.fsdecode(done.stdout.strip())
+    return folder if os.path.isdir(folder) else None
+
+
+def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
+    """Of the user's flags, those that decide what the C text means; OpenMP loops must stay loops."""
+    kept: list[str] = []
+    pending = ""
+    for argument in arguments:
+        if pending:
+            if pending != "drop":
+                kept.append(argument)
+            pending = ""
+        elif argument in _WITH_VALUE:
+            kept.append(argument)
+            pending = "keep"
+        elif argument in _IGNORED_WITH_VALUE:
+            pending = "drop"
+        elif argument == "-fopenmp":
+            kept.append("-D_OPENMP=201511")
+        elif argument in _KEPT_EXACT or argument.startswith(_KEPT):
+            kept.append(argument)
+    headers = compiler_headers(cc)
+    if headers is not None:
+        kept += ["-isystem", headers]
+    return (*kept, "-x", "c", "-w", "-ferror-limit=100")
+
+
+def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
+    """The loop nests of a C file. Raises ParseFailed or ParserDied."""
+    name = os.fspath(path)
+    if content is None:
+        try:
+            with open(name, "rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+        except OSError as error:
+            raise ParseFailed((f"{name}:1:1: {error.strerror or error}",)) from error
+    if len(content) > _MAX_BYTES:
+        raise ParseFailed((f"{name}:1:1: the file is larger than {_MAX_BYTES >> 20} MiB",))
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise ParseFailed((f"{name}:{line}:1: not a C source file (it contains a NUL byte)",))
+
+    request = Request(
+        name,
+        content,
+        parser_arguments(options.arguments, options.cc),
+        options.memory_bytes,
+        int(options.timeout_s) + 1,
+    )
+    root = str(Path(scheduler.__file__).resolve().parent.parent)
+    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(pickle.dumps(request), timeout=options.timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise ParserDied(f"the C parser needed more than {options.timeout_s:g} s") from None
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    if process.returncode != 0 or not output:
+        raise ParserDied(_reason(process.returncode, errors))
+    answer = pickle.loads(output)
+    if isinstance(answer, Failure):
+        if answer.diagnostics:
+            raise ParseFailed(answer.diagnostics)
+        raise ParserDied(answer.reason)
+    assert isinstance(answer, SourceFile)
+    return answer
+
+
+def _reason(code: int, errors: bytes) -> str:
+    if b"MemoryError" in errors or b"bad_alloc" in errors or b"LLVM ERROR: out of memory" in errors:
+        return "the C parser ran out of memory"
+    if code in (-24, -9):
+        return "the C parser used too much CPU time or memory"
+    if code < 0:
+        return f"the C parser crashed (signal {-code})"
+    last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no output"]
+    return f"the C parser failed: {last[0]}"

@@ -1,0 +1,237 @@
+"""The state of one extraction: names, arrays, parameters, enclosing loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from scheduler.frontend.csyntax import CExpr, CFunction, CStmt, CType, ForStmt, Unit, Variable
+from scheduler.frontend.fold import fold
+from scheduler.frontend.lexical import Lines
+from scheduler.frontend.poly import Poly
+from scheduler.frontend.prove import Domain, Facts
+from scheduler.frontend.arith import value_range
+from scheduler.ir.nest import Action, Expr, Parameter, Span, Statement, Storage
+
+
+class Refuse(Exception):
+    """The nest cannot be described; `at` is a byte offset."""
+
+    def __init__(self, at: int, reason: str, advice: str) -> None:
+        super().__init__(reason)
+        self.at = at
+        self.reason = reason
+        self.advice = advice
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The object an access goes through: a variable, or a member path of one (`g->data`)."""
+
+    variable: Variable
+    path: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.variable.name + "".join(("->" if arrow else ".") + name for name, arrow in self.path)
+
+
+@dataclass(slots=True)
+class Dimension:
+    """One subscript of a pending access: a polynomial where there is one, and the expression itself."""
+
+    poly: Poly | None
+    expr: Expr
+
+
+@dataclass(slots=True)
+class Pending:
+    """An access whose subscripts are decided when all accesses of the nest are known."""
+
+    array: str
+    dimensions: tuple[Dimension, ...]
+    domain: Domain
+    is_write: bool = False
+
+
+@dataclass(slots=True)
+class ArrayInfo:
+    name: str
+    ctype: str
+    declared: CType
+    storage: Storage
+    variable: Variable | None
+    base: str | None = None
+    scope: str | None = None
+    const: bool = False
+    shape: tuple[CExpr | int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A pointer value: the element `indices` of `root`; the last index is what arithmetic moves."""
+
+    root: Root
+    indices: tuple[Dimension, ...]
+    target: CType
+
+
+@dataclass(slots=True)
+class Substitution:
+    """A scalar replaced by what it was set to: an integer polynomial and/or an expression."""
+
+    poly: Poly | None
+    expr: Expr | None
+    pointer: Pointer | None = None
+
+
+@dataclass(slots=True)
+class Active:
+    """A loop being read."""
+
+    variable: Variable
+    name: str
+    ctype: str
+    stmt: ForStmt
+
+
+@dataclass(slots=True)
+class Frame:
+    """A statement list on the way from the function body to a point, and where the point is in it."""
+
+    owner: CStmt | None
+    body: tuple[CStmt, ...]
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class Context:
+    """Everything known while one region is read."""
+
+    unit: Unit
+    function: CFunction
+    frames: list[Frame]
+    facts: Facts = field(default_factory=Facts)
+    domain: Domain = field(default_factory=Domain)
+    loops: list[Active] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    parameter_variables: dict[str, Variable] = field(default_factory=dict)
+    maybe_parameters: dict[str, Variable] = field(default_factory=dict)
+    arrays: dict[str, ArrayInfo] = field(default_factory=dict)
+    by_root: dict[Root, str] = field(default_factory=dict)
+    pending: list[Pending] = field(default_factory=list)
+    substitutions: dict[Variable, Substitution] = field(default_factory=dict)
+    privates: dict[tuple[Variable, ForStmt | None], str] = field(default_factory=dict)
+    locals_: dict[Variable, str] = field(default_factory=dict)
+    written: set[Variable] = field(default_factory=set)
+    inside: set[Variable] = field(default_factory=set)
+    statement_count: int = 0
+    bindings: dict[Variable, Expr] = field(default_factory=dict)
+    may_hoist: bool = True
+    inline_depth: int = 0
+    hoisted: list[Action] = field(default_factory=list)
+    writes: dict[Variable, int] = field(default_factory=dict)  # scalars assigned in the region: places
+    uses: dict[Variable, int] = field(default_factory=dict)  # occurrences in the region
+    stored: set[Variable] = field(default_factory=set)  # variables through which the region stores
+    lines: Lines | None = None
+    begin: int = 0  # offset of the region
+    pending_scopes: dict[str, ForStmt | None] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------------------------- statements
+
+    def span(self, begin: int, end: int) -> Span:
+        if self.lines is None:
+            self.lines = Lines(self.unit.content)
+        line, column = self.lines.position(begin)
+        return Span(self.unit.path, begin, end, line, column)
+
+    def statement(self, body: tuple[Action, ...], begin: int, end: int) -> Statement:
+        self.statement_count += 1
+        return Statement(f"S{self.statement_count - 1}", body, self.span(begin, end))
+
+    @contextmanager
+    def hoisting(self) -> Iterator[list[Action]]:
+        """Collects what calls inlined inside need to be computed before."""
+        saved, self.hoisted = self.hoisted, []
+        may, self.may_hoist = self.may_hoist, True
+        try:
+            yield self.hoisted
+        finally:
+            self.hoisted, self.may_hoist = saved, may
+
+    # -------------------------------------------------------------------------------------- names
+
+    def fresh(self, name: str) -> str:
+        """`name`, or `name_2`, ... where it is taken."""
+        name = re.sub(r"\W", "_", name) or "v"
+        candidate = name
+        number = 2
+        while candidate in self.taken:
+            candidate = f"{name}_{number}"
+            number += 1
+        self.taken.add(candidate)
+        return candidate
+
+    def is_parameter_name(self, name: str) -> bool:
+        return name in self.maybe_parameters or name in self.parameters
+
+    # ----------------------------------------------------------------------------------- variables
+
+    def active(self, variable: Variable) -> Active | None:
+        return next((a for a in reversed(self.loops) if a.variable is variable), None)
+
+    def private_name(self, variable: Variable) -> str | None:
+        """The private array that stands for an outside scalar here, if it was privatized."""
+        for active in reversed(self.loops):
+            name = self.privates.get((variable, active.stmt))
+            if name is not None:
+                return name
+        return self.privates.get((variable, None))
+
+    def parameter(self, variable: Variable, used: bool = True) -> str:
+        """Name of an integer scalar the nest does not write; `used` as one for good."""
+        name = variable.name
+        if name not in self.maybe_parameters:
+            self.maybe_parameters[name] = variable
+            low, high = value_range(variable.ctype.name)
+            narrow = variable.ctype.name not in ("int", "long", "long long")
+            self.facts.ranges[name] = (low if narrow else None, high if narrow and high < 2**33 else None)
+        if used and name not in self.parameters:
+            value = known_value(variable)
+            low_known, high_known = self.facts.ranges[name]
+            if value is not None:
+                self.facts.ranges[name] = (value, value)
+            self.parameters[name] = Parameter(name, variable.ctype.name, value, low_known, high_known)
+        return name
+
+    @contextmanager
+    def within(self, domain: Domain) -> Iterator[None]:
+        saved, self.domain = self.domain, domain
+        try:
+            yield
+        finally:
+            self.domain = saved
+
+    @contextmanager
+    def frame(self, frame: Frame) -> Iterator[None]:
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
+
+
+def known_value(variable: Variable) -> int | None:
+    """The value of an integer variable that is set once, to a constant."""
+    if variable.init is None or variable.address_taken or variable.writes:
+        return None
+    if variable.storage == "global" and not (variable.internal or variable.ctype.is_const):
+        return None
+    if variable.storage not in ("global", "static", "local"):
+        return None
+    return fold(variable.init)
+

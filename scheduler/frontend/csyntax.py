@@ -1,0 +1,360 @@
+"""A small C syntax tree: what `lower` makes of libclang's cursors, with implicit conversions explicit.
+
+Offsets are byte offsets into the file being read; nodes from headers carry -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import Union
+
+# ------------------------------------------------------------------------------------------ types
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """`name` is the canonical spelling without qualifiers. `extent`: elements of an array type.
+
+    `extent` of an array is an int, an expression (variable length) or None (unknown).
+    """
+
+    kind: OneOf["int", "float", "pointer", "array", "record", "void", "function", "other"]
+    name: str
+    element: CType | None = None
+    extent: int | CExpr | None = None
+    is_const: bool = False
+    is_volatile: bool = False
+    is_restrict: bool = False
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.kind in ("int", "float")
+
+
+@dataclass(eq=False, slots=True)
+class Variable:
+    """One declared object; compared by identity."""
+
+    name: str
+    ctype: CType
+    storage: OneOf["global", "static", "local", "param", "other"]
+    offset: int
+    internal: bool = False  # file-scope `static`
+    init: CExpr | None = None
+    address_taken: bool = False
+    writes: int = 0  # assignments in all function bodies read so far, its declaration not counted
+
+
+# ------------------------------------------------------------------------------------ expressions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lit:
+    """`value` is None for a string."""
+
+    text: str
+    value: int | float | None
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ref:
+    var: Variable
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    base: CExpr
+    index: CExpr
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    base: CExpr
+    name: str
+    arrow: bool
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Un:
+    """`-`, `+`, `!`, `~`, `*` (dereference) or `&` (address)."""
+
+    op: str
+    operand: CExpr
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """`++` or `--`; as the value of an expression, `prefix` says which."""
+
+    op: OneOf["++", "--"]
+    operand: CExpr
+    prefix: bool
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bin:
+    """Any binary operator but assignments; `,` included."""
+
+    op: str
+    left: CExpr
+    right: CExpr
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Set:
+    """`left op right`, op `=` or a compound assignment."""
+
+    op: str
+    left: CExpr
+    right: CExpr
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CCall:
+    name: str
+    arguments: tuple[CExpr, ...]
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conv:
+    """A conversion, written (`explicit`) or implied; decays and loads are dropped before."""
+
+    operand: CExpr
+    explicit: bool
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cond:
+    condition: CExpr
+    then: CExpr
+    orelse: CExpr
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """A braced initializer."""
+
+    items: tuple[CExpr, ...]
+    ctype: CType
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strange:
+    """An expression we do not model: `what` says which, `parts` are its operands."""
+
+    what: str
+    parts: tuple[CExpr, ...]
+    ctype: CType
+    at: int
+
+
+CExpr = Union[Lit, Ref, Index, Member, Un, Step, Bin, Set, CCall, Conv, Cond, Items, Strange]  # noqa: UP007
+
+# ------------------------------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExprStmt:
+    expr: CExpr
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclStmt:
+    variables: tuple[Variable, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compound:
+    body: tuple[CStmt, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IfStmt:
+    condition: CExpr
+    then: CStmt
+    orelse: CStmt | None
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForStmt:
+    """`end` is behind the `;` of an unbraced body. `foreign`: its text comes from a macro."""
+
+    init: CStmt | None
+    condition: CExpr | None
+    increment: CExpr | None
+    body: CStmt
+    begin: int
+    end: int
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReturnStmt:
+    value: CExpr | None
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JumpStmt:
+    """`break`, `continue` or `goto`."""
+
+    what: OneOf["break", "continue", "goto"]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherStmt:
+    """`while`, `do`, `switch`, `case`, `label`, `asm`, `null`, or something unknown.
+
+    Its expressions and statements are kept, for liveness and for the loops inside.
+    """
+
+    what: str
+    exprs: tuple[CExpr, ...]
+    body: tuple[CStmt, ...]
+    begin: int
+    end: int
+
+
+CStmt = Union[ExprStmt, DeclStmt, Compound, IfStmt, ForStmt, ReturnStmt, JumpStmt, OtherStmt]  # noqa: UP007
+
+
+@dataclass(eq=False, slots=True)
+class CFunction:
+    name: str
+    parameters: tuple[Variable, ...]
+    result: CType
+    body: Compound
+    begin: int
+    end: int
+    is_static: bool
+    in_file: bool
+    parameter_texts: tuple[tuple[str, str], ...] = ()
+    has_goto: bool = False
+
+
+@dataclass(slots=True)
+class Unit:
+    """All function bodies of a file, and those of helpers from its headers."""
+
+    path: str
+    content: bytes
+    functions: dict[str, CFunction] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+# ------------------------------------------------------------------------------------------ walks
+
+
+def operands(expr: CExpr) -> tuple[CExpr, ...]:
+    """Direct operands, in textual order."""
+    match expr:
+        case Index(base=a, index=b) | Bin(left=a, right=b) | Set(left=a, right=b):
+            return (a, b)
+        case Member(base=a) | Un(operand=a) | Step(operand=a) | Conv(operand=a):
+            return (a,)
+        case CCall(arguments=items) | Items(items=items) | Strange(parts=items):
+            return items
+        case Cond(condition=a, then=b, orelse=c):
+            return (a, b, c)
+        case _:
+            return ()
+
+
+def subexpressions(expr: CExpr) -> Iterator[CExpr]:
+    """The expression and everything in it, without recursion (expressions can be deep)."""
+    stack: list[CExpr] = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(operands(node)))
+
+
+def own_expressions(stmt: CStmt) -> tuple[CExpr, ...]:
+    """Expressions of a statement itself, not of the statements inside it."""
+    match stmt:
+        case ExprStmt(expr=e):
+            return (e,)
+        case DeclStmt(variables=variables):
+            return tuple(v.init for v in variables if v.init is not None)
+        case IfStmt(condition=c):
+            return (c,)
+        case ForStmt(condition=c, increment=inc):
+            return tuple(e for e in (c, inc) if e is not None)
+        case ReturnStmt(value=value):
+            return () if value is None else (value,)
+        case OtherStmt(exprs=exprs):
+            return exprs
+        case _:
+            return ()
+
+
+def inner_statements(stmt: CStmt) -> tuple[CStmt, ...]:
+    """Direct sub-statements in textual order."""
+    match stmt:
+        case Compound(body=body) | OtherStmt(body=body):
+            return body
+        case IfStmt(then=a, orelse=b):
+            return (a,) if b is None else (a, b)
+        case ForStmt(init=init, body=body):
+            return (body,) if init is None else (init, body)
+        case _:
+            return ()
+
+
+def statements(stmt: CStmt) -> Iterator[CStmt]:
+    """The statement and all inside, in textual order."""
+    stack: list[CStmt] = [stmt]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(inner_statements(node)))
+
+
+def all_expressions(stmt: CStmt) -> Iterator[CExpr]:
+    """Every expression node below a statement."""
+    for inner in statements(stmt):
+        for expr in own_expressions(inner):
+            yield from subexpressions(expr)
+
+
+def strip(expr: CExpr) -> CExpr:
+    """Without the implied conversions around it."""
+    while isinstance(expr, Conv) and not expr.explicit:
+        expr = expr.operand
+    return expr

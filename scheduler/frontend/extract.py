@@ -1,0 +1,253 @@
+"""Finds the loop nests of a file and reads each one, or says why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.frontend import body as bodies
+from scheduler.frontend import scalars
+from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse
+from scheduler.frontend.csyntax import (
+    CFunction,
+    Compound,
+    CStmt,
+    DeclStmt,
+    ExprStmt,
+    ForStmt,
+    IfStmt,
+    OtherStmt,
+    Ref,
+    Set,
+    Step,
+    Unit,
+    all_expressions,
+    inner_statements,
+    strip,
+)
+from scheduler.frontend.finalize import finish
+from scheduler.frontend.lexical import Directive, Lines, directives
+from scheduler.frontend.model import Function, Rejection, SourceFile
+from scheduler.ir.nest import LoopNest, Storage
+
+
+def extract(unit: Unit) -> SourceFile:
+    """Everything the file has to offer."""
+    finder = Finder(unit)
+    functions = []
+    for function in sorted(unit.functions.values(), key=lambda f: f.begin):
+        if not function.in_file:
+            continue
+        functions.append(
+            Function(
+                function.name,
+                finder.lines_span(function.begin, function.end),
+                function.parameter_texts,
+                function.is_static,
+            )
+        )
+        finder.search(function)
+    return SourceFile(
+        unit.path,
+        unit.content,
+        tuple(finder.nests),
+        tuple(finder.rejections),
+        tuple(functions),
+        any(f.name == "main" for f in functions),
+        tuple(unit.warnings),
+    )
+
+
+class Finder:
+    """Walks the functions of a unit."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.lines = Lines(unit.content)
+        self.directives = directives(unit.content)
+        self.pragmas: dict[int, Directive] = {
+            d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
+        }
+        self.nests: list[LoopNest] = []
+        self.rejections: list[Rejection] = []
+        self.seen: set[tuple[int, str]] = set()
+
+    def lines_span(self, begin: int, end: int):  # type: ignore[no-untyped-def]
+        from scheduler.ir.nest import Span
+
+        line, column = self.lines.position(begin)
+        return Span(self.unit.path, begin, end, line, column)
+
+    def search(self, function: CFunction) -> None:
+        self.function = function
+        self.first = len(self.nests)
+        self.list_(function.body.body, None, [])
+
+    # ----------------------------------------------------------------------------------- the walk
+
+    def list_(self, body: tuple[CStmt, ...], owner: CStmt | None, frames: list[Frame]) -> None:
+        position = 0
+        while position < len(body):
+            stmt = body[position]
+            if isinstance(stmt, ForStmt):
+                last = self._run_end(body, position)
+                self.run(body, position, last, owner, frames)
+                position = last + 1
+                continue
+            if not isinstance(stmt, DeclStmt | ExprStmt):
+                frame = Frame(owner, body, position, position)
+                if isinstance(stmt, Compound):
+                    self.list_(stmt.body, stmt, [*frames, frame])
+                elif isinstance(stmt, IfStmt | OtherStmt):
+                    for inner in inner_statements(stmt):
+                        below = inner.body if isinstance(inner, Compound) else (inner,)
+                        self.list_(below, stmt, [*frames, frame])
+            position += 1
+
+    def _run_end(self, body: tuple[CStmt, ...], first: int) -> int:
+        """Index of the last loop of the run that starts at `first`."""
+        last = first
+        for position in range(first + 1, len(body)):
+            stmt = body[position]
+            if self._directive_between(body[position - 1].end, stmt.begin):
+                break
+            if isinstance(stmt, ForStmt):
+                last = position
+            elif not (isinstance(stmt, ExprStmt) and isinstance(strip(stmt.expr), Set | Step)):
+                break
+        return last
+
+    def _directive_between(self, begin: int, end: int) -> bool:
+        return any(begin <= d.begin < end for d in self.directives)
+
+    def run(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> None:
+        """Read the loops body[first..last] as few regions as possible."""
+        while first <= last:
+            stmt = body[first]
+            if not isinstance(stmt, ForStmt):
+                first += 1
+                continue
+            end = last
+            while not isinstance(body[end], ForStmt):
+                end -= 1
+            while True:
+                try:
+                    self.nests.append(self.region(body, first, end, owner, frames))
+                    break
+                except Refuse as refusal:
+                    culprit = self._culprit(body, first, end, refusal.at)
+                    if culprit > first:
+                        end = culprit - 1
+                        while not isinstance(body[end], ForStmt):
+                            end -= 1
+                        continue
+                    if end > first:
+                        end = first
+                        continue
+                    self.reject(refusal, stmt)
+                    frame = Frame(owner, body, first, first)
+                    inner = stmt.body
+                    below = inner.body if isinstance(inner, Compound) else (inner,)
+                    self.list_(below, stmt, [*frames, frame])
+                    break
+            first = end + 1
+
+    def _culprit(self, body: tuple[CStmt, ...], first: int, end: int, at: int) -> int:
+        for position in range(first, end + 1):
+            if body[position].begin <= at < body[position].end:
+                return position
+        return first
+
+    def reject(self, refusal: Refuse, stmt: ForStmt) -> None:
+        at = refusal.at if refusal.at >= 0 else stmt.begin
+        if (at, refusal.reason) in self.seen:
+            return
+        self.seen.add((at, refusal.reason))
+        span = self.lines_span(at, max(stmt.end, at))
+        self.rejections.append(Rejection(span, refusal.reason, refusal.advice, self.function.name))
+
+    # -------------------------------------------------------------------------------- one region
+
+    def region(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> LoopNest:
+        """Read body[first..last] as one nest. Raises Refuse."""
+        region = body[first : last + 1]
+        for stmt in region:
+            self._check_text(stmt, frames)
+        ctx = Context(self.unit, self.function, list(frames))
+        ctx.lines = self.lines
+        ctx.begin = region[0].begin
+        ctx.frames.append(Frame(owner, body, first, last))
+        prepare(ctx, region)
+        ctx.frames.pop()
+        nodes = []
+        for position in range(first, last + 1):
+            with ctx.frame(Frame(owner, body, position, position)):
+                nodes.extend(bodies.node(ctx, body[position], body[position + 1 : last + 1]))
+        span = self.lines_span(region[0].begin, region[-1].end)
+        name = f"{self.function.name}_{len(self.nests) - self.first}"
+        if ctx.facts.contradictory(ctx.domain):
+            raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
+        return finish(ctx, tuple(nodes), name, span)
+
+    def _check_text(self, stmt: CStmt, frames: list[Frame]) -> None:
+        pragma = self.pragmas.get(stmt.begin)
+        for frame in frames:
+            pragma = pragma or self.pragmas.get(frame.body[frame.first].begin)
+        if pragma is not None:
+            kind = "OpenMP pragma" if "omp" in pragma.text.split() else "pragma"
+            raise Refuse(stmt.begin, f"the loop already has an {kind}" if kind[0] == "O" else f"the loop has a {kind}", (
+                "remove the pragma to let the loop be tuned"
+            ))
+        for directive in self.directives:
+            if stmt.begin <= directive.begin < stmt.end:
+                what = "a pragma" if directive.text.startswith("#pragma") else "a preprocessor directive"
+                if "omp" in directive.text.split():
+                    what = "an OpenMP pragma"
+                raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
+        if isinstance(stmt, ForStmt) and stmt.foreign:
+            raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")
+
+
+def _harmless(directive: Directive) -> bool:
+    words = directive.text.split()
+    return len(words) > 1 and words[1] in ("scop", "endscop", "once", "STDC")
+
+
+def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
+    """Classify the variables of a region before it is read."""
+    ctx.writes = scalars.written_variables(region)
+    ctx.inside = scalars.declared_inside(region)
+    ctx.written = set(ctx.writes)
+    iterators = set()
+    for stmt in region:
+        for expr in all_expressions(stmt):
+            if isinstance(expr, Ref):
+                ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
+            elif isinstance(expr, Set | Step):
+                target = bodies.base_variable(expr.left if isinstance(expr, Set) else expr.operand)
+                if target is not None:
+                    ctx.stored.add(target)
+        iterators |= _iterators(stmt)
+    for variable in ctx.uses:
+        if variable not in ctx.inside and variable not in iterators:
+            ctx.taken.add(variable.name)
+    for variable in ctx.writes:
+        if variable in ctx.inside or not variable.ctype.is_scalar:
+            continue
+        if not scalars.dead_after(variable, ctx.frames, ctx.function):
+            continue
+        places = scalars.privatize(variable, scalars.flatten(region), None)
+        if places is None:
+            continue
+        for number, place in enumerate(places):
+            name = variable.name if number == 0 else ctx.fresh(variable.name)
+            ctx.arrays[name] = ArrayInfo(
+                name, variable.ctype.name, replace(variable.ctype), Storage.PRIVATE, variable, None, None
+            )
+            ctx.privates[(variable, place)] = name
+            ctx.pending_scopes[name] = place
+
+
+def _iterators(stmt: CStmt) -> set[object]:
+    from scheduler.frontend.csyntax import statements
+
+    return {scalars.iterator_of(s) for s in statements(stmt) if isinstance(s, ForStmt)}

@@ -1,0 +1,242 @@
+"""The end of an extraction: subscripts, shapes and parameters are decided, and the nest is assembled."""
+
+from __future__ import annotations
+
+from scheduler.frontend import integers
+from scheduler.frontend.context import ArrayInfo, Context, Pending, Refuse
+from scheduler.frontend.delinearize import Shaped, delinearize
+from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.poly import Poly
+from scheduler.frontend.rewrite import Rewriter
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import (
+    Access,
+    Array,
+    Assign,
+    Constraint,
+    Expr,
+    LoopNest,
+    Name,
+    Node,
+    Parameter,
+    Read,
+    Span,
+    Storage,
+    Subscript,
+)
+from scheduler.ir.walk import action_uses, placed_statements
+
+_CHARS = ("char", "signed char", "unsigned char")
+
+
+def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> LoopNest:
+    """Raises Refuse."""
+    used = _used_pending(nodes, ctx)
+    flat: dict[str, tuple[Affine, ...]] = {}
+    chosen: dict[int, tuple[Subscript, ...]] = {}
+    by_array: dict[str, list[int]] = {}
+    for index in used:
+        by_array.setdefault(ctx.pending[index].array, []).append(index)
+    for array, indices in by_array.items():
+        shaped = _shape(ctx, ctx.arrays[array], [ctx.pending[i] for i in indices])
+        for position, index in enumerate(indices):
+            if shaped is not None:
+                flat[array] = shaped.inner
+                chosen[index] = shaped.subscripts[position]
+            else:
+                chosen[index] = _plain(ctx.pending[index])
+    opaque_names = _OpaqueNames(ctx)
+    for subscripts in chosen.values():
+        for subscript in subscripts:
+            if not isinstance(subscript, Affine):
+                opaque_names.rewriter.expr(subscript)
+    for bound in _opaque_bounds(nodes):
+        opaque_names.rewriter.expr(bound)
+
+    scalars: dict[str, Array] = {}
+
+    def access(found: Access) -> Access:
+        if not found.array.startswith("@"):
+            return found
+        index = int(found.array[1:])
+        subscripts = tuple(s if isinstance(s, Affine) else rewriter.expr(s) for s in chosen[index])
+        return Access(ctx.pending[index].array, subscripts)
+
+    def value(found: Name) -> Expr:
+        if found.name in ctx.parameters or found.name not in ctx.maybe_parameters:
+            return found
+        variable = ctx.maybe_parameters[found.name]
+        storage = Storage.GLOBAL if variable.storage in ("global", "static") else Storage.LOCAL
+        scalars[found.name] = Array(found.name, variable.ctype.name, (), storage, const=True)
+        return Read(Access(found.name), found.ctype)
+
+    arrays: dict[str, Array] = {}
+    rewriter = Rewriter(access, value)
+    body = rewriter.nodes(nodes)
+    mentioned = _mentioned(body)
+    written = _written(body)
+    for info in ctx.arrays.values():
+        if info.name in mentioned:
+            arrays[info.name] = _array(ctx, info, flat.get(info.name), info.name in written)
+    arrays.update(scalars)
+    _check_aliases(ctx, arrays, written)
+    nest = LoopNest(
+        name,
+        tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
+        tuple(arrays.values()),
+        body,
+        _assumptions(ctx),
+        span,
+        ctx.function.name,
+    )
+    return nest
+
+
+def _used_pending(nodes: tuple[Node, ...], ctx: Context) -> list[int]:
+    """Pending accesses the tree really contains (others were tried and dropped), inner ones included."""
+    found: list[int] = []
+
+    def note(access: Access) -> Access:
+        if access.array.startswith("@"):
+            index = int(access.array[1:])
+            if index not in found:
+                found.append(index)
+                for dimension in ctx.pending[index].dimensions:
+                    if dimension.poly is None or dimension.poly.affine is None:
+                        walker.expr(dimension.expr)
+        return access
+
+    walker = Rewriter(note, lambda name: name)
+    walker.nodes(nodes)
+    return found
+
+
+class _OpaqueNames:
+    """Integer scalars in opaque subscripts and bounds are parameters too."""
+
+    def __init__(self, ctx: Context) -> None:
+        def note(name: Name) -> Expr:
+            variable = ctx.maybe_parameters.get(name.name)
+            if variable is not None:
+                ctx.parameter(variable)
+            return name
+
+        self.rewriter = Rewriter(lambda a: a, note)
+
+
+def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:
+    from scheduler.ir.nest import Loop, Statement
+
+    found: list[Expr] = []
+    for node in nodes:
+        if isinstance(node, Loop):
+            found += [b for b in (node.start, node.stop) if not isinstance(b, tuple)]
+        if not isinstance(node, Statement):
+            found += _opaque_bounds(node.body)
+    return found
+
+
+def _shape(ctx: Context, info: ArrayInfo, accesses: list[Pending]) -> Shaped | None:
+    """The delinearized shape of an array with a single subscript, if it has one."""
+    if info.storage == Storage.PRIVATE or any(len(a.dimensions) != 1 for a in accesses):
+        return None
+    polys: list[tuple[Poly, object]] = [(a.dimensions[0].poly, a.domain) for a in accesses if a.dimensions[0].poly]
+    if len(polys) != len(accesses):
+        return None
+    return delinearize(ctx.facts, polys, ctx.is_parameter_name)  # type: ignore[arg-type]
+
+
+def _plain(access: Pending) -> tuple[Subscript, ...]:
+    result: list[Subscript] = []
+    for dimension in access.dimensions:
+        affine = dimension.poly.affine if dimension.poly is not None else None
+        result.append(dimension.expr if affine is None else affine)
+    return tuple(result)
+
+
+def _array(ctx: Context, info: ArrayInfo, inner: tuple[Affine, ...] | None, written: bool) -> Array:
+    if inner is not None:
+        shape: tuple[Affine | None, ...] = (None, *inner)
+    else:
+        shape = tuple(_extent(ctx, info, e, position) for position, e in enumerate(info.shape))
+    return Array(
+        info.name,
+        info.ctype,
+        shape,
+        info.storage,
+        inner is not None,
+        info.scope,
+        info.base,
+        not written and info.storage != Storage.PRIVATE,
+    )
+
+
+def _extent(ctx: Context, info: ArrayInfo, extent: object, position: int) -> Affine | None:
+    if isinstance(extent, int):
+        return Affine.constant(extent)
+    if extent is None:
+        if position == 0:
+            return None
+        raise Refuse(_at(ctx, info), f"a size of '{info.name}' is not known", "declare the array with its sizes")
+    try:
+        return integers.exact(ctx, extent)  # type: ignore[arg-type]
+    except NotAffine:
+        if position == 0:
+            return None
+        raise Refuse(
+            _at(ctx, info), f"a size of '{info.name}' is not affine", "compute the size into a variable first"
+        ) from None
+
+
+def _at(ctx: Context, info: ArrayInfo) -> int:
+    return ctx.begin
+
+
+def _mentioned(body: tuple[Node, ...]) -> set[str]:
+    found: set[str] = set()
+
+    def note(access: Access) -> Access:
+        found.add(access.array)
+        for subscript in access.subscripts:
+            if not isinstance(subscript, Affine):
+                walker.expr(subscript)
+        return access
+
+    walker = Rewriter(note, lambda name: name)
+    walker.nodes(body)
+    return found
+
+
+def _written(body: tuple[Node, ...]) -> set[str]:
+    nest = LoopNest("", (), (), body)
+    return {
+        use.access.array
+        for placed in placed_statements(nest)
+        for use in action_uses(placed.statement.body)
+        if use.is_write
+    }
+
+
+def _check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> None:
+    """A parameter that other code can point to must not be changed by a store through a pointer."""
+    for name in ctx.parameters:
+        variable = ctx.maybe_parameters[name]
+        exposed = variable.address_taken or (variable.storage == "global" and not variable.internal)
+        if not exposed or variable.ctype.is_const:
+            continue
+        for array in arrays.values():
+            own = variable.ctype.name.removeprefix("unsigned ")
+            same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
+            if array.name in written and array.storage == Storage.POINTER and same:
+                raise Refuse(
+                    ctx.begin,
+                    f"a store through '{array.name}' might change '{name}'",
+                    f"copy '{name}' to a local variable before the loop",
+                )
+
+
+def _assumptions(ctx: Context) -> tuple[Constraint, ...]:
+    return tuple(dict.fromkeys(ctx.facts.assumptions))
+
+
+__all__ = ["Assign", "Parameter", "finish"]

@@ -1,0 +1,68 @@
+"""Folding of constant integer expressions, by C's rules."""
+
+from __future__ import annotations
+
+from scheduler.frontend.arith import is_integer, wrap
+from scheduler.frontend.csyntax import Bin, CExpr, Cond, Conv, Lit, Ref, Un
+
+
+def fold(expr: CExpr) -> int | None:
+    """The value of an integer constant expression; None for anything else (and for overflow traps)."""
+    if not is_integer(expr.ctype.name):
+        return None
+    value = _fold(expr)
+    return None if value is None else wrap(value, expr.ctype.name)
+
+
+def _fold(expr: CExpr) -> int | None:
+    if isinstance(expr, Lit):
+        return expr.value if isinstance(expr.value, int) else None
+    if isinstance(expr, Conv):
+        if isinstance(expr.operand, Lit) and isinstance(expr.operand.value, float):
+            return int(expr.operand.value) if abs(expr.operand.value) < 2**31 else None
+        return fold(expr.operand)
+    if isinstance(expr, Un):
+        operand = fold(expr.operand)
+        if operand is None:
+            return None
+        return {"-": -operand, "+": operand, "~": ~operand, "!": int(not operand)}.get(expr.op)
+    if isinstance(expr, Cond):
+        condition = fold(expr.condition)
+        return None if condition is None else fold(expr.then if condition else expr.orelse)
+    if isinstance(expr, Bin):
+        left, right = fold(expr.left), fold(expr.right)
+        return None if left is None or right is None else _binary(expr.op, left, right)
+    if isinstance(expr, Ref):
+        variable = expr.var
+        if variable.ctype.is_const and variable.init is not None and variable.storage in ("global", "static"):
+            return fold(variable.init)
+    return None
+
+
+def _binary(op: str, left: int, right: int) -> int | None:
+    if op in ("/", "%"):
+        if right == 0:
+            return None
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if op == "/" else left - quotient * right
+    if op in ("<<", ">>"):
+        if not 0 <= right < 64:
+            return None
+        return left << right if op == "<<" else left >> right
+    table = {
+        "+": left + right,
+        "-": left - right,
+        "*": left * right,
+        "&": left & right,
+        "|": left | right,
+        "^": left ^ right,
+        "<": int(left < right),
+        ">": int(left > right),
+        "<=": int(left <= right),
+        ">=": int(left >= right),
+        "==": int(left == right),
+        "!=": int(left != right),
+        "&&": int(bool(left) and bool(right)),
+        "||": int(bool(left) or bool(right)),
+    }
+    return table.get(op)

@@ -1,0 +1,145 @@
+"""Forward substitution of index variables: `int idx = i*n + j; A[idx]` is `A[i*n + j]`."""
+
+from __future__ import annotations
+
+from scheduler.frontend import integers, values
+from scheduler.frontend.arith import bits, is_unsigned, value_range
+from scheduler.frontend.context import Context, Refuse, Substitution
+from scheduler.frontend.csyntax import (
+    Bin,
+    CCall,
+    CExpr,
+    Cond,
+    Conv,
+    CStmt,
+    DeclStmt,
+    ForStmt,
+    IfStmt,
+    Index,
+    Lit,
+    Member,
+    Ref,
+    Set,
+    Step,
+    Un,
+    Variable,
+    all_expressions,
+    statements,
+    subexpressions,
+)
+from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.poly import Poly
+from scheduler.ir.nest import Cast, Expr
+
+_MAX_SIZE = 40
+
+
+def substitution_for(
+    ctx: Context, variable: Variable, definition: CExpr, stmt: CStmt, rest: tuple[CStmt, ...]
+) -> Substitution | None:
+    """What every use of the variable can be replaced by, if this is its only definition."""
+    if variable.ctype.kind != "int" or variable.ctype.name == "_Bool" or variable.ctype.is_volatile:
+        return None
+    if variable in ctx.substitutions or variable.address_taken:
+        return None
+    if not isinstance(stmt, DeclStmt) and ctx.private_name(variable) is None:
+        return None
+    if not _only_definition(ctx, variable, stmt, rest):
+        return None
+    size = 0
+    for part in subexpressions(definition):
+        size += 1
+        if size > _MAX_SIZE or isinstance(part, Set | Step):
+            return None
+    found: Poly | None = None
+    try:
+        found = integers.exact_poly(ctx, _converted(definition, variable))
+        if is_unsigned(variable.ctype.name) and bits(variable.ctype.name) == 64 and found.affine is not None:
+            found = Poly.of(integers.exact(ctx, _converted(definition, variable)))
+    except NotAffine:
+        if not _indexes(variable, rest) or not _stable(ctx, definition):
+            return None
+    try:
+        expr = values.assigned(ctx, definition)
+    except Refuse:
+        return None
+    return Substitution(found, _typed(expr, variable, definition))
+
+
+def _converted(definition: CExpr, variable: Variable) -> CExpr:
+    if definition.ctype.name == variable.ctype.name:
+        return definition
+    return Conv(definition, False, variable.ctype, definition.at)
+
+
+def _typed(expr: Expr, variable: Variable, definition: CExpr) -> Expr:
+    """The value as the variable's type would hold it."""
+    bare = definition.operand if isinstance(definition, Conv) and not definition.explicit else definition
+    if bare.ctype.name == variable.ctype.name:
+        return expr
+    return Cast(variable.ctype.name, expr)
+
+
+def _only_definition(ctx: Context, variable: Variable, stmt: CStmt, rest: tuple[CStmt, ...]) -> bool:
+    """No other place of the region writes the variable, and all its uses stand in `rest`."""
+    total = ctx.uses.get(variable, 0)
+    here = sum(_count(variable, s) for s in rest)
+    own = 0 if isinstance(stmt, DeclStmt) else 1
+    if ctx.writes.get(variable, 0) != own:
+        return False
+    if not isinstance(stmt, DeclStmt) and variable in ctx.inside and variable.init is not None:
+        return False
+    return total == here + own
+
+
+def _count(variable: Variable, stmt: CStmt) -> int:
+    return sum(isinstance(e, Ref) and e.var is variable for e in all_expressions(stmt))
+
+
+def _indexes(variable: Variable, rest: tuple[CStmt, ...]) -> bool:
+    """Used in a subscript, a loop header, an `if`, or to compute another integer variable."""
+    for stmt in rest:
+        for inner in statements(stmt):
+            heads: list[CExpr] = []
+            if isinstance(inner, ForStmt):
+                heads += [e for e in (inner.condition,) if e is not None]
+                if inner.init is not None:
+                    heads += [e for e in all_expressions(inner.init)]
+            elif isinstance(inner, IfStmt):
+                pass
+            elif isinstance(inner, DeclStmt):
+                heads += [v.init for v in inner.variables if v.init is not None and v.ctype.kind in ("int", "pointer")]
+            if any(isinstance(e, Ref) and e.var is variable for h in heads for e in subexpressions(h)):
+                return True
+        for expr in all_expressions(stmt):
+            index: CExpr | None = None
+            if isinstance(expr, Index):
+                index = expr.index
+            elif isinstance(expr, Bin) and expr.op in ("+", "-") and expr.ctype.kind == "pointer":
+                index = expr
+            elif isinstance(expr, Set) and expr.left.ctype.kind == "int" and isinstance(expr.left, Ref):
+                index = expr.right
+            if index is not None and any(isinstance(e, Ref) and e.var is variable for e in subexpressions(index)):
+                return True
+    return False
+
+
+def _stable(ctx: Context, expr: CExpr) -> bool:
+    """Its value does not change inside the region, and it is cheap to compute again."""
+    for part in subexpressions(expr):
+        if isinstance(part, CCall):
+            return False
+        if isinstance(part, Ref):
+            variable = part.var
+            if ctx.active(variable) is not None or variable in ctx.substitutions:
+                continue
+            if variable in ctx.written or variable in ctx.stored or variable in ctx.inside:
+                return False
+        elif not isinstance(part, Lit | Index | Bin | Conv | Cond | Un | Member):
+            return False
+        elif part.ctype.kind == "float":
+            return False
+    return True
+
+
+__all__ = ["substitution_for", "value_range"]

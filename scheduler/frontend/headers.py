@@ -1,0 +1,259 @@
+"""`for` headers: iterator, start, exclusive stop, step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler.frontend import integers, values
+from scheduler.frontend.arith import bits, is_unsigned
+from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.csyntax import Bin, CExpr, Conv, DeclStmt, ExprStmt, ForStmt, Lit, Ref, Set, Step, Variable, strip
+from scheduler.frontend.fold import fold
+from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.scalars import occurs_in
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Binary, Bound, Constraint, Expr, Literal
+
+_FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+_STEP_ADVICE = "write it as for (i = start; i < stop; i += constant)"
+
+
+@dataclass(slots=True)
+class Header:
+    variable: Variable
+    start: Bound
+    stop: Bound
+    step: int
+
+
+def header(ctx: Context, loop: ForStmt) -> Header:
+    """The bounds of a loop, read in the context around it. Raises Refuse."""
+    if loop.foreign:
+        raise Refuse(loop.begin, "the loop header comes from a macro", "write the for loop out")
+    variable, start_expr = _init(loop)
+    if variable.ctype.kind != "int" or variable.ctype.name == "_Bool":
+        raise Refuse(loop.begin, f"the loop counts with '{variable.name}' of type '{variable.ctype.name}'", "use an integer")
+    if variable.ctype.is_volatile:
+        raise Refuse(loop.begin, f"'{variable.name}' is volatile", "use an ordinary variable")
+    if variable.storage in ("global", "static") or variable.address_taken:
+        raise Refuse(
+            loop.begin,
+            f"the iterator '{variable.name}' is {'global' if variable.storage != 'local' else 'accessed through a pointer'}",
+            "declare it in the loop header",
+        )
+    step = _step(loop, variable)
+    if loop.condition is None:
+        raise Refuse(loop.begin, "the loop has no condition", _STEP_ADVICE)
+    conditions = list(_conjuncts(loop.condition))
+    decremented = _decrement_test(loop.condition, variable) if loop.increment is None else None
+    if decremented is not None:
+        return _counting_down(ctx, loop, variable, start_expr, decremented)
+    if step is None:
+        raise Refuse(loop.begin, "the loop has no increment", _STEP_ADVICE)
+    start = _start(ctx, start_expr, step)
+    stops: list[Affine] = []
+    opaque: Expr | None = None
+    for condition in conditions:
+        found = _stop(ctx, loop, variable, condition, start, step)
+        if isinstance(found, tuple):
+            stops.extend(found)
+        elif len(conditions) > 1:
+            raise Refuse(condition.at, "the loop has a condition that depends on data", _STEP_ADVICE)
+        else:
+            opaque = found
+    if abs(step) > 1 and isinstance(start, tuple) and len(start) > 1:
+        raise Refuse(loop.begin, "the start of a loop with a step is a minimum or maximum", "compute it before the loop")
+    return Header(variable, start, tuple(dict.fromkeys(stops)) if opaque is None else opaque, step)
+
+
+def _init(loop: ForStmt) -> tuple[Variable, CExpr]:
+    init = loop.init
+    if isinstance(init, DeclStmt) and len(init.variables) == 1 and init.variables[0].init is not None:
+        return init.variables[0], init.variables[0].init
+    if isinstance(init, ExprStmt) and isinstance(init.expr, Set) and init.expr.op == "=":
+        if isinstance(init.expr.left, Ref):
+            return init.expr.left.var, init.expr.right
+    if init is None:
+        raise Refuse(loop.begin, "the loop header does not set its iterator", "set it in the header: for (i = ...; ...)")
+    raise Refuse(loop.begin, "the loop header sets more than one variable", "keep one iterator in the header")
+
+
+def _step(loop: ForStmt, variable: Variable) -> int | None:
+    increment = loop.increment
+    if increment is None:
+        return None
+    if isinstance(increment, Step) and isinstance(increment.operand, Ref) and increment.operand.var is variable:
+        return 1 if increment.op == "++" else -1
+    if isinstance(increment, Set) and isinstance(increment.left, Ref) and increment.left.var is variable:
+        amount: int | None = None
+        if increment.op in ("+=", "-="):
+            amount = fold(increment.right)
+            amount = -amount if amount is not None and increment.op == "-=" else amount
+        elif increment.op == "=":
+            right = strip(increment.right)
+            if isinstance(right, Bin) and right.op in ("+", "-"):
+                left, other = strip(right.left), right.right
+                if right.op == "+" and not _is(left, variable):
+                    left, other = strip(right.right), right.left
+                if _is(left, variable):
+                    amount = fold(other)
+                    amount = -amount if amount is not None and right.op == "-" else amount
+        if amount is not None:
+            if is_unsigned(variable.ctype.name) and amount >= 2 ** (bits(variable.ctype.name) - 1):
+                amount -= 2 ** bits(variable.ctype.name)
+            if amount:
+                return amount
+        raise Refuse(increment.at, "the loop does not advance by a constant", _STEP_ADVICE)
+    raise Refuse(increment.at, "the loop increment does not change just its iterator", _STEP_ADVICE)
+
+
+def _is(expr: CExpr, variable: Variable) -> bool:
+    """The variable itself, possibly converted."""
+    while isinstance(expr, Conv):
+        expr = expr.operand
+    return isinstance(expr, Ref) and expr.var is variable
+
+
+def _conjuncts(expr: CExpr) -> tuple[CExpr, ...]:
+    expr = strip(expr)
+    if isinstance(expr, Bin) and expr.op == "&&":
+        return (*_conjuncts(expr.left), *_conjuncts(expr.right))
+    return (expr,)
+
+
+def _start(ctx: Context, expr: CExpr, step: int) -> Bound:
+    try:
+        kind, found = integers.minmax(ctx, expr)
+        if kind in ("one", "max" if step > 0 else "min"):
+            return found
+    except NotAffine:
+        pass
+    return values.assigned(ctx, expr)
+
+
+def _stop(
+    ctx: Context, loop: ForStmt, variable: Variable, condition: CExpr, start: Bound, step: int
+) -> tuple[Affine, ...] | Expr:
+    condition = strip(condition)
+    if not isinstance(condition, Bin) or condition.op not in _FLIP:
+        raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
+    op, own, limit = condition.op, condition.left, condition.right
+    offset = _offset(own, variable)
+    if offset is None:
+        op, own, limit = _FLIP[op], condition.right, condition.left
+        offset = _offset(own, variable)
+        if offset is None:
+            raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
+    if occurs_in(variable, limit):
+        raise Refuse(condition.at, "the loop compares its iterator with something that depends on it", _STEP_ADVICE)
+    unsigned = is_unsigned(own.ctype.name)
+    if unsigned and step == -1 and op in ("<", "<=", "!="):
+        found = _wrapping(ctx, op, own, limit, start)
+        if found is not None:
+            return found
+    if (step > 0) != (op in ("<", "<=")) and op != "!=":
+        raise Refuse(condition.at, "the loop does not count towards its limit", "check the direction of the step")
+    if unsigned and step < 0 and op == ">=":
+        if not _positive(ctx, limit):
+            raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
+    if unsigned and not is_unsigned(variable.ctype.name):
+        if not isinstance(start, tuple) or not (step > 0 and any(ctx.facts.require(s, ctx.domain) for s in start)):
+            raise Refuse(condition.at, "a signed iterator is compared with an unsigned value", "use the same type for both")
+    change = {"<": 0, ">": 0, "<=": 1, ">=": -1, "!=": 0}[op] - offset
+    try:
+        kind, found_stop = integers.minmax(ctx, limit)
+        if kind not in ("one", "min" if step > 0 else "max"):
+            raise NotAffine
+    except NotAffine:
+        if op == "!=":
+            raise Refuse(condition.at, "a loop with != has a limit that depends on data", "use < instead of !=") from None
+        opaque = values.value(ctx, limit)
+        return _shifted(opaque, change, limit.ctype.name)
+    if op == "!=":
+        _reaches(ctx, condition, start, found_stop, step)
+    return tuple(s + change for s in found_stop)
+
+
+def _offset(expr: CExpr, variable: Variable) -> int | None:
+    """c of `variable + c` (signed arithmetic, or c == 0); None for anything else."""
+    if _is(expr, variable):
+        return 0
+    expr = strip(expr)
+    if isinstance(expr, Bin) and expr.op in ("+", "-") and _is(expr.left, variable):
+        amount = fold(expr.right)
+        if amount is not None and (not is_unsigned(expr.ctype.name) or expr.op == "+"):
+            return amount if expr.op == "+" else -amount
+    return None
+
+
+def _positive(ctx: Context, expr: CExpr) -> bool:
+    try:
+        return ctx.facts.proves(integers.exact(ctx, expr) - 1, ctx.domain)
+    except NotAffine:
+        return False
+
+
+def _shifted(expr: Expr, change: int, ctype: str) -> Expr:
+    if change == 0:
+        return expr
+    return Binary("+" if change > 0 else "-", expr, Literal(str(abs(change)), "int"), ctype)
+
+
+def _reaches(ctx: Context, condition: CExpr, start: Bound, stop: tuple[Affine, ...], step: int) -> None:
+    """A loop with `!=` meets its limit."""
+    if abs(step) != 1 or not isinstance(start, tuple) or len(start) != 1 or len(stop) != 1:
+        raise Refuse(condition.at, "a loop with != may step over its limit", "use < instead of !=")
+    distance = stop[0] - start[0] if step > 0 else start[0] - stop[0]
+    if not ctx.facts.require(distance, ctx.domain):
+        raise Refuse(condition.at, "a loop with != may start behind its limit", "use < instead of !=")
+
+
+def _wrapping(ctx: Context, op: str, own: CExpr, limit: CExpr, start: Bound) -> tuple[Affine, ...] | None:
+    """`for (size_t i = n - 1; i < n; i--)`: counts down to 0 and ends by wrapping around."""
+    if not isinstance(start, tuple) or len(start) != 1:
+        return None
+    if op == "!=":
+        value = fold(limit)
+        return (Affine.constant(-1),) if value == 2 ** bits(own.ctype.name) - 1 else None
+    try:
+        stop = integers.exact(ctx, limit)
+    except NotAffine:
+        return None
+    below = stop - start[0] - (1 if op == "<" else 0)
+    return (Affine.constant(-1),) if ctx.facts.require(below, ctx.domain) else None
+
+
+def _decrement_test(condition: CExpr, variable: Variable) -> Step | None:
+    """The `i--` of `i-- > 0`, `i-- != 0` or plain `i--` as a loop condition."""
+    expr = strip(condition)
+    if isinstance(expr, Bin) and expr.op in (">", "!=") and fold(expr.right) == 0:
+        expr = strip(expr.left)
+    if isinstance(expr, Step) and expr.op == "--" and not expr.prefix and _is(expr.operand, variable):
+        return expr
+    return None
+
+
+def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: CExpr, test: Step) -> Header:
+    start = _start(ctx, start_expr, -1)
+    condition = strip(loop.condition) if loop.condition is not None else None
+    signed_equal = not is_unsigned(variable.ctype.name) and not (isinstance(condition, Bin) and condition.op == ">")
+    if isinstance(start, tuple):
+        if signed_equal and not all(ctx.facts.require(s, ctx.domain) for s in start):
+            raise Refuse(test.at, "the loop may start below 0 and never end", "use i-- > 0")
+        first: Bound = tuple(s - 1 for s in start)
+    else:
+        first = _shifted(start, -1, variable.ctype.name)
+    return Header(variable, first, (Affine.constant(-1),), -1)
+
+
+def domain_constraints(name: str, found: Header) -> list[Constraint]:
+    """What the bounds say about the iterator inside the loop."""
+    own = Affine.of(name)
+    result = []
+    if isinstance(found.start, tuple):
+        result += [Constraint(own - s if found.step > 0 else s - own) for s in found.start]
+        if abs(found.step) > 1:
+            result.append(Constraint(own - found.start[0], "mod", abs(found.step)))
+    if isinstance(found.stop, tuple):
+        result += [Constraint(s - own - 1 if found.step > 0 else own - s - 1) for s in found.stop]
+    return result

@@ -1,0 +1,343 @@
+"""Integer C expressions as polynomials and affine expressions, with C's wrap-around accounted for.
+
+`poly` gives a polynomial that is equal to the C value for signed types (overflow is undefined) and
+congruent to it modulo 2^width for unsigned ones. `exact` gives the value itself, and where unsigned
+arithmetic or a narrowing conversion could have wrapped it proves or assumes that it did not.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range
+from scheduler.frontend.context import Context
+from scheduler.frontend.csyntax import Bin, CExpr, Cond, Conv, Lit, Ref, Un, strip
+from scheduler.frontend.fold import fold
+from scheduler.frontend.poly import Poly, atom_names
+from scheduler.frontend.prove import bounds_of
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Constraint
+
+Dnf = tuple[tuple[Constraint, ...], ...]
+
+_MAX_DNF = 8
+
+
+class NotAffine(Exception):
+    """The expression depends on data, or is not (piecewise) affine."""
+
+
+def poly(ctx: Context, expr: CExpr) -> Poly:
+    """Raises NotAffine."""
+    if not is_integer(expr.ctype.name):
+        raise NotAffine
+    if not isinstance(expr, Ref):
+        constant = fold(expr)
+        if constant is not None:
+            return Poly.of(Affine.constant(constant))
+    match expr:
+        case Ref():
+            return _reference(ctx, expr)
+        case Conv():
+            return _conversion(ctx, expr)
+        case Un(op="-", operand=operand):
+            return poly(ctx, operand).scale(-1)
+        case Un(op="+", operand=operand):
+            return poly(ctx, operand)
+        case Un(op="~", operand=operand):
+            return poly(ctx, operand).scale(-1) - Poly.of(Affine.constant(1))
+        case Bin(op="+", left=left, right=right):
+            return poly(ctx, left) + poly(ctx, right)
+        case Bin(op="-", left=left, right=right):
+            return poly(ctx, left) - poly(ctx, right)
+        case Bin(op="*", left=left, right=right):
+            product = poly(ctx, left).multiply(poly(ctx, right), ctx.is_parameter_name)
+            if product is None:
+                raise NotAffine
+            return product
+        case Bin(op="<<", left=left, right=right):
+            shift = fold(right)
+            if shift is not None and 0 <= shift < 31:
+                return poly(ctx, left).scale(1 << shift)
+        case Bin(op="/" | "%" | ">>" | "&"):
+            return Poly.of(_division(ctx, expr))
+    raise NotAffine
+
+
+def _reference(ctx: Context, expr: Ref) -> Poly:
+    variable = expr.var
+    active = ctx.active(variable)
+    if active is not None:
+        return Poly.of(Affine.of(active.name))
+    substitution = ctx.substitutions.get(variable)
+    if substitution is not None:
+        if substitution.poly is None:
+            raise NotAffine
+        return substitution.poly
+    constant = fold(expr)
+    if constant is not None:
+        return Poly.of(Affine.constant(constant))
+    if variable in ctx.written or variable in ctx.inside or variable.ctype.is_volatile or variable.ctype.kind != "int":
+        raise NotAffine
+    return Poly.of(Affine.of(ctx.parameter(variable)))
+
+
+def _conversion(ctx: Context, expr: Conv) -> Poly:
+    source, target = expr.operand.ctype.name, expr.ctype.name
+    if not is_integer(source) or target == "_Bool":
+        raise NotAffine
+    inner = poly(ctx, expr.operand)
+    low, high = value_range(target)
+    if is_unsigned(target):
+        if bits(target) > bits(source) and is_unsigned(source):
+            _in_range(ctx, inner, expr.operand)
+        return inner
+    source_low, source_high = value_range(source)
+    if low <= source_low and source_high <= high:
+        if is_unsigned(source):
+            _in_range(ctx, inner, expr.operand)
+        return inner
+    if bits(target) == 64:
+        return inner  # size_t to long: sizes stay below 2^63
+    _limit(ctx, inner, low, high)
+    return inner
+
+
+def _plain(expr: CExpr) -> bool:
+    """A variable or literal, possibly widened: in the range of its type by itself."""
+    while isinstance(expr, Conv) and value_range(expr.ctype.name)[0] <= value_range(expr.operand.ctype.name)[0] and (
+        value_range(expr.operand.ctype.name)[1] <= value_range(expr.ctype.name)[1]
+    ):
+        expr = expr.operand
+    return isinstance(expr, Ref | Lit)
+
+
+def _in_range(ctx: Context, value: Poly, expr: CExpr) -> None:
+    """The value of an expression of unsigned type did not wrap."""
+    if _plain(expr):
+        return
+    low, high = value_range(expr.ctype.name)
+    _limit(ctx, value, low, high)
+
+
+def _limit(ctx: Context, value: Poly, low: int, high: int) -> None:
+    """Prove or assume low <= value <= high. Raises NotAffine."""
+    affine = value.affine
+    if affine is None:
+        _limit_product(ctx, value, min(high, 2**62))
+        return
+    below, above = bounds_of(affine, ctx.facts.ranges)
+    if (below is None or below < low) and not ctx.facts.require(affine - low, ctx.domain):
+        raise NotAffine
+    if high < 2**62 and (above is None or above > high) and not ctx.facts.require(-affine + high, ctx.domain):
+        raise NotAffine
+
+
+def _limit_product(ctx: Context, value: Poly, high: int) -> None:
+    """The same for a polynomial: every factor is small enough. Only sums of positive terms are tried."""
+    if any(c < 0 for _, c in value.terms):
+        raise NotAffine
+    weight = sum(c for _, c in value.terms)
+    degree = max(len(m) for m, _ in value.terms)
+    limit = isqrt(high // weight) if degree == 2 else int((high // weight) ** (1 / degree) * 0.999)
+    for mono, _ in value.terms:
+        for atom in mono:
+            affine = Poly((((atom,), 1),)).affine
+            assert affine is not None
+            if not ctx.facts.require(affine, ctx.domain):
+                raise NotAffine
+            if high < 2**62 and not ctx.facts.require(-affine + limit, ctx.domain):
+                raise NotAffine
+
+
+def exact(ctx: Context, expr: CExpr) -> Affine:
+    """The value as an affine expression. Raises NotAffine."""
+    value = poly(ctx, expr)
+    affine = value.affine
+    if affine is None:
+        raise NotAffine
+    if is_unsigned(expr.ctype.name):
+        _in_range(ctx, value, expr)
+    return affine
+
+
+def exact_poly(ctx: Context, expr: CExpr) -> Poly:
+    """The value as a polynomial, for a subscript; 64-bit wrap-around cancels in an address."""
+    value = poly(ctx, expr)
+    if is_unsigned(expr.ctype.name) and bits(expr.ctype.name) < 64:
+        _in_range(ctx, value, expr)
+    return value
+
+
+def _division(ctx: Context, expr: Bin) -> Affine:
+    divisor = fold(expr.right)
+    if divisor is None or divisor < 1:
+        raise NotAffine
+    numerator = exact(ctx, expr.left)
+    if expr.op == ">>":
+        if divisor > 30:
+            raise NotAffine
+        return numerator.floordiv(1 << divisor)
+    if expr.op == "&":
+        if divisor & (divisor + 1):
+            raise NotAffine
+        return _remainder(numerator, divisor + 1)
+    if not ctx.facts.require(numerator, ctx.domain):
+        raise NotAffine
+    return numerator.floordiv(divisor) if expr.op == "/" else _remainder(numerator, divisor)
+
+
+def _remainder(numerator: Affine, divisor: int) -> Affine:
+    return numerator - numerator.floordiv(divisor) * divisor
+
+
+# ----------------------------------------------------------------------------------------- bounds
+
+
+def minmax(ctx: Context, expr: CExpr) -> tuple[str, tuple[Affine, ...]]:
+    """("one" | "min" | "max", the expressions). Raises NotAffine."""
+    if _has_choice(expr):
+        if isinstance(expr, Cond):
+            return _choice(ctx, expr)
+        if isinstance(expr, Conv):
+            return _converted_choice(ctx, expr)
+        inner = expr
+        if isinstance(inner, Bin) and inner.op in ("+", "-"):
+            kind, left = minmax(ctx, inner.left)
+            other, right = minmax(ctx, inner.right)
+            if inner.op == "-":
+                right = tuple(-a for a in right)
+                other = {"min": "max", "max": "min"}.get(other, other)
+            if kind != "one" and other != "one":
+                raise NotAffine
+            return (other if kind == "one" else kind), tuple(a + b for a in left for b in right)
+        raise NotAffine
+    return "one", (exact(ctx, expr),)
+
+
+def _converted_choice(ctx: Context, expr: Conv) -> tuple[str, tuple[Affine, ...]]:
+    source, target = expr.operand.ctype.name, expr.ctype.name
+    if not is_integer(source) or not is_integer(target) or target == "_Bool":
+        raise NotAffine
+    kind, values = minmax(ctx, expr.operand)
+    low, high = value_range(target)
+    if low > value_range(source)[0] or (bits(target) < 64 and high < value_range(source)[1]):
+        for value in values:
+            _limit(ctx, Poly.of(value), low, high)
+    return kind, values
+
+
+def _has_choice(expr: CExpr) -> bool:
+    if isinstance(expr, Cond):
+        return True
+    if isinstance(expr, Conv):
+        return _has_choice(expr.operand)
+    return isinstance(expr, Bin) and expr.op in ("+", "-") and (_has_choice(expr.left) or _has_choice(expr.right))
+
+
+def _choice(ctx: Context, expr: Cond) -> tuple[str, tuple[Affine, ...]]:
+    """`a < b ? a : b` and its variants."""
+    test = strip(expr.condition)
+    if not isinstance(test, Bin) or test.op not in ("<", "<=", ">", ">="):
+        raise NotAffine
+    left, right = minmax(ctx, test.left), minmax(ctx, test.right)
+    then, orelse = minmax(ctx, expr.then), minmax(ctx, expr.orelse)
+    if (left, right) == (then, orelse):
+        kind = "min" if test.op in ("<", "<=") else "max"
+    elif (left, right) == (orelse, then):
+        kind = "max" if test.op in ("<", "<=") else "min"
+    else:
+        raise NotAffine
+    if any(k not in ("one", kind) for k, _ in (left, right)):
+        raise NotAffine
+    return kind, tuple(dict.fromkeys((*left[1], *right[1])))
+
+
+# ------------------------------------------------------------------------------------- conditions
+
+
+def condition(ctx: Context, expr: CExpr, holds: bool = True) -> Dnf:
+    """An affine condition (or its negation) in disjunctive normal form. Raises NotAffine."""
+    expr = strip(expr)
+    if isinstance(expr, Un) and expr.op == "!":
+        return condition(ctx, expr.operand, not holds)
+    if isinstance(expr, Bin):
+        if expr.op in ("&&", "||"):
+            left, right = condition(ctx, expr.left, holds), condition(ctx, expr.right, holds)
+            if (expr.op == "&&") == holds:
+                return _limited(tuple((*a, *b) for a in left for b in right))
+            return _limited((*left, *right))
+        if expr.op in ("<", "<=", ">", ">=", "==", "!="):
+            return _comparison(ctx, expr, holds)
+    if not is_integer(expr.ctype.name):
+        raise NotAffine
+    if isinstance(expr, Bin) and expr.op in ("%", "&"):
+        zero = Lit("0", 0, expr.ctype, expr.at)
+        return _comparison(ctx, Bin("!=", expr, zero, expr.ctype, expr.at), holds)
+    return _nonzero(exact(ctx, expr), holds)
+
+
+def _limited(dnf: Dnf) -> Dnf:
+    if len(dnf) > _MAX_DNF:
+        raise NotAffine
+    return dnf
+
+
+def _nonzero(value: Affine, holds: bool) -> Dnf:
+    if holds:
+        return ((Constraint(value - 1),), (Constraint(-value - 1),))
+    return ((Constraint(value, "=="),),)
+
+
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def _comparison(ctx: Context, expr: Bin, holds: bool) -> Dnf:
+    op = expr.op if holds else _NEGATED[expr.op]
+    if op in ("==", "!="):
+        modular = _modular(ctx, expr, op)
+        if modular is not None:
+            return modular
+        difference = exact(ctx, expr.left) - exact(ctx, expr.right)
+        return _nonzero(difference, op == "!=")
+    small, large = (expr.left, expr.right) if op in ("<", "<=") else (expr.right, expr.left)
+    strict = 1 if op in ("<", ">") else 0
+    (small_kind, smalls), (large_kind, larges) = minmax(ctx, small), minmax(ctx, large)
+    conjunction = small_kind in ("one", "max") and large_kind in ("one", "min")
+    disjunction = small_kind in ("one", "min") and large_kind in ("one", "max")
+    constraints = tuple(Constraint(b - a - strict) for a in smalls for b in larges)
+    if conjunction:
+        return (constraints,)
+    if disjunction:
+        return tuple((c,) for c in constraints)
+    raise NotAffine
+
+
+def _modular(ctx: Context, expr: Bin, op: str) -> Dnf | None:
+    """`x % k == r` and `x % k != r`, also for negative x."""
+    left, residue = strip(expr.left), fold(expr.right)
+    if not isinstance(left, Bin) or left.op not in ("%", "&") or residue is None:
+        return None
+    modulus = fold(left.right)
+    if modulus is None or modulus < 1:
+        return None
+    if left.op == "&":
+        if modulus & (modulus + 1):
+            return None
+        modulus += 1
+    value = exact(ctx, left.left)
+    positive = left.op == "&" or ctx.facts.proves(value, ctx.domain)
+    if not positive and residue != 0:
+        if not ctx.facts.require(value, ctx.domain):
+            return None
+    if residue < 0 or residue >= modulus:
+        return None
+    if op == "==":
+        return ((Constraint(value - residue, "mod", modulus),),)
+    shifted = value - residue
+    return ((Constraint(_remainder(shifted, modulus) - 1),),)
+
+
+def iterator_names(ctx: Context, value: Poly) -> frozenset[str]:
+    """Names in a polynomial that are no parameters."""
+    return frozenset(n for m, _ in value.terms for a in m for n in atom_names(a) if not ctx.is_parameter_name(n))

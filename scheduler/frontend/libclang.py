@@ -1,0 +1,79 @@
+"""The few libclang calls its Python binding does not wrap."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from clang import cindex
+from clang.cindex import Cursor
+
+BINARY = dict(
+    enumerate("* / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,".split(), start=3)
+)
+UNARY = {1: "p++", 2: "p--", 3: "++", 4: "--", 5: "&", 6: "*", 7: "+", 8: "-", 9: "~", 10: "!"}
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """libclang with the signatures below declared."""
+    lib = cindex.conf.lib
+    lib.clang_Cursor_Evaluate.restype = ctypes.c_void_p
+    lib.clang_Cursor_Evaluate.argtypes = [Cursor]
+    for name, result in (
+        ("getKind", ctypes.c_int),
+        ("getAsLongLong", ctypes.c_longlong),
+        ("getAsUnsigned", ctypes.c_ulonglong),
+        ("isUnsignedInt", ctypes.c_uint),
+        ("getAsDouble", ctypes.c_double),
+        ("dispose", None),
+    ):
+        function = getattr(lib, f"clang_EvalResult_{name}")
+        function.restype = result
+        function.argtypes = [ctypes.c_void_p]
+    for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind"):
+        getattr(lib, name).restype = ctypes.c_int
+        getattr(lib, name).argtypes = [Cursor]
+    lib.clang_Cursor_getVarDeclInitializer.restype = Cursor
+    lib.clang_Cursor_getVarDeclInitializer.argtypes = [Cursor]
+    lib.clang_Location_isInSystemHeader.restype = ctypes.c_int
+    lib.clang_Location_isInSystemHeader.argtypes = [cindex.SourceLocation]
+    return lib  # type: ignore[no-any-return]
+
+
+def evaluate(cursor: Cursor) -> int | float | None:
+    """The value of a constant expression."""
+    lib = library()
+    handle = lib.clang_Cursor_Evaluate(cursor)
+    if not handle:
+        return None
+    try:
+        kind = lib.clang_EvalResult_getKind(handle)
+        if kind == 1:
+            if lib.clang_EvalResult_isUnsignedInt(handle):
+                return int(lib.clang_EvalResult_getAsUnsigned(handle))
+            return int(lib.clang_EvalResult_getAsLongLong(handle))
+        return float(lib.clang_EvalResult_getAsDouble(handle)) if kind == 2 else None
+    finally:
+        lib.clang_EvalResult_dispose(handle)
+
+
+def binary_operator(cursor: Cursor) -> str:
+    return BINARY.get(library().clang_getCursorBinaryOperatorKind(cursor), "?")
+
+
+def unary_operator(cursor: Cursor) -> str:
+    return UNARY.get(library().clang_getCursorUnaryOperatorKind(cursor), "?")
+
+
+def initializer(cursor: Cursor) -> Cursor | None:
+    """The initializer of a variable, if it has one."""
+    result = library().clang_Cursor_getVarDeclInitializer(cursor)
+    if cindex.conf.lib.clang_Cursor_isNull(result):
+        return None
+    result._tu = cursor._tu
+    return result
+
+
+def in_system_header(cursor: Cursor) -> bool:
+    return bool(library().clang_Location_isInSystemHeader(cursor.location))

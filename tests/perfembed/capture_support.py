@@ -1,0 +1,109 @@
+"""What the tests of perfembed.capture share: C files with marked nests, and running a nest on its capture."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from perfembed.capture import (
+    CapturedNest,
+    CaptureFailed,
+    ProgramFailed,
+    ProgramProfile,
+    capture_nests,
+    make_workload,
+    profile_program,
+)
+from perfembed.capture.fills import dtype_of
+from profilers.build import Built, CompilerConfig, compile_workloads
+from profilers.harness import write_reference
+from profilers.outcome import Verified
+from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from profilers.workload import CapturedFill
+from scheduler.codegen.original import emit_original
+from scheduler.codegen.workload import kernel_source, plain
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import LoopNest, Span
+from scheduler.ir.text import parse_nest
+
+GCC = CompilerConfig("gcc", ("-O2", "-ffp-contract=off"))
+LIMITS = Limits(wall_s=20.0, memory_bytes=4 << 30)
+HEADER = 16 + 16  # of a reference file
+
+
+def marked(path: Path, text: str | bytes, *nests: str) -> SourceFile:
+    """A file whose nests stand between /*<*/ and /*>*/, with the IR given as text, in order."""
+    content = text.encode() if isinstance(text, str) else text
+    path.write_bytes(content)
+    begins = [m.end() for m in re.finditer(rb"/\*<\*/", content)]
+    ends = [m.start() for m in re.finditer(rb"/\*>\*/", content)]
+    spans = (Span(str(path), begin, end, 1, 1) for begin, end in zip(begins, ends, strict=True))
+    parsed = (parse_nest(nest) for nest in nests)
+    found = tuple(replace(nest, span=span) for nest, span in zip(parsed, spans, strict=True))
+    return SourceFile(str(path), content, found, (), (), True, ())
+
+
+def profiled(
+    source: SourceFile,
+    workdir: Path,
+    *arguments: str,
+    compiler: CompilerConfig = GCC,
+    limits: Limits = LIMITS,
+    stdin: bytes | None = None,
+) -> ProgramProfile | ProgramFailed:
+    return profile_program(source, compiler, arguments, workdir, DEFAULT_ENVIRONMENT, limits, stdin)
+
+
+def good_profile(source: SourceFile, workdir: Path, *arguments: str, compiler: CompilerConfig = GCC) -> ProgramProfile:
+    profile = profiled(source, workdir, *arguments, compiler=compiler)
+    assert isinstance(profile, ProgramProfile), profile
+    return profile
+
+
+def captured(source: SourceFile, workdir: Path, *arguments: str, cap: int = 1 << 30) -> list[CapturedNest | CaptureFailed]:
+    """Every nest of the file, with its outputs."""
+    profile = good_profile(source, workdir, *arguments)
+    return list(capture_nests(source, source.nests, profile, workdir, cap_bytes=cap, after=True).values())
+
+
+def good(capture: CapturedNest | CaptureFailed) -> CapturedNest:
+    assert isinstance(capture, CapturedNest), capture
+    return capture
+
+
+def contents(capture: CapturedNest, name: str, after: bool = False) -> np.ndarray:  # type: ignore[type-arg]
+    """The captured elements of an array, in its shape."""
+    array = capture.array(name)
+    fill = dict(capture.outputs)[name] if after else array.fill
+    assert isinstance(fill, CapturedFill)
+    with open(fill.path, "rb") as file:
+        file.seek(fill.offset)
+        return np.fromfile(file, dtype_of(array.ctype), array.count).reshape(array.shape)
+
+
+def replay(nest: LoopNest, capture: CapturedNest, workdir: Path, compiler: CompilerConfig = GCC) -> dict[str, bytes]:
+    """Runs the nest alone on its captured inputs: the bytes of what it wrote."""
+    source, specs = kernel_source(plain(nest), emit_original(plain(nest)), capture.parameters)
+    workload = make_workload(nest, source, specs, capture, "captured", 1)
+    assert not isinstance(workload, CaptureFailed), workload
+    built = compile_workloads((workload,), compiler, workdir / "build", 1)[0]
+    assert isinstance(built, Built), built
+    written = write_reference(built, workdir / "reference")
+    assert isinstance(written, Verified), written
+    data, at, outputs = (workdir / "reference").read_bytes(), HEADER, {}
+    for argument in workload.arguments:
+        if argument.written:
+            outputs[argument.name] = data[at : at + argument.bytes]
+            at += argument.bytes
+    assert at == len(data)
+    return outputs
+
+
+def assert_replays(nest: LoopNest, capture: CapturedNest, workdir: Path, compiler: CompilerConfig = GCC) -> None:
+    """The nest alone computes what it computed in the program, bit for bit, and changes something."""
+    outputs = replay(nest, capture, workdir, compiler)
+    assert outputs
+    for name, data in outputs.items():
+        assert data == contents(capture, name, after=True).tobytes(), name
+    assert any(data != contents(capture, name).tobytes() for name, data in outputs.items())

@@ -1,0 +1,150 @@
+"""Interleaved comparisons: no difference where there is none, a planted one is found, noise is told."""
+
+import math
+import multiprocessing
+import os
+import time
+
+import numpy as np
+import pytest
+
+from profilers.errors import HarnessError, ProfilersError
+from profilers.harness import TimingSettings
+from profilers.outcome import Crashed
+from profilers.run import Limits
+from profilers.timing import (
+    CompareSettings,
+    Comparison,
+    ComparisonFailed,
+    bootstrap_interval,
+    coefficient_of_variation,
+    compare_interleaved,
+    machine_lock,
+    other_load,
+)
+from profilers.workload import Argument, ConstantFill
+
+TRIALS = int(os.environ.get("PERFEMBED_COMPARE_TRIALS", "4"))
+SETTINGS = CompareSettings(
+    run=TimingSettings(min_samples=3, max_samples=8, target_seconds=0.005), budget_s=1.5, max_repeats=2
+)
+SPIN = "volatile double *x = args[0]; for (long i = 0; i < *(long *)args[1]; i++) *x = *x * 0.5 + 1;"
+
+
+def spinner(build, length: int):
+    arguments = (
+        Argument("x", "double", (), ConstantFill(1.0), True),
+        Argument("n", "long", (), ConstantFill(length), False),
+    )
+    return build(SPIN, arguments)
+
+
+def test_equal_builds_are_not_declared_different(build):
+    one = spinner(build, 100_000)
+    verdicts = [compare_interleaved(one, one, settings=SETTINGS, seed=seed) for seed in range(TRIALS)]
+    for verdict in verdicts:
+        assert isinstance(verdict, Comparison)
+        assert verdict.low <= verdict.ratio <= verdict.high
+    assert sum(verdict.faster for verdict in verdicts) <= 1
+    assert sum(verdict.slower for verdict in verdicts) <= 1
+
+
+def test_a_planted_difference_is_found_both_ways(build):
+    slow, fast = spinner(build, 200_000), spinner(build, 100_000)
+    verdict = compare_interleaved(slow, fast, settings=SETTINGS, seed=1)
+    assert isinstance(verdict, Comparison) and verdict.faster and not verdict.slower
+    assert verdict.ratio == pytest.approx(2, rel=0.2) and verdict.low <= verdict.ratio <= verdict.high
+    runs = 2 * len(verdict.rounds)
+    assert runs * 3 <= len(verdict.samples_original) <= runs * 8
+    assert min(verdict.samples_original) > min(verdict.samples_candidate)
+    assert compare_interleaved(fast, slow, settings=SETTINGS, seed=1).slower
+
+
+def test_failures_name_the_side(build):
+    good = spinner(build, 1000)
+    bad = build("*(volatile int *)8 = 1;", good.workload.arguments)
+    failed = compare_interleaved(good, bad, settings=SETTINGS, seed=1, limits=Limits(wall_s=5))
+    assert isinstance(failed, ComparisonFailed) and failed.which == "candidate"
+    assert isinstance(failed.outcome, Crashed)
+    failed = compare_interleaved(bad, good, settings=SETTINGS, seed=1)
+    assert isinstance(failed, ComparisonFailed) and failed.which == "original"
+
+
+def test_the_budget_ends_it_with_an_open_interval(build):
+    one = spinner(build, 100_000)
+    settings = CompareSettings(run=SETTINGS.run, budget_s=0.0)
+    verdict = compare_interleaved(one, one, settings=settings, seed=1)
+    assert isinstance(verdict, Comparison) and len(verdict.rounds) == 1
+    assert (verdict.low, verdict.high) == (0.0, math.inf) and not verdict.faster
+
+
+def test_interval_covers_the_truth_even_for_few_values():
+    generator = np.random.default_rng(5)
+    for count in (3, 6, 12):
+        outside = 0
+        for seed in range(200):
+            values = tuple(generator.normal(0.02, 0.05, count).tolist())
+            low, high = bootstrap_interval(values, 0.95, seed)
+            outside += not low <= 0.02 <= high
+            assert (low, high) == bootstrap_interval(values, 0.95, seed)
+        assert outside <= 20  # 10 are expected
+
+
+def test_false_alarms_are_rare_in_simulated_comparisons():
+    """The looks together keep the promised confidence: the interval is looked at four times."""
+    generator = np.random.default_rng(6)
+    settings = CompareSettings()
+    per_look = 1 - (1 - settings.confidence) / len(settings.looks)
+    alarms = 0
+    for seed in range(200):
+        values = generator.normal(0.0, 0.02, settings.looks[-1])
+        intervals = [bootstrap_interval(tuple(values[:look].tolist()), per_look, seed) for look in settings.looks]
+        alarms += any(low > 0 or high < 0 for low, high in intervals)
+    assert alarms <= 9  # 4 are expected
+
+
+def burn(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def test_load_of_others_is_seen_and_our_own_is_not():
+    quiet = other_load(0.3)
+    process = multiprocessing.get_context("spawn").Process(target=burn, args=(1.5,))
+    process.start()
+    time.sleep(0.5)  # its start
+    busy = other_load(0.4)
+    process.join()
+    assert busy > min(quiet, 1.0) + 0.3 or busy > 1.0  # a child that still runs counts as other
+    assert 0 <= quiet <= (os.cpu_count() or 1) + 0.5
+
+
+def test_noise_is_told(build, monkeypatch):
+    import profilers.timing as timing
+
+    one = spinner(build, 20_000)
+    monkeypatch.setattr(timing.LoadMeter, "other_load", lambda self: 1.0)
+    settings = CompareSettings(run=SETTINGS.run, looks=(2,), max_repeats=3)
+    verdict = compare_interleaved(one, one, settings=settings, seed=1)
+    assert isinstance(verdict, Comparison) and verdict.noisy
+    assert [r.used for r in verdict.rounds] == [False] * 3 + [True] * 2
+    assert len(verdict.samples_original) == sum(len(run.samples_s) for r in verdict.rounds for run in r.original)
+
+
+def test_one_measurement_at_a_time(tmp_path):
+    path = tmp_path / "new" / "lock"
+    with machine_lock(path), pytest.raises(ProfilersError, match="another measurement"), machine_lock(path, 0.1):
+        pass
+    with machine_lock(path, 0.1):
+        pass
+    with pytest.raises(ProfilersError, match="cannot"), machine_lock(tmp_path):
+        pass
+
+
+def test_small_helpers():
+    assert coefficient_of_variation((1.0,)) == 0.0
+    assert coefficient_of_variation((1.0, 3.0)) == pytest.approx(2**0.5 / 2)
+    for change in ({"looks": ()}, {"looks": (1, 2)}, {"looks": (4, 2)}, {"confidence": 1.0}):
+        with pytest.raises(HarnessError):
+            CompareSettings(**change)
