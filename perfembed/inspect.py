@@ -7,19 +7,19 @@ from typing import Literal as OneOf
 
 from perfembed.distances import DependenceView, view
 from perfembed.errors import SourceRejected, UsageError
-from scheduler.errors import TextError
+from scheduler.errors import NotApplicable, TextError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span
 from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.walk import loops
 from scheduler.polyhedral.dependences import Dependence
-from scheduler.polyhedral.legality import Illegal
+from scheduler.polyhedral.legality import Checker, Illegal, Legal
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayer, ScheduledNest
-from scheduler.schedule import Interchange, Schedule, Vectorize
+from scheduler.schedule import Interchange, Parallelize, Schedule, Vectorize
 
-Vectorizable = OneOf["yes", "as innermost", "reduction", "no", "unknown"]
+Vectorizable = OneOf["yes", "as innermost", "no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ def _facts(replayer: Replayer, loop: TreeLoop, depth: int, original: Loop | None
             permutable.append(other.name)
         else:
             fixed.append((other.name, problem))
-    reductions = _reductions(carried or ())
-    vectorizable, reason = _vectorizable(replayer, loop, reductions)
+    reductions = _reductions(replayer, loop.name, carried or ())
+    vectorizable, reason = _vectorizable(replayer, loop)
     return LoopFacts(
         loop.name,
         depth,
@@ -187,9 +187,13 @@ def _contains(outer: TreeLoop, name: str) -> bool:
     return any(loop.name == name for loop in tree_loops(outer.children))
 
 
-def _reductions(carried: tuple[Dependence, ...]) -> tuple[str, ...]:
-    """The updated arrays, if nothing but reassociable updates is carried."""
-    if not all(d.reduction for d in carried):
+def _reductions(replayer: Replayer, loop: str, carried: tuple[Dependence, ...]) -> tuple[str, ...]:
+    """The updated arrays, if nothing but reassociable updates keeps the loop from being parallel."""
+    checker = Checker(replayer.model, replayer.dependences, reassociate=True)
+    try:
+        if not carried or not isinstance(checker.check(replayer.tree((Parallelize(loop),))), Legal):
+            return ()
+    except NotApplicable:
         return ()
     return tuple(dict.fromkeys(d.array for d in carried))
 
@@ -206,17 +210,15 @@ def _problem(replayer: Replayer, schedule: Schedule) -> str | None:
     return verdict.reason
 
 
-def _vectorizable(replayer: Replayer, loop: TreeLoop, reductions: tuple[str, ...]) -> tuple[Vectorizable, str]:
+def _vectorizable(replayer: Replayer, loop: TreeLoop) -> tuple[Vectorizable, str]:
     """Whether its iterations may run in the lanes of a vector: where it stands, or moved innermost."""
     innermost = loop
     while len(innermost.children) == 1 and isinstance(innermost.children[0], TreeLoop):
         innermost = innermost.children[0]
     if not all(isinstance(child, Leaf) for child in innermost.children):
-        return "no", "has several loops inside"
+        return "no", "it is not innermost and cannot be moved there"
     moved: Schedule = () if innermost is loop else (Interchange(loop.name, innermost.name),)
     problem = _problem(replayer, (*moved, Vectorize(loop.name)))
     if problem is None:
         return ("as innermost", "") if moved else ("yes", "")
-    if reductions and not moved:
-        return "reduction", problem
     return "no", problem

@@ -171,7 +171,8 @@ class NestTuner:
             self.outcome.failed += 1
             return None
         self.outcome.candidates += 1
-        settings = TimingSettings(target_seconds=0.15, stop_above_s=self._best_s * _STOP_FACTOR)
+        few = 1 if self._best_s > 0.2 else 2 if self._best_s > 0.05 else 3
+        settings = TimingSettings(min_samples=few, target_seconds=0.1, stop_above_s=self._best_s * _STOP_FACTOR)
         timed = time_workload(built, settings=settings, limits=self._limits, environment=self.conditions.environment)
         seconds: float | None = None
         match timed:

@@ -14,14 +14,23 @@ from profilers.run import Finished, run_contained
 _LONG_S = 20.0
 
 
+EXACT_FLAGS = ("-ffp-contract=off",)
+"""Compilers contract a*b + c to one rounding wherever they like; without it equal orders give equal bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramComparison:
-    """Fastest wall seconds of each program, start-up and input included; `difference` says what differs."""
+    """Fastest wall seconds of each program, start-up and input included.
+
+    `equal`: same output when both are compiled without contraction; `difference` says what differs.
+    `same_as_built`: the same with the user's own flags.
+    """
 
     original_s: float
     tuned_s: float
     equal: bool
     difference: str = ""
+    same_as_built: bool = True
 
 
 def compare_programs(
@@ -36,29 +45,33 @@ def compare_programs(
     """Builds both texts with the same flags and runs them in turn; exit code, stdout and stderr must agree."""
     workdir.mkdir(parents=True, exist_ok=True)
     run = replace(program, compiler=compiler, environment=harness_environment(program.environment, threads))
-    programs = []
-    for name, content in (("original", original), ("tuned", tuned)):
-        executable = workdir / name
-        failure = _build(content, path, run, executable)
-        if failure:
-            return ProgramComparison(0.0, 0.0, False, f"the {name} program does not compile: {failure}")
-        programs.append(executable)
-    times: tuple[list[float], list[float]] = ([], [])
-    first: Finished | None = None
+    exact = replace(run, compiler=replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS)))
+    programs: dict[str, Path] = {}
+    texts = {"original": original, "tuned": tuned}
+    for how, settings in (("exact", exact), ("timed", run)):
+        for name, content in texts.items():
+            programs[f"{how} {name}"] = executable = workdir / f"{how}-{name}"
+            if failure := _build(content, path, settings, executable):
+                return ProgramComparison(0.0, 0.0, False, f"the {name} program does not compile: {failure}")
+    outputs: dict[str, Finished] = {}
+    times: dict[str, list[float]] = {name: [] for name in texts}
+    for name in texts:
+        finished = run_program(programs[f"exact {name}"], exact)
+        if problem := run_failure(finished, run.limits):
+            return ProgramComparison(0.0, 0.0, False, f"the {name} program fails: {problem}")
+        outputs[name] = finished
+    difference = _difference(outputs["original"], outputs["tuned"])
     for round_number in range(3):
-        for which, executable in enumerate(programs):
-            finished = run_program(executable, run)
-            problem = run_failure(finished, run.limits)
-            if problem:
-                return ProgramComparison(0.0, 0.0, False, f"the {executable.name} program fails: {problem}")
-            times[which].append(finished.wall_s)
-            if first is None:
-                first = finished
-            elif difference := _difference(first, finished):
-                return ProgramComparison(min(times[0]), min(times[1], default=0.0), False, difference)
-        if sum(times[0]) > _LONG_S and round_number:
+        for name in texts:
+            finished = run_program(programs[f"timed {name}"], run)
+            if problem := run_failure(finished, run.limits):
+                return ProgramComparison(0.0, 0.0, False, f"the {name} program fails: {problem}")
+            times[name].append(finished.wall_s)
+            outputs[name] = finished
+        if sum(times["original"]) > _LONG_S and round_number:
             break
-    return ProgramComparison(min(times[0]), min(times[1]), True)
+    same = not _difference(outputs["original"], outputs["tuned"])
+    return ProgramComparison(min(times["original"]), min(times["tuned"]), not difference, difference, same)
 
 
 def _difference(first: Finished, other: Finished) -> str:

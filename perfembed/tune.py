@@ -20,7 +20,7 @@ from perfembed.capture import (
 )
 from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError, VerificationFailed
 from perfembed.files import check_output, read_input, write_output
-from perfembed.nest_tuner import Conditions, NestOutcome, NestTuner, Winner
+from perfembed.nest_tuner import Conditions, NestNotMeasurable, NestOutcome, NestTuner, Winner
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
@@ -153,7 +153,12 @@ class _Tuning:
         self.progress(Message("running the program to see where its time goes"))
         config = replace(self.compiler, flags=self.options.cflags)
         profile = profile_program(
-            self.source, config, self.options.program_arguments, self.scratch / "profile", self.environment
+            self.source,
+            config,
+            self.options.program_arguments,
+            self.scratch / "profile",
+            self.environment,
+            directory=Path.cwd(),
         )
         if isinstance(profile, ProgramFailed):
             raise SourceRejected(f"{self.source.path}: {profile.reason}")
@@ -211,10 +216,6 @@ class _Tuning:
         nest = task.nest
         line = nest.span.line if nest.span else 0
         self.progress(NestStarted(nest.name, nest.function, line, position, total, task.budget_s))
-        if task.captured.overlaps:
-            pairs = ", ".join(f"{a} and {b}" for a, b in task.captured.overlaps)
-            self._skip(nest, task.share, f"{pairs} overlap in memory in this run")
-            return
         conditions = Conditions(
             compiler=self.compiler,
             threads=self.options.threads,
@@ -225,14 +226,20 @@ class _Tuning:
             reassociate=self.options.reassociate,
             seed=self.options.seed,
         )
-        tuner = NestTuner(nest, task.captured, conditions, time.monotonic() + task.budget_s, self.progress)
         try:
-            outcome = tuner.run()
+            tuner = NestTuner(nest, task.captured, conditions, time.monotonic() + task.budget_s, self.progress)
         except QuotaExceeded as error:
-            outcome = replace_reason(tuner.outcome, f"its dependences are too hard to analyse: {error}")
+            self._skip(nest, task.share, f"its dependences are too hard to analyse: {error}")
+            return
+        outcome = tuner.outcome
+        try:
+            tuner.run()
+        except NestNotMeasurable as error:
+            self._skip(nest, task.share, error.message)
+            return
         except KeyboardInterrupt:
             self.interrupted = True
-            outcome = replace_reason(tuner.outcome, "interrupted before a schedule was confirmed")
+            outcome.reason = "interrupted before a schedule was confirmed"
         self.interrupted |= tuner.interrupted
         if outcome.winner is not None:
             self.winners.append((nest, outcome.winner))
@@ -337,11 +344,6 @@ class _Tuning:
             normalization=outcome.normalization,
             checks=winner.checks if winner else (),
         )
-
-
-def replace_reason(outcome: NestOutcome, reason: str) -> NestOutcome:
-    outcome.reason = reason
-    return outcome
 
 
 def target_of(machine: Machine, threads: int) -> Target:

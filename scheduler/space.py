@@ -29,7 +29,6 @@ from scheduler.schedule import (
     Schedule,
     Skew,
     Tile,
-    Unroll,
     UnrollJam,
     Vectorize,
 )
@@ -209,15 +208,24 @@ class Space:
         return (*schedule, *marked)
 
     def inner_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-        """What may be done with the innermost loops of a chain: unroll, unroll-and-jam."""
+        """What may be done with the innermost loops of a chain: unroll-and-jam where it re-uses data, unroll."""
         innermost = chain[-1]
+        carried = innermost.name in self.sequential(schedule)
         if len(chain) > 1 and not innermost.opaque:
             outer = chain[-2]
-            for factor in (4, 2, 8):
-                if self.extent(outer) >= 4 * factor and not outer.opaque:
+            for factor in (4, 8) if carried else (4,):
+                if self.extent(outer) >= 4 * factor and not outer.opaque and self._reused(outer):
                     yield (*schedule, UnrollJam(outer.name, factor))
-        if innermost.name in self.sequential(schedule):
-            yield (*schedule, Unroll(innermost.name, 4))
+
+    def _reused(self, loop: TreeLoop) -> bool:
+        """Some access does not change along the loop, or changes by one element: copies side by side share it."""
+        model = self.replayer.model
+        for statement, row in loop.rows:
+            direction = {n: row.coefficient(n) for n in row.names()}
+            for use in model.uses(statement):
+                if not self.replayer.nest.array(use.access.array).is_scalar and self._stride(use, direction) <= 1:
+                    return True
+        return False
 
     # ----------------------------------------------------------------------------------- tiles
 
@@ -258,7 +266,9 @@ class Space:
         sequential = self.sequential(schedule)
         if any(loop.opaque or loop.tile for loop in chain):
             return
-        vectors = [loop for loop in chain if loop.name not in sequential and self._vectorizable(loop)]
+        strided = {loop.name: self._strided_reads(loop) for loop in chain if loop.name not in sequential}
+        vectors = [loop for loop in chain if strided.get(loop.name) is not None]
+        vectors.sort(key=lambda loop: strided[loop.name] or 0)
         lanes = self.target.vector_bytes // self.element_bytes(chain)
         for vector in vectors[:2]:
             others = [loop for loop in chain if loop.name not in sequential and loop is not vector]
@@ -268,20 +278,22 @@ class Space:
             rows_of: list[TreeLoop | None] = []
             rows_of += others[::-1][:2] or [None]
             for row in rows_of:
-                for rows, columns in ((6, 2), (4, 3), (4, 2), (8, 1), (2, 4), (12, 1)):
+                for rows, columns in ((6, 2), (4, 3), (4, 2), (8, 1)):
                     if row is not None and self.extent(row) < 2 * rows:
                         continue
                     yield from self._blocked(schedule, chain, vector, row, reductions, rows, columns * lanes)
 
-    def _vectorizable(self, loop: TreeLoop) -> bool:
-        """Every access has stride 0 or 1 along the loop, and the written one stride 1."""
+    def _strided_reads(self, loop: TreeLoop) -> int | None:
+        """How many reads are not contiguous along the loop; None unless every write is."""
+        count = 0
         for statement, row in loop.rows:
             direction = {n: row.coefficient(n) for n in row.names()}
             for use in self.replayer.model.uses(statement):
                 stride = self._stride(use, direction)
-                if stride > 1 or (use.is_write and stride != 1):
-                    return False
-        return True
+                if use.is_write and stride != 1:
+                    return None
+                count += stride > 1
+        return count
 
     def _stride(self, use: AccessUse, direction: dict[str, int]) -> int:
         return access_stride(self.replayer.nest, use, direction)
@@ -301,29 +313,47 @@ class Space:
         sizes = (rows, columns) if row else (columns,)
         rest = tuple(n for n in names if n not in blocked and n != reductions[-1].name)
         reduction = reductions[-1].name
-        # Without tiles: fine while the panel of the operand fits the cache.
-        plain = (*rest, *blocked, reduction)
-        yield (*schedule, *permute_steps(names, plain), RegisterBlock(blocked, sizes))
+        plain = (*schedule, *permute_steps(names, (*rest, *blocked, reduction)), RegisterBlock(blocked, sizes))
         if row is None:
+            yield plain
             return
         bytes_each = self.element_bytes(chain)
-        depth = min(256 if bytes_each >= 8 else 384, self.extent(reductions[-1]))
-        height = max(rows, min(self.target.l2_bytes // (2 * depth * bytes_each), self.extent(row)) // rows * rows)
-        width = max(columns, min(512 * 8 // bytes_each, self.extent(vector)) // columns * columns)
-        if self.extent(reductions[-1]) < 64 or self.extent(row) < 4 * rows or self.extent(vector) < 2 * columns:
-            return
-        # rest, then tiles j_t, k_t, i_t around points j, i, k; register blocks of (i, j) innermost.
-        ordered = (*schedule, *permute_steps(names, (*rest, vector.name, reduction, row.name)))
-        tiled = (*ordered, Tile((vector.name, reduction, row.name), (width, depth, height)))
+        extents = (self.extent(vector), self.extent(reductions[-1]), self.extent(row))
+        if extents[1] >= 64 and extents[2] >= 4 * rows and extents[0] >= 2 * columns:
+            # Goto and van de Geijn 2008: a panel of the vector operand in L1, a block of the row operand in L2.
+            depth = even_block(extents[1], self.target.l1_bytes * 3 // 4 // (columns * bytes_each), 8)
+            height = even_block(extents[2], self.target.l2_bytes // 2 // (depth * bytes_each), rows)
+            width = even_block(extents[0], 4096 // bytes_each, columns, self.target.threads)
+            yield from self._tiled_block(schedule, names, rest, vector, row, reduction, (width, depth, height), sizes)
+        yield plain
+
+    def _tiled_block(
+        self,
+        schedule: Schedule,
+        names: tuple[str, ...],
+        rest: tuple[str, ...],
+        vector: TreeLoop,
+        row: TreeLoop,
+        reduction: str,
+        tiles: tuple[int, int, int],
+        sizes: tuple[int, ...],
+    ) -> Iterator[Schedule]:
+        """Tiles j_t, k_t, i_t around points j, i, k with register blocks of (i, j); operands packed if possible."""
+        wanted = (vector.name, reduction, row.name)
+        tiled = (*schedule, *permute_steps(names, (*rest, *wanted)), Tile(wanted, tiles))
         if not self.legal(tiled):
             return
-        tree = self.replayer.tree(tiled)
-        full = chains_with(tree, rest[0] if rest else chains_with_origin(tree, vector.name))
-        tiles = {loop.name.removesuffix("_t"): loop.name for loop in full if loop.tile}
-        points = (vector.name, reduction, row.name)
-        inside = (*tiled, *permute_steps(points, (vector.name, row.name, reduction)), RegisterBlock(blocked, sizes))
-        packs = self._packs(chain, vector, row, columns, rows, tiles, reduction)
-        yield from ((*inside, *packs), inside) if packs else (inside,)
+        full = chains_with(self.replayer.tree(tiled), vector.name)
+        blocks = dict(zip(wanted, (loop.name for loop in full if loop.tile), strict=True))
+        inside = (
+            *tiled,
+            *permute_steps(wanted, (vector.name, row.name, reduction)),
+            RegisterBlock((row.name, vector.name), sizes),
+        )
+        packs = self._packs(full, vector, row, sizes[1], sizes[0], blocks, reduction)
+        if packs:
+            yield (*inside, *packs)
+        yield inside
 
     def _packs(
         self,
@@ -366,10 +396,12 @@ def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
     return next((c for c in chains(tree) if any(loop.name == name for loop in c)), ())
 
 
-def chains_with_origin(tree: tuple[TreeNode, ...], name: str) -> str:
-    """The name of the outermost loop of the chain that holds `name`."""
-    found = chains_with(tree, name)
-    return found[0].name if found else name
+def even_block(extent: int, limit: int, multiple: int, parts: int = 1) -> int:
+    """A block size that divides an extent into equal blocks of at most `limit`, their number a multiple of `parts`."""
+    count = max(1, -(-extent // max(limit, multiple)))
+    count = -(-count // parts) * parts
+    size = -(-extent // count)
+    return max(multiple, -(-size // multiple) * multiple)
 
 
 def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> dict[str, int]:

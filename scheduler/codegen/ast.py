@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import islpy as isl
 
 from scheduler.codegen.nodes import (
@@ -18,7 +20,7 @@ from scheduler.codegen.nodes import (
     extreme,
     scale,
 )
-from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.polytree import UNIT, PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop, Predicate
@@ -37,14 +39,16 @@ _NODES = _by_value(isl.ast_node_type)
 _EXPRS = _by_value(isl.ast_expr_type)
 
 Env = dict[str, IntExpr]
+UnitMaker = Callable[[str, tuple[IntExpr, ...]], tuple[CNode, ...]]
 
 
 class Walker:
     """Turns isl AST nodes into ours. `variables` maps tree loops to the C names of their variables."""
 
-    def __init__(self, poly: PolyTree, variables: dict[str, str]) -> None:
+    def __init__(self, poly: PolyTree, variables: dict[str, str], unit: UnitMaker | None = None) -> None:
         self.poly = poly
         self.variables = variables
+        self.unit = unit  # makes the code of a unit from the times of its loops
 
     def nodes(self, node: isl.AstNode, env: Env) -> tuple[CNode, ...]:
         return self._node(node, env, None)
@@ -69,7 +73,13 @@ class Walker:
                 raise CodegenUnsupported("isl made a loop outside the schedule's loops")
             return self._for(node, env, loop)
         if kind == "user":
-            return (self._instance(node.user_get_expr(), env),)
+            call = node.user_get_expr()
+            name = call.op_get_arg(0).id_get_id().get_name()
+            if name.startswith(UNIT):
+                assert self.unit is not None
+                times = tuple(self.expr(call.op_get_arg(k), env) for k in range(1, call.op_get_n_arg()))
+                return self.unit(name.removeprefix(UNIT), times)
+            return (self._instance(call, env),)
         raise CodegenUnsupported("isl's AST has a node of an unknown kind")
 
     def _for(self, node: isl.AstNode, env: Env, loop: TreeLoop) -> tuple[CNode, ...]:
@@ -149,8 +159,23 @@ class Walker:
         if op in _LOGIC:
             return IntOp(_LOGIC[op], args)
         if op in ("cond", "select"):
-            return IntOp("?:", args)
+            return _choice(args[0], args[1], args[2])
         raise CodegenUnsupported(f"isl's AST has an operation {op}")
+
+
+def _choice(condition: IntExpr, then: IntExpr, orelse: IntExpr) -> IntExpr:
+    """`p >= q ? b : c`; as min or max where it is one."""
+    if isinstance(condition, IntOp) and condition.op in (">=", ">", "<=", "<"):
+        p, q = condition.args if condition.op in (">=", ">") else condition.args[::-1]
+        strict = condition.op in (">", "<")
+        if all(isinstance(e, Affine) for e in (p, q, then, orelse)):
+            assert isinstance(p, Affine) and isinstance(q, Affine)
+            assert isinstance(then, Affine) and isinstance(orelse, Affine)
+            margin = p - q - (1 if strict else 0)  # the condition is margin >= 0
+            for op, gap in (("min", orelse - then - margin), ("max", then - orelse - margin)):
+                if gap.is_constant and gap.const in (0, 1):
+                    return extreme(op, (then, orelse))
+    return IntOp("?:", (condition, then, orelse))
 
 
 def _quotient(op: str, numerator: IntExpr, denominator: IntExpr) -> IntExpr:

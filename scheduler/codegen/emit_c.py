@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.ast import Walker, variable_names
+from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.expr import OR, RELATION, Printer, wrap
 from scheduler.codegen.nodes import (
     Bind,
+    Block,
     Branch,
     CNode,
     For,
     Instance,
     Let,
+    Micro,
     Packed,
     Private,
     Scope,
@@ -23,12 +26,14 @@ from scheduler.codegen.nodes import (
 )
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
 from scheduler.codegen.original import array_declaration, emit_original, increment
+from scheduler.codegen.pack import insert_packs, pack_code, printer_at
 from scheduler.codegen.polytree import PolyTree
-from scheduler.codegen.privates import PrivatePlan, declare_privates, plan_privates
+from scheduler.codegen.privates import declare_privates, plan_privates
+from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.text import block, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Array
+from scheduler.ir.nest import Array, Statement
 from scheduler.ir.tree import TreeLoop
 from scheduler.polyhedral.model import Model
 from scheduler.replay import ScheduledNest
@@ -51,17 +56,23 @@ def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None,
 def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int) -> str:
     poly = PolyTree(model, scheduled.tree)
     variables = variable_names(poly)
-    nodes = Walker(poly, variables).nodes(poly.generate(scheduled.tree), {})
+    groups = find_groups(poly)
+    maker = BlockMaker(poly, variables, groups)
+    walker = Walker(poly, variables, maker.unit)
+    nodes = insert_packs(walker.nodes(poly.generate(scheduled.tree, units=groups), {}), poly, walker)
     plan = plan_privates(scheduled, poly)
     nodes = declare_privates(nodes, plan, poly)
     nodes = BoundResolver(poly, variables).resolve(nodes)
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
-    emitter = Emitter(poly, Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)))
+    emitter = Emitter(poly, Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), vector_bytes)
+    emitter.taken.update(variables.values(), emitter.printer.arrays, emitter.printer.parameters)
+    emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if p.loop.tile})
     lines = emitter.body(nodes)
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
-    if plan.heap:
-        lines = _on_heap(plan, emitter.printer, lines, original or emit_original(scheduled.nest))
+    allocations = [*(_allocation(a, emitter.printer) for a in plan.heap), *emitter.allocations]
+    if allocations:
+        lines = _on_heap(allocations, lines, original or emit_original(scheduled.nest))
     elif plan.top:
         lines = block("", lines)
     return "\n".join(lines) + "\n"
@@ -71,13 +82,12 @@ def schedule_comment(scheduled: ScheduledNest) -> str:
     return f"perfembed: {format_schedule(scheduled.schedule) or 'identity'}"
 
 
-def _on_heap(plan: PrivatePlan, printer: Printer, lines: list[str], original: str) -> list[str]:
-    allocated = [_allocation(array, printer) for array in plan.heap]
-    names = [a.base or a.name for a in plan.heap]
+def _on_heap(allocations: list[tuple[str, str]], lines: list[str], original: str) -> list[str]:
+    names = [name for _, name in allocations]
     return block(
         "",
         [
-            *allocated,
+            *(line for line, _ in allocations),
             *block(f"if ({' && '.join(names)})", lines)[:-1],
             "} else {",
             *indented(original.rstrip("\n").split("\n")),
@@ -87,7 +97,7 @@ def _on_heap(plan: PrivatePlan, printer: Printer, lines: list[str], original: st
     )
 
 
-def _allocation(array: Array, printer: Printer) -> str:
+def _allocation(array: Array, printer: Printer) -> tuple[str, str]:
     extents = []
     for extent in array.shape:
         if extent is None:
@@ -96,9 +106,9 @@ def _allocation(array: Array, printer: Printer) -> str:
     name = array.base or array.name
     size = " * ".join(["sizeof(" + array.ctype + ")", *(f"(size_t){wrap(e, 14)}" for e in extents)])
     if array.flat or len(extents) == 1:
-        return f"{array.ctype} *{name} = pe_alloc({size});"
+        return f"{array.ctype} *{name} = pe_alloc({size});", name
     inner = "".join(f"[{text}]" for text, _ in extents[1:])
-    return f"{array.ctype} (*{name}){inner} = pe_alloc({size});"
+    return f"{array.ctype} (*{name}){inner} = pe_alloc({size});", name
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,22 @@ class Emitter:
 
     poly: PolyTree
     printer: Printer
+    vector_bytes: int
+    taken: set[str] = field(default_factory=set)
+    multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
+    allocations: list[tuple[str, str]] = field(default_factory=list)
+
+    def fresh(self, base: str) -> str:
+        """A C name that is not used yet."""
+        name, number = base, 2
+        while name in self.taken:
+            name, number = f"{base}_{number}", number + 1
+        self.taken.add(name)
+        return name
+
+    @property
+    def statements(self) -> dict[str, Statement]:
+        return {name: placed.statement for name, placed in self.poly.model.placed.items()}
 
     def body(self, nodes: tuple[CNode, ...]) -> list[str]:
         return [line for node in nodes for line in self.node(node)]
@@ -137,10 +163,22 @@ class Emitter:
             return [f"const long {node.name} = {printer.integer(node.value)[0]};"]
         if isinstance(node, Private):
             return [array_declaration(printer.arrays[node.array], printer, printer.dropped.get(node.array, 0))]
+        if isinstance(node, Block):
+            expanded = expand(node, printer, self.statements, self.vector_bytes, self.fresh)
+            return self.body(node.body if expanded is None else expanded)
+        if isinstance(node, Micro):
+            return micro_lines(node, printer, self.statements, self.fresh)
         if isinstance(node, Packed):
-            raise CodegenUnsupported("packing")
+            return self._packed(node)
         assert isinstance(node, Text)
         return list(node.lines)
+
+    def _packed(self, node: Packed) -> list[str]:
+        code = pack_code(node, self.printer, self.multiples, self.fresh)
+        if code.allocation is not None:
+            self.allocations.append(code.allocation)
+        inner = replace(self, printer=printer_at(self.printer, code.buffer, self.printer.values))
+        return [*code.lines, *inner.body(node.body)]
 
     def _at(self, values: tuple[tuple[str, object], ...]) -> Emitter:
         return replace(self, printer=replace(self.printer, values=dict(values)))  # type: ignore[arg-type]

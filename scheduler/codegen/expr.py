@@ -5,8 +5,9 @@ The structure of an expression is printed exactly: `(a + b) + c` and `a + (b + c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from scheduler.codegen.nodes import IntExpr, IntOp, substitute
 from scheduler.errors import CodegenUnsupported
@@ -42,7 +43,15 @@ _LEVEL = {
 _COMPARISONS = frozenset((RELATION, EQUALITY))
 
 Rendered = tuple[str, int]  # text and the precedence of its outermost operator
-Redirect = Callable[[tuple[IntExpr, ...]], str]
+
+
+class Redirect(Protocol):
+    """Another place for an array's elements: a packed buffer."""
+
+    @property
+    def name(self) -> str: ...
+
+    def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]: ...
 
 
 def wrap(rendered: Rendered, least: int) -> str:
@@ -76,6 +85,7 @@ class Printer:
     wide: bool = False
     dropped: Mapping[str, int] = field(default_factory=dict)
     redirect: Mapping[str, Redirect] = field(default_factory=dict)
+    held: Mapping[str, str] = field(default_factory=dict)  # C text of an access -> what holds its value
     long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
 
     @staticmethod
@@ -243,13 +253,23 @@ class Printer:
             return self.integer(self.resolve(s))
         return self.expr(s)
 
+    def index(self, access: Access) -> tuple[IntExpr, ...]:
+        """The subscripts of an affine access where its element is stored."""
+        subscripts = tuple(self.resolve(s) for s in access.subscripts if isinstance(s, Affine))
+        redirect = self.redirect.get(access.array)
+        return redirect.index(subscripts) if redirect else subscripts[self.dropped.get(access.array, 0) :]
+
     def access(self, access: Access) -> str:
+        text = self._access(access)
+        return self.held.get(text, text)
+
+    def _access(self, access: Access) -> str:
         array = self.arrays[access.array]
         redirect = self.redirect.get(access.array)
         if redirect is not None:
             if not access.is_affine:
                 raise CodegenUnsupported(f"{access.array} has a data-dependent subscript: it cannot be packed")
-            return redirect(tuple(self.resolve(s) for s in access.subscripts if isinstance(s, Affine)))
+            return redirect.name + "".join(f"[{self.integer(i)[0]}]" for i in self.index(access))
         drop = self.dropped.get(access.array, 0)
         base = array.base or array.name
         rendered = [self.subscript(s) for s in access.subscripts[drop:]]

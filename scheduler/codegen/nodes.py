@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal as OneOf
 from typing import Union
 
 from scheduler.ir.affine import Affine, FloorDiv
-from scheduler.ir.nest import Expr
+from scheduler.ir.nest import Access, Expr
 from scheduler.ir.tree import PackMark
 
 
@@ -100,11 +101,48 @@ class Private:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The body with an array's block copied to a buffer first."""
+    """The body with an array's block copied to a buffer first.
+
+    `low` and `high` are the first and last element of each of the array's dimensions, `extents` what the
+    buffer holds of each (with whole panels). `parallel`: where threads run.
+    """
 
     mark: PackMark
-    loop: str
+    low: tuple[IntExpr, ...]
+    high: tuple[IntExpr, ...]
+    extents: tuple[int, ...]
+    parallel: OneOf["inside", "around", "none"]
     body: tuple[CNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A full register block: the loops over it have constant extents.
+
+    `points` are the block's loops with their extents, `accumulated` the accesses (by statement) whose
+    elements nothing else in the body touches and which stay the same over the loops around the block.
+    """
+
+    loop: str  # the innermost loop outside
+    points: tuple[tuple[str, int], ...]
+    accumulated: tuple[tuple[str, Access], ...]
+    body: tuple[CNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Micro:
+    """One iteration of the loops around a register block, unrolled on vectors.
+
+    `loops` are (variable, first value, extent), the last one vectorized; `held` maps the C text of an
+    element kept in a register to (vector variable, lane).
+    """
+
+    loops: tuple[tuple[str, Affine, int], ...]
+    instances: tuple[Instance, ...]
+    element: str
+    lanes: int
+    accumulated: tuple[tuple[str, Access], ...]
+    held: tuple[tuple[str, tuple[str, int]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +152,13 @@ class Text:
     lines: tuple[str, ...]
 
 
-CNode = Union[For, Scope, Branch, When, Instance, Let, Bind, Private, Packed, Text]  # noqa: UP007
+CNode = Union[For, Scope, Branch, When, Instance, Let, Bind, Private, Packed, Block, Micro, Text]  # noqa: UP007
 
 
 def children(node: CNode) -> tuple[CNode, ...]:
     if isinstance(node, Branch):
         return (*node.then, *node.orelse)
-    return node.body if isinstance(node, For | Scope | When | Packed) else ()
+    return node.body if isinstance(node, For | Scope | When | Packed | Block) else ()
 
 
 def walk(nodes: tuple[CNode, ...]) -> Iterator[CNode]:
@@ -134,7 +172,7 @@ def with_bodies(node: CNode, change: Callable[[tuple[CNode, ...]], tuple[CNode, 
     """The node with each of its bodies changed."""
     if isinstance(node, Branch):
         return replace(node, then=change(node.then), orelse=change(node.orelse))
-    if isinstance(node, For | Scope | When | Packed):
+    if isinstance(node, For | Scope | When | Packed | Block):
         return replace(node, body=change(node.body))
     return node
 
@@ -153,6 +191,8 @@ def names_in(node: CNode) -> frozenset[str]:
         return names_of(node.condition)
     if isinstance(node, Bind):
         return names_of(node.value)
+    if isinstance(node, Packed):
+        return frozenset(n for bound in (*node.low, *node.high) for n in names_of(bound))
     if isinstance(node, Instance | When | Let):
         return frozenset(n for _, v in node.values for n in names_of(v))
     return frozenset()
@@ -250,10 +290,17 @@ def rename(node: CNode, values: Mapping[str, IntExpr]) -> CNode:
         return replace(node, time=substitute(node.time, values))
     if isinstance(node, Branch):
         return replace(node, condition=substitute(node.condition, values))
+    if isinstance(node, Packed):
+        return replace(
+            node,
+            low=tuple(substitute(b, values) for b in node.low),
+            high=tuple(substitute(b, values) for b in node.high),
+        )
     if isinstance(node, Bind):
         return replace(node, value=substitute(node.value, values))
     if isinstance(node, When):
         return replace(node, values=pairs(node.values), guards=tuple(substitute(g, values) for g in node.guards))
     if isinstance(node, Instance | Let):
         return replace(node, values=pairs(node.values))
+    assert not isinstance(node, Micro)  # made when everything is named
     return node

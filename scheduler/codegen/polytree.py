@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import islpy as isl
@@ -16,6 +16,19 @@ from scheduler.polyhedral.model import Model, affine_text, isl_name
 def time_name(loop: str) -> str:
     """The isl parameter that stands for the current iteration of an outer tree loop."""
     return f"__t_{loop}"
+
+
+Loops = tuple[TreeLoop, ...]
+UNIT = "__unit_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What an AST statement stands for: a statement of the nest, or the body of the last of some loops."""
+
+    text: str
+    statement: str
+    loops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +115,58 @@ class PolyTree:
         rows = ", ".join(self.row_text(statement, loop) for loop in loops)
         return self.read_map(f"{{ {self.model.tuple_text(statement)} -> [{rows}] }}")
 
+    def reached(self, outer: tuple[TreeLoop, ...]) -> isl.Set:
+        """[t0, t1, …]: the iterations of the loops `outer` in which any statement below the last runs."""
+        total: isl.Set | None = None
+        for statement in statements_below(outer[-1]):
+            part = self.domain(statement).apply(self.time_map(statement, outer))
+            total = part if total is None else total.union(part)
+        assert total is not None
+        return total.coalesce()
+
     # ---------------------------------------------------------------------------- generation
 
     def generate(
-        self, nodes: tuple[TreeNode, ...], outer: tuple[TreeLoop, ...] = (), known: isl.Set | None = None
+        self,
+        nodes: tuple[TreeNode, ...],
+        outer: tuple[TreeLoop, ...] = (),
+        known: isl.Set | None = None,
+        units: Collection[str] = (),
     ) -> isl.AstNode:
-        """The isl AST of the nodes inside the loops `outer`, whose iterations are time parameters."""
-        schedule = self._sequence(nodes, outer)
+        """The isl AST of the nodes inside the loops `outer`, whose iterations are time parameters.
+
+        The bodies of the loops `units` become single statements `__unit_<loop>(iterations of its loops)`.
+        """
+        schedule = self._sequence(nodes, outer, outer, units)[0]
         context = self.context() if known is None else self.context().intersect(known)
         build = isl.AstBuild.from_context(context.coalesce())
         return build.node_from_schedule(schedule)
 
-    def _sequence(self, nodes: tuple[TreeNode, ...], outer: tuple[TreeLoop, ...]) -> isl.Schedule:
-        result = self._schedule(nodes[0], outer)
+    def _sequence(
+        self, nodes: tuple[TreeNode, ...], outer: Loops, path: Loops, units: Collection[str]
+    ) -> tuple[isl.Schedule, tuple[_Unit, ...]]:
+        result, below = self._schedule(nodes[0], outer, path, units)
         for node in nodes[1:]:
-            result = result.sequence(self._schedule(node, outer))
-        return result
+            schedule, more = self._schedule(node, outer, path, units)
+            result, below = result.sequence(schedule), (*below, *more)
+        return result, below
 
-    def _schedule(self, node: TreeNode, outer: tuple[TreeLoop, ...]) -> isl.Schedule:
+    def _schedule(
+        self, node: TreeNode, outer: Loops, path: Loops, units: Collection[str]
+    ) -> tuple[isl.Schedule, tuple[_Unit, ...]]:
         if isinstance(node, Leaf):
-            return isl.Schedule.from_domain(isl.UnionSet.from_set(self.at(node.statement, outer)))
-        inner = self._sequence(node.children, outer)
-        rows = "; ".join(f"{self.model.tuple_text(s)} -> [({self.row_text(s, node)})]" for s in statements_below(node))
+            domain = isl.UnionSet.from_set(self.at(node.statement, outer))
+            return isl.Schedule.from_domain(domain), (_Unit(self.model.tuple_text(node.statement), node.statement),)
+        path = (*path, node)
+        if node.name in units:
+            name = f"{UNIT}{node.name}"
+            reached = self.reached(path).set_tuple_name(name)
+            dims = ", ".join(f"__d{k}" for k in range(len(path)))
+            inner = isl.Schedule.from_domain(isl.UnionSet.from_set(reached))
+            below: tuple[_Unit, ...] = (_Unit(f"{name}[{dims}]", "", tuple(loop.name for loop in path)),)
+        else:
+            inner, below = self._sequence(node.children, outer, path, units)
+        rows = "; ".join(f"{u.text} -> [({self._unit_row(u, node)})]" for u in below)
         band = isl.MultiUnionPwAff.read_from_str(self.model.context, f"{self.prefix()}[{{ {rows} }}]")
         schedule = inner.insert_partial_schedule(band)
         top = schedule.get_root().child(0)
@@ -131,7 +174,10 @@ class PolyTree:
         if kind is not None:
             top = top.band_member_set_ast_loop_type(0, kind)
         mark = isl.Id(node.name, context=self.model.context)
-        return top.insert_mark(mark).get_schedule()
+        return top.insert_mark(mark).get_schedule(), below
+
+    def _unit_row(self, unit: _Unit, loop: TreeLoop) -> str:
+        return self.row_text(unit.statement, loop) if unit.statement else f"__d{unit.loops.index(loop.name)}"
 
     @staticmethod
     def _loop_type(loop: TreeLoop) -> isl.ast_loop_type | None:

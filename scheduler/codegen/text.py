@@ -36,6 +36,13 @@ static inline void *pe_alloc(size_t bytes)
         "static inline void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
     ),
     (
+        "pe_threads",
+        ("omp.h",),
+        """/* How many threads a parallel loop may have, and which one runs. */
+static inline int pe_threads(void) { return omp_get_max_threads(); }
+static inline int pe_thread(void) { return omp_get_thread_num(); }""",
+    ),
+    (
         "pe_apart",
         ("stdint.h",),
         """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
@@ -46,7 +53,9 @@ static inline int pe_apart(const void *a, const void *a_end, const void *b, cons
     ),
 )
 
-_VECTOR = re.compile(r"\bpe_(v(\d+)([dfilq]))\b")
+_VECTOR = re.compile(r"\bpe_(?:select_)?(v(\d+)([dfil]))\b")
+_SELECT = re.compile(r"\bpe_select_(v(\d+)([dfil]))\b")
+_MASK = {"d": "l", "f": "i", "i": "i", "l": "l"}  # the integer vector a comparison gives
 _ELEMENT = {"d": ("double", 8), "f": ("float", 4), "i": ("int", 4), "l": ("long", 8)}
 
 
@@ -58,22 +67,29 @@ def vector_type(element: str, lanes: int) -> str | None:
     return None
 
 
+def _typedef(lanes: int, letter: str) -> str:
+    element, width = _ELEMENT[letter]
+    attributes = f"vector_size({lanes * width}), aligned({width}), may_alias"
+    return f"typedef {element} pe_v{lanes}{letter} __attribute__(({attributes}));"
+
+
 def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(headers, definitions) the text needs, in the order to emit them."""
     headers: list[str] = []
     definitions: list[str] = []
-    for name, lanes, letter in sorted(set(_VECTOR.findall(text))):
-        element, width = _ELEMENT[letter]
+    vectors = {(lanes, letter) for _, lanes, letter in _VECTOR.findall(text)}
+    vectors |= {(lanes, _MASK[letter]) for _, lanes, letter in _SELECT.findall(text)}
+    definitions += [_typedef(int(lanes), letter) for lanes, letter in sorted(vectors)]
+    for name, lanes, letter in sorted(set(_SELECT.findall(text))):
+        mask = f"pe_v{lanes}{_MASK[letter]}"
         definitions.append(
-            f"typedef {element} pe_{name} __attribute__((vector_size({int(lanes) * width}), "
-            f"aligned({width}), may_alias));"
+            f"static inline pe_{name} pe_select_{name}({mask} mask, pe_{name} a, pe_{name} b)\n"
+            f"{{\n    return (pe_{name})((({mask})a & mask) | (({mask})b & ~mask));\n}}"
         )
     for name, needs, definition in _HELPERS:
         if re.search(rf"\b{name}\b", text):
             headers += [h for h in needs if h not in headers]
             definitions.append(definition)
-    if re.search(r"\bomp_get_\w+", text):
-        headers.append("omp.h")
     return tuple(headers), tuple(definitions)
 
 

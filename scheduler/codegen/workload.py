@@ -84,9 +84,11 @@ def kernel_source(
             declared, kind = _pointer(array, printer)
             formal.append(declared)
             actual.append(f"({kind})args[{index}]")
-    constants = [f"const {p.ctype} {p.name} = {p.value};" for p in nest.parameters if p.value is not None]
-    inner = [*constants, *unpack, *body.rstrip("\n").split("\n"), *repack]
+    # At file scope: array parameters may be declared with them.
+    constants = [f"static const {p.ctype} {p.name} = {p.value};" for p in nest.parameters if p.value is not None]
+    inner = [*unpack, *body.rstrip("\n").split("\n"), *repack]
     lines = [
+        *constants,
         *storage,
         "",
         "void *pe_storage(int i);",

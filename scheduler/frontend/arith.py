@@ -1,81 +1,70 @@
-"""C's arithmetic types: ranges, promotions, and the type of a binary operation (LP64)."""
+"""Ranges and widths of C's integer types, on top of `scheduler.ir.types`."""
 
 from __future__ import annotations
 
-INTEGER_BITS = {
-    "_Bool": 1,
-    "char": 8,
-    "signed char": 8,
-    "unsigned char": 8,
-    "short": 16,
-    "unsigned short": 16,
-    "int": 32,
-    "unsigned int": 32,
-    "long": 64,
-    "unsigned long": 64,
-    "long long": 64,
-    "unsigned long long": 64,
-}
-FLOATS = ("float", "double")
-_RANK = ("_Bool", "char", "short", "int", "long", "long long")
+import struct
+from functools import cache
+
+from scheduler.ir.types import scalar_type
+
+_SUFFIX = {"unsigned int": "u", "long": "l", "unsigned long": "ul", "long long": "ll", "unsigned long long": "ull"}
 
 
+@cache
 def is_integer(ctype: str) -> bool:
-    return ctype in INTEGER_BITS
+    found = scalar_type(ctype)
+    return found is not None and found.kind != "floating"
 
 
+@cache
 def is_float(ctype: str) -> bool:
-    return ctype in FLOATS
+    return ctype in ("float", "double")
 
 
+@cache
 def bits(ctype: str) -> int:
-    """Raises KeyError for a type that is not an integer."""
-    return INTEGER_BITS[ctype]
+    """Raises KeyError for a type that is not scalar."""
+    found = scalar_type(ctype)
+    if found is None:
+        raise KeyError(ctype)
+    return found.bits
 
 
+@cache
 def is_unsigned(ctype: str) -> bool:
-    return ctype.startswith("unsigned") or ctype == "_Bool"
+    found = scalar_type(ctype)
+    return found is not None and found.kind != "floating" and not found.signed
 
 
+@cache
 def value_range(ctype: str) -> tuple[int, int]:
     """Smallest and largest value of an integer type."""
-    width = INTEGER_BITS[ctype]
+    width = bits(ctype)
     if is_unsigned(ctype):
         return 0, 2**width - 1
     return -(2 ** (width - 1)), 2 ** (width - 1) - 1
-
-
-def promote(ctype: str) -> str:
-    """The integer promotions."""
-    return "int" if INTEGER_BITS.get(ctype, 64) < 32 else ctype
-
-
-def _rank(ctype: str) -> int:
-    return _RANK.index(ctype.removeprefix("unsigned ").removeprefix("signed "))
-
-
-def common(left: str, right: str) -> str:
-    """The usual arithmetic conversions."""
-    for candidate in ("double", "float"):
-        if candidate in (left, right):
-            return candidate
-    left, right = promote(left), promote(right)
-    if left == right:
-        return left
-    if is_unsigned(left) == is_unsigned(right):
-        return left if _rank(left) >= _rank(right) else right
-    unsigned, signed = (left, right) if is_unsigned(left) else (right, left)
-    if _rank(unsigned) >= _rank(signed):
-        return unsigned
-    if INTEGER_BITS[signed] > INTEGER_BITS[unsigned]:
-        return signed
-    return "unsigned " + signed
 
 
 def wrap(value: int, ctype: str) -> int:
     """The value of an integer converted to `ctype`."""
     if ctype == "_Bool":
         return int(value != 0)
-    width = INTEGER_BITS[ctype]
+    width = bits(ctype)
     value &= 2**width - 1
     return value if is_unsigned(ctype) or value < 2 ** (width - 1) else value - 2**width
+
+
+def literal_text(value: int | float, ctype: str) -> str:
+    """A C spelling of a constant that reads back as exactly this value and type."""
+    if isinstance(value, int):
+        return str(value) + _SUFFIX.get(ctype, "")
+    if ctype == "float":
+        for digits in range(1, 10):
+            text = f"{value:.{digits}g}"
+            if struct.unpack("f", struct.pack("f", float(text)))[0] == value:
+                break
+    else:
+        text = repr(value)
+    if not any(c in text for c in ".en"):
+        text += ".0"
+    return text + ("f" if ctype == "float" else "")

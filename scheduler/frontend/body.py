@@ -31,7 +31,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.forward import substitution_for
 from scheduler.frontend.integers import NotAffine
-from scheduler.frontend.scalars import dead_after, flatten, loop_body
+from scheduler.frontend.scalars import base_variable, dead_after, flatten
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
@@ -128,7 +128,8 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
     found = headers.header(ctx, stmt)
     variable = found.variable
     if ctx.active(variable) is not None or variable in ctx.written:
-        raise Refuse(stmt.begin, f"the iterator '{variable.name}' is changed inside the loop", "use one iterator per loop")
+        at = ctx.changes.get(variable, stmt.begin)
+        raise Refuse(at, f"the iterator '{variable.name}' is changed inside the loop", "change it in the loop header only")
     if not isinstance(stmt.init, DeclStmt) and not dead_after(variable, ctx.frames, ctx.function):
         raise Refuse(
             stmt.begin,
@@ -168,18 +169,6 @@ def _names(expr: CExpr) -> list[Ref]:
     from scheduler.frontend.csyntax import subexpressions
 
     return [e for e in subexpressions(expr) if isinstance(e, Ref)]
-
-
-def base_variable(expr: CExpr) -> Variable | None:
-    """The variable at the bottom of an lvalue."""
-    from scheduler.frontend.csyntax import operands
-
-    while not isinstance(expr, Ref):
-        below = operands(expr)
-        if not below:
-            return None
-        expr = next((b for b in below if b.ctype.kind in ("pointer", "array", "record")), below[0])
-    return expr.var
 
 
 # ---------------------------------------------------------------------------------------- branches
@@ -227,7 +216,7 @@ def _conditional(
         return [Guard(dnf, inner)] if inner else []
     if not any(isinstance(s, ForStmt) for b in body for s in statements(b)):
         test = _test(ctx, condition, holds)
-        found = _actions(ctx, body)
+        found = actions(ctx, body)
         return [ctx.statement((If(test, tuple(found)),), stmt.begin, body[-1].end)] if found else []
     changed = {base_variable(e.left if isinstance(e, Set) else e.operand) for b in body for e in all_expressions(b) if isinstance(
         e, Set | Step
@@ -267,10 +256,10 @@ def _all(expr: CExpr) -> list[CExpr]:
 
 
 def statement(ctx: Context, body: tuple[CStmt, ...], whole: CStmt) -> Statement:
-    return ctx.statement(tuple(_actions(ctx, body)), whole.begin, whole.end)
+    return ctx.statement(tuple(actions(ctx, body)), whole.begin, whole.end)
 
 
-def _actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
+def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
     """The actions of loop-free statements."""
     result: list[Action] = []
     for position, stmt in enumerate(body):
@@ -279,13 +268,13 @@ def _actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
                 if _effect(expr):
                     result.extend(effects(ctx, expr))
             case Compound(body=inner):
-                result.extend(_actions(ctx, inner))
+                result.extend(actions(ctx, inner))
             case IfStmt():
                 with ctx.hoisting() as before:
                     test = values.value(ctx, stmt.condition)
                 result.extend(before)
-                then = _actions(ctx, (stmt.then,))
-                orelse = _actions(ctx, (stmt.orelse,)) if stmt.orelse is not None else []
+                then = actions(ctx, (stmt.then,))
+                orelse = actions(ctx, (stmt.orelse,)) if stmt.orelse is not None else []
                 if then or orelse:
                     if then:
                         result.append(If(test, tuple(then), tuple(orelse)))
@@ -311,10 +300,18 @@ def effects(ctx: Context, expr: CExpr) -> list[Action]:
         return effects(ctx, expr.operand)
     with ctx.hoisting() as before:
         if isinstance(expr, Step):
+            if expr.ctype.kind == "pointer":
+                raise Refuse(expr.at, "the loop moves a pointer", "index the array with integers instead")
             target = _target(ctx, expr.operand)
             one = Literal("1", "int")
             return [*before, Assign(target, "+=" if expr.op == "++" else "-=", one)]
         if isinstance(expr, Set):
+            if expr.left.ctype.kind == "pointer":
+                raise Refuse(
+                    expr.at,
+                    "the loop changes a pointer",
+                    "index the arrays with integers; where two arrays are swapped every step, do two steps an iteration",
+                )
             first: list[Action] = []
             right = expr.right
             chained = strip(right)
@@ -361,9 +358,8 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
         raise Refuse(stmt.begin, f"'{variable.name}' is volatile", "use an ordinary variable")
     if variable.ctype.kind == "pointer":
         if variable.init is None or variable.writes or variable.address_taken:
-            raise Refuse(
-                stmt.begin, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers instead"
-            )
+            at = ctx.changes.get(variable, stmt.begin)
+            raise Refuse(at, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers")
         place = places.pointer(ctx, variable.init)
         element = variable.ctype.element
         if element is None or places.bare(element) != places.bare(place.target):
@@ -380,8 +376,6 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
         innermost = innermost.element
     if not innermost.is_scalar:
         raise Refuse(stmt.begin, f"declares '{variable.name}' of type '{variable.ctype.name}'", "use int, float or double")
-    if variable.address_taken and variable.ctype.is_scalar:
-        raise Refuse(stmt.begin, f"the address of '{variable.name}' is taken", "do not take its address")
     name = ctx.fresh(variable.name)
     ctx.locals_[variable] = name
     scope = ctx.loops[-1].name if ctx.loops else None

@@ -7,9 +7,8 @@ import resource
 import sys
 import threading
 
-from clang import cindex
-
 from scheduler.frontend.extract import extract
+from scheduler.frontend.libclang import cindex
 from scheduler.frontend.lower import Lowering
 from scheduler.frontend.model import Failure, Request, SourceFile
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from scheduler.frontend.alias import Aliases
+from scheduler.frontend.arith import value_range
 from scheduler.frontend.csyntax import CExpr, CFunction, CStmt, CType, ForStmt, Unit, Variable
-from scheduler.frontend.fold import fold
+from scheduler.frontend.fold import known_value
 from scheduler.frontend.lexical import Lines
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, Facts
-from scheduler.frontend.arith import value_range
 from scheduler.ir.nest import Action, Expr, Parameter, Span, Statement, Storage
 
 
@@ -87,6 +88,14 @@ class Substitution:
     pointer: Pointer | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """An inlined call: statements that run before, and its value."""
+
+    before: tuple[CStmt, ...]
+    result: CExpr
+
+
 @dataclass(slots=True)
 class Active:
     """A loop being read."""
@@ -114,6 +123,7 @@ class Context:
     unit: Unit
     function: CFunction
     frames: list[Frame]
+    aliases: Aliases
     facts: Facts = field(default_factory=Facts)
     domain: Domain = field(default_factory=Domain)
     loops: list[Active] = field(default_factory=list)
@@ -130,10 +140,14 @@ class Context:
     written: set[Variable] = field(default_factory=set)
     inside: set[Variable] = field(default_factory=set)
     statement_count: int = 0
-    bindings: dict[Variable, Expr] = field(default_factory=dict)
-    may_hoist: bool = True
+    expansions: dict[int, tuple[CExpr, Expansion]] = field(default_factory=dict)
+    may_hoist: bool = False  # statements can be put before the one being read
     inline_depth: int = 0
     hoisted: list[Action] = field(default_factory=list)
+    member_types: dict[Root, CType] = field(default_factory=dict)
+    outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside
+    changes: dict[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
+    derived: dict[Variable, Poly | None] = field(default_factory=dict)  # set once in front of the nest, and affine
     writes: dict[Variable, int] = field(default_factory=dict)  # scalars assigned in the region: places
     uses: dict[Variable, int] = field(default_factory=dict)  # occurrences in the region
     stored: set[Variable] = field(default_factory=set)  # variables through which the region stores
@@ -162,6 +176,15 @@ class Context:
             yield self.hoisted
         finally:
             self.hoisted, self.may_hoist = saved, may
+
+    @contextmanager
+    def conditional(self) -> Iterator[None]:
+        """While operands are read that C evaluates only sometimes: nothing may be computed ahead of them."""
+        saved, self.may_hoist = self.may_hoist, False
+        try:
+            yield
+        finally:
+            self.may_hoist = saved
 
     # -------------------------------------------------------------------------------------- names
 
@@ -223,15 +246,3 @@ class Context:
             yield
         finally:
             self.frames.pop()
-
-
-def known_value(variable: Variable) -> int | None:
-    """The value of an integer variable that is set once, to a constant."""
-    if variable.init is None or variable.address_taken or variable.writes:
-        return None
-    if variable.storage == "global" and not (variable.internal or variable.ctype.is_const):
-        return None
-    if variable.storage not in ("global", "static", "local"):
-        return None
-    return fold(variable.init)
-

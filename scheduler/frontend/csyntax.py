@@ -276,6 +276,7 @@ class Unit:
     content: bytes
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
 
 
 # ------------------------------------------------------------------------------------------ walks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import gcd
 
 from scheduler.frontend.poly import Atom, Monomial, Poly, atom_names, monomial
@@ -54,13 +54,15 @@ def delinearize(
     facts: Facts, accesses: list[tuple[Poly, Domain]], is_parameter: Callable[[str], bool]
 ) -> Shaped | None:
     """A shape all accesses agree on; assumptions it needs are added to `facts`. None: there is none."""
-    strides = _symbolic_strides([p for p, _ in accesses], is_parameter)
-    if strides is None:
+    polys = [p for p, _ in accesses]
+    if _is_symbolic(polys, is_parameter):
+        for assume in (False, True):
+            for fine in (True, False):
+                strides = _symbolic_strides(polys, is_parameter, fine)
+                found = strides and _shaped(facts, accesses, strides, is_parameter, assume)
+                if found:
+                    return found
         return None
-    if len(strides) > 1:
-        return _shaped(facts, accesses, strides, is_parameter, assume=False) or _shaped(
-            facts, accesses, strides, is_parameter, assume=True
-        )
     for trial, levels in enumerate(_constant_strides(accesses)):
         if trial == _MAX_TRIALS:
             break
@@ -76,29 +78,34 @@ def _split(mono: Monomial, is_parameter: Callable[[str], bool]) -> tuple[Monomia
     return tuple(a for a in mono if a not in parameters), parameters
 
 
-def _symbolic_strides(polys: list[Poly], is_parameter: Callable[[str], bool]) -> tuple[Stride, ...] | None:
-    """Strides, largest first, each divisible by the next; (1) alone without symbolic ones."""
-    coefficients: dict[Monomial, int] = {}
-    constants: set[int] = set()
+def _is_symbolic(polys: list[Poly], is_parameter: Callable[[str], bool]) -> bool:
+    """Some iterator is multiplied by a parameter."""
+    return any(all(_split(mono, is_parameter)) for poly in polys for mono, _ in poly.terms)
+
+
+def _symbolic_strides(
+    polys: list[Poly], is_parameter: Callable[[str], bool], fine: bool
+) -> tuple[Stride, ...] | None:
+    """Strides, largest first, each divisible by the next. `fine`: 9n, 3n, n are three, not one."""
+    coefficients: dict[Monomial, set[int]] = {}
     for poly in polys:
         for mono, coefficient in poly.terms:
             iterators, parameters = _split(mono, is_parameter)
-            if iterators and parameters:
-                coefficients[parameters] = gcd(coefficients.get(parameters, 0), coefficient)
-            elif iterators:
-                constants.add(abs(coefficient))
-            elif len(parameters) > 1:
-                coefficients.setdefault(parameters, coefficient)
-    if not coefficients:
-        return (UNIT,)
-    symbolic = sorted((Stride(abs(c), m) for m, c in coefficients.items()), key=lambda s: -len(s.atoms))
-    inner = [Stride(c, ()) for c in sorted(constants, reverse=True) if c > 1]
-    levels = list(symbolic)
-    for stride in inner:
-        if all(stride.divides(s) for s in levels):
-            levels.append(stride)
+            if iterators or len(parameters) > 1:
+                coefficients.setdefault(parameters, set()).add(abs(coefficient))
+    constants = coefficients.pop((), set())
+    levels: list[Stride] = []
+    for parameters in sorted(coefficients, key=lambda m: (-len(m), str(m))):
+        found = coefficients[parameters]
+        chosen = sorted(found, reverse=True) if fine else [gcd(*found)]
+        levels += [Stride(c, parameters) for c in chosen]
+    for constant in sorted(constants, reverse=True):
+        if constant > 1 and all(constant % s.coefficient == 0 or s.coefficient % constant == 0 for s in levels):
+            stride = Stride(constant, ())
+            if all(stride.divides(s) for s in levels):
+                levels.append(stride)
     levels.append(UNIT)
-    for outer, below in zip(levels, levels[1:], strict=False):
+    for outer, below in pairwise(levels):
         if not below.divides(outer) or below.extent(outer) is None:
             return None
     return tuple(levels)
@@ -117,7 +124,7 @@ def _constant_strides(accesses: list[tuple[Poly, Domain]]) -> Iterator[tuple[Str
         return
     for size in range(len(candidates), 0, -1):
         for chosen in combinations(candidates, size):
-            if all(a % b == 0 for a, b in zip(chosen, chosen[1:], strict=False)):
+            if all(a % b == 0 for a, b in pairwise(chosen)):
                 yield (*(Stride(c, ()) for c in chosen), UNIT)
 
 
@@ -129,7 +136,7 @@ def _shaped(
     assume: bool,
 ) -> Shaped | None:
     extents: list[Affine] = []
-    for outer, below in zip(levels, levels[1:], strict=False):
+    for outer, below in pairwise(levels):
         extent = below.extent(outer)
         if extent is None:
             return None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
+from scheduler.frontend.alias import Aliases
 from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse
 from scheduler.frontend.csyntax import (
     CFunction,
@@ -15,11 +16,13 @@ from scheduler.frontend.csyntax import (
     ExprStmt,
     ForStmt,
     IfStmt,
+    Index,
     OtherStmt,
     Ref,
     Set,
     Step,
     Unit,
+    Variable,
     all_expressions,
     inner_statements,
     strip,
@@ -67,6 +70,7 @@ class Finder:
         self.pragmas: dict[int, Directive] = {
             d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
         }
+        self.aliases = Aliases(unit)
         self.nests: list[LoopNest] = []
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
@@ -98,6 +102,8 @@ class Finder:
                 if isinstance(stmt, Compound):
                     self.list_(stmt.body, stmt, [*frames, frame])
                 elif isinstance(stmt, IfStmt | OtherStmt):
+                    if isinstance(stmt, OtherStmt) and stmt.what in ("while", "do"):
+                        self._while(stmt)
                     for inner in inner_statements(stmt):
                         below = inner.body if isinstance(inner, Compound) else (inner,)
                         self.list_(below, stmt, [*frames, frame])
@@ -157,13 +163,19 @@ class Finder:
                 return position
         return first
 
-    def reject(self, refusal: Refuse, stmt: ForStmt) -> None:
+    def reject(self, refusal: Refuse, stmt: CStmt) -> None:
         at = refusal.at if refusal.at >= 0 else stmt.begin
         if (at, refusal.reason) in self.seen:
             return
         self.seen.add((at, refusal.reason))
         span = self.lines_span(at, max(stmt.end, at))
         self.rejections.append(Rejection(span, refusal.reason, refusal.advice, self.function.name))
+
+    def _while(self, stmt: OtherStmt) -> None:
+        """Say that a `while` loop over arrays is not looked at."""
+        if any(isinstance(e, Index) for e in all_expressions(stmt)):
+            refusal = Refuse(stmt.begin, f"a {stmt.what} loop", "write it as a for loop with a known number of iterations")
+            self.reject(refusal, stmt)
 
     # -------------------------------------------------------------------------------- one region
 
@@ -172,7 +184,8 @@ class Finder:
         region = body[first : last + 1]
         for stmt in region:
             self._check_text(stmt, frames)
-        ctx = Context(self.unit, self.function, list(frames))
+        self._check_shared(region)
+        ctx = Context(self.unit, self.function, list(frames), self.aliases)
         ctx.lines = self.lines
         ctx.begin = region[0].begin
         ctx.frames.append(Frame(owner, body, first, last))
@@ -187,6 +200,20 @@ class Finder:
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         return finish(ctx, tuple(nodes), name, span)
+
+    def _check_shared(self, region: tuple[CStmt, ...]) -> None:
+        """Loops that reach one object through two names are not put into one region: a run-time test would fail."""
+        seen: dict[Variable, bool] = {}
+        for number, stmt in enumerate(region):
+            stored = scalars.stored_variables(stmt)
+            here = {v for v in scalars.mentioned(stmt) if v.ctype.kind in ("pointer", "array")}
+            if number:
+                for variable in here:
+                    for other, written in seen.items():
+                        if (written or variable in stored) and self.aliases.same(variable, other):
+                            raise Refuse(stmt.begin, "reaches an array through two names", "use one name")
+            for variable in here:
+                seen[variable] = seen.get(variable, False) or variable in stored
 
     def _check_text(self, stmt: CStmt, frames: list[Frame]) -> None:
         pragma = self.pragmas.get(stmt.begin)
@@ -214,7 +241,9 @@ def _harmless(directive: Directive) -> bool:
 
 def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
     """Classify the variables of a region before it is read."""
-    ctx.writes = scalars.written_variables(region)
+    changed = scalars.written_variables(region)
+    ctx.writes = {v: len(places) for v, places in changed.items()}
+    ctx.changes = {v: places[0] for v, places in changed.items()}
     ctx.inside = scalars.declared_inside(region)
     ctx.written = set(ctx.writes)
     iterators = set()
@@ -222,14 +251,12 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
         for expr in all_expressions(stmt):
             if isinstance(expr, Ref):
                 ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
-            elif isinstance(expr, Set | Step):
-                target = bodies.base_variable(expr.left if isinstance(expr, Set) else expr.operand)
-                if target is not None:
-                    ctx.stored.add(target)
+        ctx.stored |= scalars.stored_variables(stmt)
         iterators |= _iterators(stmt)
     for variable in ctx.uses:
         if variable not in ctx.inside and variable not in iterators:
             ctx.taken.add(variable.name)
+            ctx.outside[variable.name] = variable
     for variable in ctx.writes:
         if variable in ctx.inside or not variable.ctype.is_scalar:
             continue
@@ -240,6 +267,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
             continue
         for number, place in enumerate(places):
             name = variable.name if number == 0 else ctx.fresh(variable.name)
+            ctx.outside.pop(name, None)
             ctx.arrays[name] = ArrayInfo(
                 name, variable.ctype.name, replace(variable.ctype), Storage.PRIVATE, variable, None, None
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scheduler.frontend import integers
 from scheduler.frontend.context import ArrayInfo, Context, Pending, Refuse
 from scheduler.frontend.delinearize import Shaped, delinearize
@@ -12,13 +14,10 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
     Array,
-    Assign,
-    Constraint,
     Expr,
     LoopNest,
     Name,
     Node,
-    Parameter,
     Read,
     Span,
     Storage,
@@ -80,16 +79,35 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
             arrays[info.name] = _array(ctx, info, flat.get(info.name), info.name in written)
     arrays.update(scalars)
     _check_aliases(ctx, arrays, written)
-    nest = LoopNest(
+    return LoopNest(
         name,
         tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
-        tuple(arrays.values()),
+        tuple(_distinct(ctx, arrays, array) for array in arrays.values()),
         body,
-        _assumptions(ctx),
+        tuple(dict.fromkeys(ctx.facts.assumptions)),
         span,
         ctx.function.name,
     )
-    return nest
+
+
+def _distinct(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
+    """A pointer that the file shows to be apart from every other array of the nest is as good as restrict."""
+    if array.storage != Storage.POINTER or array.base is not None:
+        return array
+    own = ctx.arrays[array.name].variable
+    others = [
+        a
+        for a in arrays.values()
+        if a is not array and a.storage != Storage.PRIVATE and not (a.is_scalar and a.storage == Storage.LOCAL)
+    ]
+    if not others:
+        return array
+    for other in others:
+        info = ctx.arrays.get(other.name)
+        variable = info.variable if info is not None else ctx.maybe_parameters.get(other.name)
+        if own is None or variable is None or other.base is not None or not ctx.aliases.apart(own, variable):
+            return array
+    return replace(array, storage=Storage.RESTRICT)
 
 
 def _used_pending(nodes: tuple[Node, ...], ctx: Context) -> list[int]:
@@ -233,10 +251,3 @@ def _check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) ->
                     f"a store through '{array.name}' might change '{name}'",
                     f"copy '{name}' to a local variable before the loop",
                 )
-
-
-def _assumptions(ctx: Context) -> tuple[Constraint, ...]:
-    return tuple(dict.fromkeys(ctx.facts.assumptions))
-
-
-__all__ = ["Assign", "Parameter", "finish"]

@@ -3,39 +3,57 @@
 from __future__ import annotations
 
 from scheduler.frontend.arith import is_integer, wrap
-from scheduler.frontend.csyntax import Bin, CExpr, Cond, Conv, Lit, Ref, Un
+from scheduler.frontend.csyntax import Bin, CExpr, Cond, Conv, Lit, Ref, Un, Variable
 
 
-def fold(expr: CExpr) -> int | None:
-    """The value of an integer constant expression; None for anything else (and for overflow traps)."""
+def fold(expr: CExpr, deep: bool = False) -> int | None:
+    """The value of an integer constant expression; None for anything else (and for overflow traps).
+
+    `deep`: variables that are set once, to a constant, count as constants.
+    """
     if not is_integer(expr.ctype.name):
         return None
-    value = _fold(expr)
+    value = _fold(expr, deep)
     return None if value is None else wrap(value, expr.ctype.name)
 
 
-def _fold(expr: CExpr) -> int | None:
+def known_value(variable: Variable) -> int | None:
+    """The value of an integer variable that is set once, to a constant."""
+    return fold(variable.init, True) if variable.init is not None and set_once(variable) else None
+
+
+def set_once(variable: Variable) -> bool:
+    """Initialized, and never assigned afterwards."""
+    if variable.address_taken or variable.writes:
+        return False
+    if variable.storage == "global":
+        return variable.internal or variable.ctype.is_const
+    return variable.storage in ("static", "local")
+
+
+def _fold(expr: CExpr, deep: bool) -> int | None:
     if isinstance(expr, Lit):
         return expr.value if isinstance(expr.value, int) else None
     if isinstance(expr, Conv):
         if isinstance(expr.operand, Lit) and isinstance(expr.operand.value, float):
             return int(expr.operand.value) if abs(expr.operand.value) < 2**31 else None
-        return fold(expr.operand)
+        return fold(expr.operand, deep)
     if isinstance(expr, Un):
-        operand = fold(expr.operand)
+        operand = fold(expr.operand, deep)
         if operand is None:
             return None
         return {"-": -operand, "+": operand, "~": ~operand, "!": int(not operand)}.get(expr.op)
     if isinstance(expr, Cond):
-        condition = fold(expr.condition)
-        return None if condition is None else fold(expr.then if condition else expr.orelse)
+        condition = fold(expr.condition, deep)
+        return None if condition is None else fold(expr.then if condition else expr.orelse, deep)
     if isinstance(expr, Bin):
-        left, right = fold(expr.left), fold(expr.right)
+        left, right = fold(expr.left, deep), fold(expr.right, deep)
         return None if left is None or right is None else _binary(expr.op, left, right)
     if isinstance(expr, Ref):
         variable = expr.var
         if variable.ctype.is_const and variable.init is not None and variable.storage in ("global", "static"):
             return fold(variable.init)
+        return known_value(variable) if deep else None
     return None
 
 

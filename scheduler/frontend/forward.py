@@ -135,9 +135,7 @@ def _stable(ctx: Context, expr: CExpr) -> bool:
                 continue
             if variable in ctx.written or variable in ctx.stored or variable in ctx.inside:
                 return False
-        elif not isinstance(part, Lit | Index | Bin | Conv | Cond | Un | Member):
-            return False
-        elif part.ctype.kind == "float":
+        elif not isinstance(part, Lit | Index | Bin | Conv | Cond | Un | Member) or part.ctype.kind == "float":
             return False
     return True
 

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from scheduler.frontend import integers, values
 from scheduler.frontend.arith import bits, is_unsigned
 from scheduler.frontend.context import Context, Refuse
-from scheduler.frontend.csyntax import Bin, CExpr, Conv, DeclStmt, ExprStmt, ForStmt, Lit, Ref, Set, Step, Variable, strip
+from scheduler.frontend.csyntax import (
+    Bin,
+    CExpr,
+    Conv,
+    DeclStmt,
+    ExprStmt,
+    ForStmt,
+    Ref,
+    Set,
+    Step,
+    Variable,
+    strip,
+)
 from scheduler.frontend.fold import fold
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.scalars import occurs_in
@@ -153,9 +165,8 @@ def _stop(
             return found
     if (step > 0) != (op in ("<", "<=")) and op != "!=":
         raise Refuse(condition.at, "the loop does not count towards its limit", "check the direction of the step")
-    if unsigned and step < 0 and op == ">=":
-        if not _positive(ctx, limit):
-            raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
+    if unsigned and step < 0 and op == ">=" and not _positive(ctx, limit):
+        raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
     if unsigned and not is_unsigned(variable.ctype.name):
         if not isinstance(start, tuple) or not (step > 0 and any(ctx.facts.require(s, ctx.domain) for s in start)):
             raise Refuse(condition.at, "a signed iterator is compared with an unsigned value", "use the same type for both")

@@ -1,78 +1,306 @@
-"""Calls of small pure helpers, replaced by what they compute."""
+"""Calls of small pure helpers, replaced by what they compute.
+
+A helper becomes statements that run before (usually none) and one expression. Its parameters and
+locals are fresh variables of the call; arguments that are cheap to repeat are put in directly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import replace
 
-from scheduler.frontend import values
-from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.context import Context, Expansion, Refuse
 from scheduler.frontend.csyntax import (
+    Bin,
     CCall,
     CExpr,
     CFunction,
+    Compound,
+    Cond,
+    Conv,
+    CStmt,
+    CType,
+    DeclStmt,
+    ExprStmt,
+    IfStmt,
+    Index,
+    Items,
     Lit,
+    Member,
     Ref,
     ReturnStmt,
+    Set,
+    Step,
+    Strange,
+    Un,
     Variable,
+    all_expressions,
     subexpressions,
 )
-from scheduler.ir.nest import Cast, Expr, Literal, Name, Read
+from scheduler.frontend.scalars import flatten
 
-_MAX_DEPTH = 8
-
-
-@contextmanager
-def conditional(ctx: Context) -> Iterator[None]:
-    """While operands are read that C evaluates only sometimes: nothing may be computed ahead of them."""
-    saved, ctx.may_hoist = ctx.may_hoist, False
-    try:
-        yield
-    finally:
-        ctx.may_hoist = saved
+_MAX_DEPTH = 6
+_MAX_EXPANSIONS = 2000
+_MAX_REPEATED = 12
+_ADVICE = "write the body of the function in the loop, or make it a pure function of its arguments"
 
 
-def call(ctx: Context, expr: CCall) -> Expr:
-    """Raises Refuse."""
-    function = ctx.unit.functions.get(expr.name)
+def expand(ctx: Context, call: CCall) -> Expansion | None:
+    """What the call computes; None for a function without a body here. Raises Refuse."""
+    known = ctx.expansions.get(id(call))
+    if known is not None:
+        return known[1]
+    function = ctx.unit.functions.get(call.name)
     if function is None:
-        raise Refuse(
-            expr.at,
-            f"calls '{expr.name}', whose body is not known or which has side effects",
-            "move the call out of the loop, or make it a static inline function of one expression",
-        )
-    if ctx.inline_depth >= _MAX_DEPTH or len(function.parameters) != len(expr.arguments):
-        raise Refuse(expr.at, f"the call of '{expr.name}' cannot be inlined", "write its body in the loop")
-    body = function.body.body
-    if len(body) == 1 and isinstance(body[0], ReturnStmt) and body[0].value is not None:
-        return _expression(ctx, expr, function, body[0].value)
-    raise Refuse(expr.at, f"calls '{expr.name}', which is not a single expression", "make it one return expression")
-
-
-def _expression(ctx: Context, expr: CCall, function: CFunction, result: CExpr) -> Expr:
-    saved = dict(ctx.bindings)
-    bound: dict[Variable, Expr] = {}
-    for parameter, argument in zip(function.parameters, expr.arguments, strict=True):
-        if not parameter.ctype.is_scalar:
-            raise Refuse(expr.at, f"passes an array to '{expr.name}'", "write the body of the function in the loop")
-        uses = sum(isinstance(e, Ref) and e.var is parameter for e in subexpressions(result))
-        converted = values.value(ctx, argument)
-        if not isinstance(converted, Literal | Name | Read | Cast) and uses > 1:
-            converted = _bind(ctx, expr, parameter, converted)
-        bound[parameter] = converted
-    ctx.bindings.update(bound)
+        return None
+    if ctx.inline_depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
+        raise Refuse(call.at, f"calls '{call.name}', which is too complex to inline", _ADVICE)
     ctx.inline_depth += 1
     try:
-        return values.value(ctx, result)
-    except Refuse as refusal:
-        raise Refuse(expr.at, f"calls '{expr.name}', which {refusal.reason}", refusal.advice) from None
+        expansion = _Inliner(ctx, call, function).run()
+    except _Impure as problem:
+        raise Refuse(call.at, f"calls '{call.name}', which {problem}", _ADVICE) from None
     finally:
         ctx.inline_depth -= 1
-        ctx.bindings = saved
+    ctx.expansions[id(call)] = (call, expansion)
+    return expansion
 
 
-def _bind(ctx: Context, expr: CCall, parameter: Variable, converted: Expr) -> Expr:
-    raise Refuse(expr.at, f"passes an expression to '{expr.name}' that it uses more than once", "use a temporary")
+def pure_expansion(ctx: Context, call: CCall) -> CExpr | None:
+    """The expression a call stands for where no statements need to run before it."""
+    try:
+        found = expand(ctx, call)
+    except Refuse:
+        return None
+    return None if found is None or found.before else found.result
 
 
-__all__ = ["Lit", "call", "conditional"]
+class _Impure(Exception):
+    """Why a function cannot be inlined, as `which ...`."""
+
+
+class _Inliner:
+    def __init__(self, ctx: Context, call: CCall, function: CFunction) -> None:
+        self.ctx = ctx
+        self.call = call
+        self.function = function
+        self.at = call.at
+        self.values: dict[Variable, CExpr] = {}
+        self.before: list[CStmt] = []
+
+    def run(self) -> Expansion:
+        function, call = self.function, self.call
+        if not function.result.is_scalar:
+            raise _Impure("returns no number")
+        if len(function.parameters) != len(call.arguments):
+            raise _Impure("is called with other parameters than it has")
+        body = flatten(function.body.body)
+        assigned = self._check(body)
+        for parameter, argument in zip(function.parameters, call.arguments, strict=True):
+            self._bind(parameter, argument, parameter in assigned)
+        before, result = self._returning(body)
+        return Expansion((*self.before, *before), result)
+
+    def _check(self, body: tuple[CStmt, ...]) -> set[Variable]:
+        """No side effects; the locals and parameters that are assigned."""
+        own = set(self.function.parameters)
+        assigned: set[Variable] = set()
+        for stmt in body:
+            self._collect(stmt, own)
+        visible = {v.name: v for v in self.ctx.uses}
+        for expr in all_expressions(self.function.body):
+            if isinstance(expr, Set | Step):
+                target = expr.left if isinstance(expr, Set) else expr.operand
+                if not isinstance(target, Ref) or target.var not in own:
+                    raise _Impure("has side effects")
+                assigned.add(target.var)
+            elif isinstance(expr, Ref) and expr.var not in own:
+                if expr.var.storage == "static":
+                    raise _Impure(f"uses its static variable '{expr.var.name}'")
+                other = visible.get(expr.var.name)
+                if other is not None and other is not expr.var:
+                    raise _Impure(f"uses the global '{expr.var.name}', hidden here by a variable of that name")
+            elif isinstance(expr, Un) and expr.op == "&":
+                raise _Impure("takes an address")
+            elif isinstance(expr, Strange):
+                raise _Impure(f"uses {expr.what}")
+        return assigned
+
+    def _collect(self, stmt: CStmt, own: set[Variable]) -> None:
+        match stmt:
+            case DeclStmt(variables=variables):
+                for variable in variables:
+                    if not variable.ctype.is_scalar or variable.storage == "static" or variable.ctype.is_volatile:
+                        raise _Impure(f"declares '{variable.name}', which is not a plain scalar")
+                own.update(variables)
+            case IfStmt():
+                self._collect(stmt.then, own)
+                if stmt.orelse is not None:
+                    self._collect(stmt.orelse, own)
+            case Compound(body=body):
+                for inner in body:
+                    self._collect(inner, own)
+            case ExprStmt() | ReturnStmt():
+                pass
+            case _:
+                raise _Impure("has loops or jumps")
+
+    # ---------------------------------------------------------------------------------- arguments
+
+    def _bind(self, parameter: Variable, argument: CExpr, assigned: bool) -> None:
+        if not parameter.ctype.is_scalar:
+            if parameter.ctype.kind == "pointer" and not assigned:
+                self.values[parameter] = argument
+                return
+            raise _Impure("takes a parameter that is not a number")
+        uses = sum(isinstance(e, Ref) and e.var is parameter for e in all_expressions(self.function.body))
+        if not assigned and (uses <= 1 or repeatable(argument)):
+            self.values[parameter] = _explicit(argument, parameter.ctype)
+            return
+        fresh = self._fresh(parameter)
+        fresh.init = argument
+        self.before.append(DeclStmt((fresh,), self.at, self.at))
+
+    def _fresh(self, variable: Variable) -> Variable:
+        fresh = Variable(variable.name, replace(variable.ctype, is_const=False), "local", self.at)
+        self.values[variable] = Ref(fresh, fresh.ctype, self.at)
+        self.ctx.inside.add(fresh)
+        return fresh
+
+    # --------------------------------------------------------------------------------------- body
+
+    def _returning(self, body: tuple[CStmt, ...]) -> tuple[tuple[CStmt, ...], CExpr]:
+        """Statements, and the value a statement list returns."""
+        before: list[CStmt] = []
+        for position, stmt in enumerate(body):
+            if isinstance(stmt, ReturnStmt):
+                if stmt.value is None:
+                    raise _Impure("returns no number")
+                return tuple(before), _explicit(self.expr(stmt.value), self.function.result)
+            if isinstance(stmt, IfStmt) and _returns(stmt):
+                return self._choice(before, stmt, body[position + 1 :])
+            before.extend(self.stmt(stmt))
+        raise _Impure("does not return a value on every path")
+
+    def _choice(
+        self, before: list[CStmt], stmt: IfStmt, rest: tuple[CStmt, ...]
+    ) -> tuple[tuple[CStmt, ...], CExpr]:
+        """`if (c) return a; rest`."""
+        condition = self.expr(stmt.condition)
+        then_body = flatten((stmt.then,))
+        else_body = flatten((stmt.orelse,)) if stmt.orelse is not None else ()
+        then_before, then = self._returning(then_body if _ends(then_body) else (*then_body, *rest))
+        else_before, orelse = self._returning(else_body if _ends(else_body) else (*else_body, *rest))
+        ctype = self.function.result
+        if not then_before and not else_before:
+            return tuple(before), Cond(condition, then, orelse, ctype, self.at)
+        result = Variable(f"{self.function.name}_result", replace(ctype, is_const=False), "local", self.at)
+        self.ctx.inside.add(result)
+        place = Ref(result, result.ctype, self.at)
+        before.append(DeclStmt((result,), self.at, self.at))
+        branches = [
+            Compound((*statements, ExprStmt(Set("=", place, value, ctype, self.at), self.at, self.at)), self.at, self.at)
+            for statements, value in ((then_before, then), (else_before, orelse))
+        ]
+        before.append(IfStmt(condition, branches[0], branches[1], self.at, self.at))
+        return tuple(before), place
+
+    def stmt(self, stmt: CStmt) -> list[CStmt]:
+        at = self.at
+        match stmt:
+            case DeclStmt(variables=variables):
+                result: list[CStmt] = []
+                for variable in variables:
+                    init = None if variable.init is None else self.expr(variable.init)
+                    fresh = self._fresh(variable)
+                    fresh.init = init
+                    result.append(DeclStmt((fresh,), at, at))
+                return result
+            case ExprStmt(expr=expr):
+                return [ExprStmt(self.expr(expr), at, at)]
+            case IfStmt():
+                then = Compound(tuple(self.stmt(stmt.then)), at, at)
+                orelse = None if stmt.orelse is None else Compound(tuple(self.stmt(stmt.orelse)), at, at)
+                return [IfStmt(self.expr(stmt.condition), then, orelse, at, at)]
+            case Compound(body=body):
+                return [s for inner in body for s in self.stmt(inner)]
+        raise _Impure("has loops or jumps")
+
+    def expr(self, expr: CExpr) -> CExpr:
+        return clone(expr, self.values, self.at)
+
+
+def _ends(body: tuple[CStmt, ...]) -> bool:
+    """Every path through the list returns."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, IfStmt) and last.orelse is not None:
+        return _ends(flatten((last.then,))) and _ends(flatten((last.orelse,)))
+    return isinstance(last, ReturnStmt)
+
+
+def _returns(stmt: CStmt) -> bool:
+    """Some path through the statement returns."""
+    if isinstance(stmt, IfStmt):
+        return _returns(stmt.then) or (stmt.orelse is not None and _returns(stmt.orelse))
+    if isinstance(stmt, Compound):
+        return any(_returns(s) for s in stmt.body)
+    return isinstance(stmt, ReturnStmt)
+
+
+def _explicit(expr: CExpr, ctype: CType) -> CExpr:
+    """A conversion that the surroundings must not drop."""
+    if isinstance(expr, Conv) and not expr.explicit:
+        return replace(expr, explicit=True)
+    if expr.ctype.name != ctype.name and expr.ctype.is_scalar:
+        return Conv(expr, True, ctype, expr.at)
+    return expr
+
+
+def repeatable(expr: CExpr) -> bool:
+    """Cheap enough to be computed at every use: a scalar, a constant, an element, small integer arithmetic."""
+    count = 0
+    for part in subexpressions(expr):
+        count += 1
+        if count > _MAX_REPEATED or not isinstance(part, Lit | Ref | Index | Conv | Bin | Un | Member):
+            return False
+        if isinstance(part, Bin) and (part.ctype.kind != "int" or part.op in ("/", "%")):
+            return False
+        if isinstance(part, Un) and part.op == "&":
+            return False
+    return True
+
+
+def clone(expr: CExpr, values: Mapping[Variable, CExpr], at: int) -> CExpr:
+    """A copy at another place with variables replaced."""
+    match expr:
+        case Ref(var=var):
+            return values.get(var) or replace(expr, at=at)
+        case Index() | Bin() | Set():
+            left, right = _pair(expr)
+            new_left, new_right = clone(left, values, at), clone(right, values, at)
+            if isinstance(expr, Index):
+                return Index(new_left, new_right, expr.ctype, at)
+            return replace(expr, left=new_left, right=new_right, at=at)
+        case Member(base=base):
+            return replace(expr, base=clone(base, values, at), at=at)
+        case Un(operand=operand) | Step(operand=operand) | Conv(operand=operand):
+            return replace(expr, operand=clone(operand, values, at), at=at)
+        case CCall(arguments=arguments):
+            return replace(expr, arguments=tuple(clone(a, values, at) for a in arguments), at=at)
+        case Items(items=items):
+            return replace(expr, items=tuple(clone(a, values, at) for a in items), at=at)
+        case Strange(parts=parts):
+            return replace(expr, parts=tuple(clone(a, values, at) for a in parts), at=at)
+        case Cond():
+            return Cond(
+                clone(expr.condition, values, at), clone(expr.then, values, at), clone(expr.orelse, values, at),
+                expr.ctype, at,
+            )
+        case Lit():
+            return replace(expr, at=at)
+
+
+def _pair(expr: Index | Bin | Set) -> tuple[CExpr, CExpr]:
+    return (expr.base, expr.index) if isinstance(expr, Index) else (expr.left, expr.right)

@@ -7,14 +7,13 @@ arithmetic or a narrowing conversion could have wrapped it proves or assumes tha
 
 from __future__ import annotations
 
-from math import isqrt
-
+from scheduler.frontend import inline
 from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range
 from scheduler.frontend.context import Context
-from scheduler.frontend.csyntax import Bin, CExpr, Cond, Conv, Lit, Ref, Un, strip
-from scheduler.frontend.fold import fold
-from scheduler.frontend.poly import Poly, atom_names
-from scheduler.frontend.prove import bounds_of
+from scheduler.frontend.csyntax import Bin, CCall, CExpr, Cond, Conv, Lit, Ref, Un, Variable, strip, subexpressions
+from scheduler.frontend.fold import fold, known_value, set_once
+from scheduler.frontend.poly import Poly
+from scheduler.frontend.prove import Domain, bounds_of
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Constraint
 
@@ -61,6 +60,10 @@ def poly(ctx: Context, expr: CExpr) -> Poly:
                 return poly(ctx, left).scale(1 << shift)
         case Bin(op="/" | "%" | ">>" | "&"):
             return Poly.of(_division(ctx, expr))
+        case CCall():
+            inlined = inline.pure_expansion(ctx, expr)
+            if inlined is not None:
+                return poly(ctx, inlined)
     raise NotAffine
 
 
@@ -79,7 +82,37 @@ def _reference(ctx: Context, expr: Ref) -> Poly:
         return Poly.of(Affine.constant(constant))
     if variable in ctx.written or variable in ctx.inside or variable.ctype.is_volatile or variable.ctype.kind != "int":
         raise NotAffine
-    return Poly.of(Affine.of(ctx.parameter(variable)))
+    derived = _derived(ctx, variable)
+    return derived if derived is not None else Poly.of(Affine.of(ctx.parameter(variable)))
+
+
+def _derived(ctx: Context, variable: Variable) -> Poly | None:
+    """The `n / 2` of `int half = n / 2;` in front of the nest, where neither changes."""
+    if variable in ctx.derived:
+        return ctx.derived[variable]
+    ctx.derived[variable] = None
+    init = variable.init
+    if init is None or not set_once(variable) or variable.storage != "local" or known_value(variable) is not None:
+        return None
+    names = [e for e in subexpressions(init) if isinstance(e, Ref)]
+    if not names or any(not _unchanging(e.var) for e in names):
+        return None
+    if any(not isinstance(e, Lit | Ref | Conv | Bin | Un) for e in subexpressions(init)):
+        return None
+    assumed = len(ctx.facts.assumptions)
+    try:
+        with ctx.within(Domain()):
+            value = Poly.of(exact(ctx, init))
+    except NotAffine:
+        del ctx.facts.assumptions[assumed:]
+        return None
+    ctx.derived[variable] = value
+    return value
+
+
+def _unchanging(variable: Variable) -> bool:
+    """A parameter never assigned, or a local set once."""
+    return (variable.storage == "param" and not variable.writes and not variable.address_taken) or set_once(variable)
 
 
 def _conversion(ctx: Context, expr: Conv) -> Poly:
@@ -99,7 +132,10 @@ def _conversion(ctx: Context, expr: Conv) -> Poly:
         return inner
     if bits(target) == 64:
         return inner  # size_t to long: sizes stay below 2^63
-    _limit(ctx, inner, low, high)
+    if inner.affine is None:
+        _limit_product(ctx, expr.operand, high)
+    else:
+        _limit(ctx, inner, low, high)
     return inner
 
 
@@ -117,15 +153,17 @@ def _in_range(ctx: Context, value: Poly, expr: CExpr) -> None:
     if _plain(expr):
         return
     low, high = value_range(expr.ctype.name)
-    _limit(ctx, value, low, high)
+    if value.affine is None:
+        _limit_product(ctx, expr, min(high, 2**62))
+    else:
+        _limit(ctx, value, low, high)
 
 
 def _limit(ctx: Context, value: Poly, low: int, high: int) -> None:
     """Prove or assume low <= value <= high. Raises NotAffine."""
     affine = value.affine
     if affine is None:
-        _limit_product(ctx, value, min(high, 2**62))
-        return
+        raise NotAffine
     below, above = bounds_of(affine, ctx.facts.ranges)
     if (below is None or below < low) and not ctx.facts.require(affine - low, ctx.domain):
         raise NotAffine
@@ -133,21 +171,41 @@ def _limit(ctx: Context, value: Poly, low: int, high: int) -> None:
         raise NotAffine
 
 
-def _limit_product(ctx: Context, value: Poly, high: int) -> None:
-    """The same for a polynomial: every factor is small enough. Only sums of positive terms are tried."""
-    if any(c < 0 for _, c in value.terms):
-        raise NotAffine
-    weight = sum(c for _, c in value.terms)
-    degree = max(len(m) for m, _ in value.terms)
-    limit = isqrt(high // weight) if degree == 2 else int((high // weight) ** (1 / degree) * 0.999)
-    for mono, _ in value.terms:
-        for atom in mono:
-            affine = Poly((((atom,), 1),)).affine
-            assert affine is not None
-            if not ctx.facts.require(affine, ctx.domain):
-                raise NotAffine
-            if high < 2**62 and not ctx.facts.require(-affine + limit, ctx.domain):
-                raise NotAffine
+def _limit_product(ctx: Context, expr: CExpr, high: int) -> None:
+    """Sums and products of affine terms do not wrap: every term is at least 0 and small enough. Raises NotAffine."""
+    leaves = _leaves(ctx, expr)
+    limit = 2**31 if high >= 2**62 else 2**16
+    while _largest(ctx, expr, limit) > high:
+        limit -= max(1, limit // 64)
+    for leaf in leaves:
+        if not ctx.facts.require(leaf, ctx.domain):
+            raise NotAffine
+        if high < 2**62 and not ctx.facts.require(-leaf + limit, ctx.domain):
+            raise NotAffine
+
+
+def _leaves(ctx: Context, expr: CExpr) -> list[Affine]:
+    """The affine terms a polynomial is made of by `+` and `*`."""
+    affine = poly(ctx, expr).affine
+    if affine is not None:
+        return [affine]
+    if isinstance(expr, Conv):
+        return _leaves(ctx, expr.operand)
+    if isinstance(expr, Bin) and expr.op in ("+", "*"):
+        return _leaves(ctx, expr.left) + _leaves(ctx, expr.right)
+    raise NotAffine
+
+
+def _largest(ctx: Context, expr: CExpr, limit: int) -> int:
+    """The value of the expression with all its affine terms at `limit`."""
+    affine = poly(ctx, expr).affine
+    if affine is not None:
+        return abs(affine.const) if affine.is_constant else limit
+    if isinstance(expr, Conv):
+        return _largest(ctx, expr.operand, limit)
+    assert isinstance(expr, Bin)
+    left, right = _largest(ctx, expr.left, limit), _largest(ctx, expr.right, limit)
+    return left + right if expr.op == "+" else left * right
 
 
 def exact(ctx: Context, expr: CExpr) -> Affine:
@@ -196,6 +254,10 @@ def _remainder(numerator: Affine, divisor: int) -> Affine:
 
 def minmax(ctx: Context, expr: CExpr) -> tuple[str, tuple[Affine, ...]]:
     """("one" | "min" | "max", the expressions). Raises NotAffine."""
+    if isinstance(expr, CCall):
+        inlined = inline.pure_expansion(ctx, expr)
+        if inlined is not None:
+            return minmax(ctx, inlined)
     if _has_choice(expr):
         if isinstance(expr, Cond):
             return _choice(ctx, expr)
@@ -228,7 +290,7 @@ def _converted_choice(ctx: Context, expr: Conv) -> tuple[str, tuple[Affine, ...]
 
 
 def _has_choice(expr: CExpr) -> bool:
-    if isinstance(expr, Cond):
+    if isinstance(expr, Cond | CCall):
         return True
     if isinstance(expr, Conv):
         return _has_choice(expr.operand)
@@ -259,6 +321,10 @@ def _choice(ctx: Context, expr: Cond) -> tuple[str, tuple[Affine, ...]]:
 def condition(ctx: Context, expr: CExpr, holds: bool = True) -> Dnf:
     """An affine condition (or its negation) in disjunctive normal form. Raises NotAffine."""
     expr = strip(expr)
+    if isinstance(expr, CCall):
+        inlined = inline.pure_expansion(ctx, expr)
+        if inlined is not None:
+            return condition(ctx, inlined, holds)
     if isinstance(expr, Un) and expr.op == "!":
         return condition(ctx, expr.operand, not holds)
     if isinstance(expr, Bin):
@@ -327,17 +393,11 @@ def _modular(ctx: Context, expr: Bin, op: str) -> Dnf | None:
         modulus += 1
     value = exact(ctx, left.left)
     positive = left.op == "&" or ctx.facts.proves(value, ctx.domain)
-    if not positive and residue != 0:
-        if not ctx.facts.require(value, ctx.domain):
-            return None
+    if not positive and residue != 0 and not ctx.facts.require(value, ctx.domain):
+        return None
     if residue < 0 or residue >= modulus:
         return None
     if op == "==":
         return ((Constraint(value - residue, "mod", modulus),),)
     shifted = value - residue
     return ((Constraint(_remainder(shifted, modulus) - 1),),)
-
-
-def iterator_names(ctx: Context, value: Poly) -> frozenset[str]:
-    """Names in a polynomial that are no parameters."""
-    return frozenset(n for m, _ in value.terms for a in m for n in atom_names(a) if not ctx.is_parameter_name(n))

@@ -1,25 +1,31 @@
-"""The few libclang calls its Python binding does not wrap."""
+"""libclang: its (untyped) Python binding, and the calls that binding does not wrap."""
 
 from __future__ import annotations
 
 import ctypes
 from functools import cache
+from importlib import import_module
+from typing import Any
 
-from clang import cindex
-from clang.cindex import Cursor
+cindex: Any = import_module("clang.cindex")
+CursorKind: Any = cindex.CursorKind
+StorageClass: Any = cindex.StorageClass
+TypeKind: Any = cindex.TypeKind
+Cursor = Any
+ClangType = Any
+TranslationUnit = Any
 
-BINARY = dict(
-    enumerate("* / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,".split(), start=3)
-)
+_OPERATORS = "* / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,"
+BINARY = dict(enumerate(_OPERATORS.split(), start=3))
 UNARY = {1: "p++", 2: "p--", 3: "++", 4: "--", 5: "&", 6: "*", 7: "+", 8: "-", 9: "~", 10: "!"}
 
 
 @cache
-def library() -> ctypes.CDLL:
+def library() -> Any:
     """libclang with the signatures below declared."""
     lib = cindex.conf.lib
     lib.clang_Cursor_Evaluate.restype = ctypes.c_void_p
-    lib.clang_Cursor_Evaluate.argtypes = [Cursor]
+    lib.clang_Cursor_Evaluate.argtypes = [cindex.Cursor]
     for name, result in (
         ("getKind", ctypes.c_int),
         ("getAsLongLong", ctypes.c_longlong),
@@ -33,12 +39,12 @@ def library() -> ctypes.CDLL:
         function.argtypes = [ctypes.c_void_p]
     for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind"):
         getattr(lib, name).restype = ctypes.c_int
-        getattr(lib, name).argtypes = [Cursor]
-    lib.clang_Cursor_getVarDeclInitializer.restype = Cursor
-    lib.clang_Cursor_getVarDeclInitializer.argtypes = [Cursor]
+        getattr(lib, name).argtypes = [cindex.Cursor]
+    lib.clang_Cursor_getVarDeclInitializer.restype = cindex.Cursor
+    lib.clang_Cursor_getVarDeclInitializer.argtypes = [cindex.Cursor]
     lib.clang_Location_isInSystemHeader.restype = ctypes.c_int
     lib.clang_Location_isInSystemHeader.argtypes = [cindex.SourceLocation]
-    return lib  # type: ignore[no-any-return]
+    return lib
 
 
 def evaluate(cursor: Cursor) -> int | float | None:

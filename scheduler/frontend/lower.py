@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable
 
-from clang.cindex import Cursor, CursorKind, StorageClass, TranslationUnit, TypeKind
-from clang.cindex import Type as ClangType
-
 from scheduler.frontend import libclang
+from scheduler.frontend.arith import literal_text
 from scheduler.frontend.csyntax import (
     Bin,
     CCall,
@@ -42,6 +39,7 @@ from scheduler.frontend.csyntax import (
     statements,
 )
 from scheduler.frontend.lexical import for_header, past_semicolon
+from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageClass, TranslationUnit, TypeKind
 
 MAX_DEPTH = 400  # nesting of statements and expressions; deeper code is left alone
 
@@ -63,25 +61,7 @@ _SCALARS = {
     TypeKind.DOUBLE: "double",
 }
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
-_SUFFIX = {"unsigned int": "u", "long": "l", "unsigned long": "ul", "long long": "ll", "unsigned long long": "ull"}
 _FLOAT_TEXT = re.compile(rb"(?:0[xX][0-9a-fA-F.]+[pP][+-]?\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fF]?(?![\w.])")
-
-
-def literal_text(value: int | float, ctype: str) -> str:
-    """A C spelling of a constant that reads back as exactly this value and type."""
-    if isinstance(value, int):
-        text = str(value) + _SUFFIX.get(ctype, "")
-        return "(-2147483647 - 1)" if text == "-2147483648" else text
-    if ctype == "float":
-        for digits in range(1, 10):
-            text = f"{value:.{digits}g}"
-            if struct.unpack("f", struct.pack("f", float(text)))[0] == value:
-                break
-    else:
-        text = repr(value)
-    if not any(c in text for c in ".en"):
-        text += ".0"
-    return text + ("f" if ctype == "float" else "")
 
 
 class Lowering:
@@ -454,6 +434,8 @@ class Lowering:
                 return Ref(self.variable(target), ctype, at)
             finally:
                 self.in_file = in_file
+        if target.kind == CursorKind.FUNCTION_DECL:
+            self.unit.function_values.add(target.spelling)
         return Strange("a function as a value", (), ctype, at)
 
     def _unary(self, cursor: Cursor, ctype: CType, at: int) -> CExpr:

@@ -7,7 +7,6 @@ from scheduler.frontend.context import ArrayInfo, Context, Dimension, Pending, P
 from scheduler.frontend.csyntax import Bin, CExpr, Conv, CType, Index, Member, Ref, Un, Variable
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.poly import Poly
-from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Binary, Literal, Read, Storage, Unary
 
 ZERO = Dimension(Poly(), Literal("0", "int"))
@@ -65,14 +64,16 @@ def _member(ctx: Context, expr: Member) -> tuple[Root, tuple[Dimension, ...], CT
             raise Refuse(expr.at, "uses an array of structures", "use one array per field")
     elif isinstance(base, Un) and base.op == "*" and isinstance(base.operand, Ref):
         root = Root(base.operand.var)
-        return Root(root.variable, ((expr.name, True),)), (), expr.ctype
+        expr = Member(base.operand, expr.name, True, expr.ctype, expr.at)
     else:
         raise Refuse(expr.at, "uses an array of structures", "use one array per field")
     if base.ctype.kind == "pointer" and isinstance(base, Member):
         raise Refuse(expr.at, "follows a pointer inside a structure", "copy the pointer to a local variable first")
     if root.variable in ctx.written or root.variable in ctx.inside:
         raise Refuse(expr.at, f"uses a member of '{root.variable.name}', which the loop changes", "use plain arrays")
-    return Root(root.variable, (*root.path, (expr.name, expr.arrow))), (), expr.ctype
+    member = Root(root.variable, (*root.path, (expr.name, expr.arrow)))
+    ctx.member_types[member] = expr.ctype
+    return member, (), expr.ctype
 
 
 def pointer(ctx: Context, expr: CExpr) -> Pointer:
@@ -86,7 +87,9 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         return Pointer(place.root, (*place.indices[:-1], moved), place.target)
     if isinstance(expr, Un) and expr.op == "&":
         root, indices, ctype = lvalue(ctx, expr.operand)
-        return Pointer(root, indices or (ZERO,), ctype)
+        if not indices:
+            raise Refuse(expr.at, f"takes the address of '{root.text}'", "use the variable itself")
+        return Pointer(root, indices, ctype)
     if isinstance(expr, Conv):
         place = pointer(ctx, expr.operand)
         element = expr.ctype.element
@@ -153,13 +156,14 @@ def _register(ctx: Context, root: Root, indices: tuple[Dimension, ...], ctype: C
         raise Refuse(at, f"'{root.text}' is not a variable", "use plain arrays")
     declared = variable.ctype
     if root.path:
-        # The declared type of a member is rebuilt from how it is used: only its first level matters.
-        declared = ctype if not indices else CType("pointer", ctype.name + " *", ctype)
-        if len(indices) > 1:
-            raise Refuse(at, f"'{root.text}' is a multi-dimensional array in a structure", "copy the pointer to a local")
+        declared = ctx.member_types[root]
         name = ctx.fresh(root.text.replace("->", "_").replace(".", "_"))
     else:
         name = variable.name
+        owner = ctx.outside.get(name)
+        if owner is not variable and name in ctx.taken:
+            raise Refuse(at, f"two variables named '{name}' meet in this loop", "rename one of them")
+        ctx.outside[name] = variable
         ctx.taken.add(name)
     ctx.arrays[name] = ArrayInfo(
         name,
@@ -177,11 +181,14 @@ def _register(ctx: Context, root: Root, indices: tuple[Dimension, ...], ctype: C
 
 def _storage(variable: Variable, declared: CType, member: bool) -> Storage:
     if member:
-        arrow_or_pointer = declared.kind == "pointer" or variable.ctype.kind == "pointer"
-        return Storage.POINTER if arrow_or_pointer or variable.storage == "global" else Storage.LOCAL
+        if declared.kind == "pointer" or variable.ctype.kind == "pointer":
+            return Storage.POINTER
+        return Storage.GLOBAL if variable.storage in ("global", "static") else Storage.LOCAL
     if declared.kind == "pointer" or (declared.kind == "array" and variable.storage == "param"):
         return Storage.RESTRICT if declared.is_restrict else Storage.POINTER
-    return Storage.GLOBAL if variable.storage in ("global", "static") else Storage.LOCAL
+    if variable.storage in ("global", "static"):
+        return Storage.GLOBAL
+    return Storage.GLOBAL if declared.is_scalar and variable.address_taken else Storage.LOCAL
 
 
 def shape_of(declared: CType) -> tuple[CExpr | int | None, ...]:
@@ -195,7 +202,3 @@ def shape_of(declared: CType) -> tuple[CExpr | int | None, ...]:
         extents.append(inner.extent)
         inner = inner.element
     return tuple(extents)
-
-
-def affine_dimension(value: Affine) -> Dimension:
-    return Dimension(Poly.of(value), Literal("0", "int"))

@@ -25,6 +25,7 @@ from scheduler.frontend.csyntax import (
     Un,
     Variable,
     all_expressions,
+    operands,
     statements,
     strip,
     subexpressions,
@@ -72,9 +73,30 @@ def header_nodes(loop: ForStmt) -> set[int]:
     return found
 
 
-def written_variables(region: Iterable[CStmt]) -> dict[Variable, int]:
-    """Variables assigned in the region outside loop headers, with the number of places."""
-    counts: dict[Variable, int] = {}
+def base_variable(expr: CExpr) -> Variable | None:
+    """The variable at the bottom of an lvalue."""
+    while not isinstance(expr, Ref):
+        below = operands(expr)
+        if not below:
+            return None
+        expr = next((b for b in below if b.ctype.kind in ("pointer", "array", "record")), below[0])
+    return expr.var
+
+
+def stored_variables(stmt: CStmt) -> set[Variable]:
+    """Variables that are assigned, or through which something is stored."""
+    found = set()
+    for expr in all_expressions(stmt):
+        if isinstance(expr, Set | Step):
+            target = base_variable(expr.left if isinstance(expr, Set) else expr.operand)
+            if target is not None:
+                found.add(target)
+    return found
+
+
+def written_variables(region: Iterable[CStmt]) -> dict[Variable, list[int]]:
+    """Variables assigned in the region outside loop headers, and where."""
+    places: dict[Variable, list[int]] = {}
     for stmt in region:
         headers: set[int] = set()
         for inner in statements(stmt):
@@ -87,8 +109,8 @@ def written_variables(region: Iterable[CStmt]) -> dict[Variable, int]:
                 if not variable.ctype.is_scalar:
                     continue
             if variable is not None and id(expr) not in headers:
-                counts[variable] = counts.get(variable, 0) + 1
-    return counts
+                places.setdefault(variable, []).append(expr.at)
+    return places
 
 
 def declared_inside(region: Iterable[CStmt]) -> set[Variable]:
@@ -173,10 +195,10 @@ def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) ->
                     return use
             if stmt.condition is not None and expression_use(variable, stmt.condition) == "read":
                 return "read"
-            body = statement_use(variable, stmt.body, True)
-            if body == "none" and stmt.increment is not None:
-                body = expression_use(variable, stmt.increment)
-            return "read" if body == "read" else "none"
+            around = statement_use(variable, stmt.body, True)
+            if around == "none" and stmt.increment is not None:
+                around = expression_use(variable, stmt.increment)
+            return "read" if around == "read" else "none"
         case ReturnStmt(value=value):
             return "read" if value is not None and expression_use(variable, value) == "read" else "kill"
         case JumpStmt():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.frontend import inline, places
-from scheduler.frontend.arith import common, is_float, is_integer, promote
+from scheduler.frontend import body, inline, places
+from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
     Bin,
@@ -20,18 +20,10 @@ from scheduler.frontend.csyntax import (
     Step,
     Strange,
     Un,
-    strip,
 )
 from scheduler.frontend.fold import fold
 from scheduler.ir.nest import Binary, Call, Cast, Conditional, Expr, Literal, Name, Unary
-
-_UNARY_MATH = (
-    "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "fabs floor ceil trunc round rint nearbyint erf erfc tgamma"
-).split()
-_BINARY_MATH = "pow fmin fmax fmod atan2 hypot copysign fdim remainder".split()
-_DOUBLE = frozenset((*_UNARY_MATH, *_BINARY_MATH, "fma"))
-PURE = frozenset((*_DOUBLE, *(f"{n}f" for n in _DOUBLE), "abs", "labs", "llabs"))
+from scheduler.ir.types import FUNCTIONS, common_type, promoted
 
 _COMPARE = ("<", ">", "<=", ">=", "==", "!=")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^")
@@ -45,7 +37,7 @@ def value(ctx: Context, expr: CExpr) -> Expr:
             if expr.value is None:
                 raise Refuse(expr.at, "uses a string", "move it out of the loop")
             _scalar(expr)
-            return Literal(expr.text, ctype)
+            return literal(expr)
         case Ref():
             return _reference(ctx, expr)
         case Index() | Member() | Un(op="*"):
@@ -62,7 +54,7 @@ def value(ctx: Context, expr: CExpr) -> Expr:
             _scalar(expr)
             condition = value(ctx, expr.condition)
             left, right = _balanced(expr.then, expr.orelse)
-            with inline.conditional(ctx):
+            with ctx.conditional():
                 return Conditional(condition, value(ctx, left), value(ctx, right), ctype)
         case Conv():
             return _conversion(ctx, expr)
@@ -75,6 +67,17 @@ def value(ctx: Context, expr: CExpr) -> Expr:
         case Un() | Items():
             raise Refuse(expr.at, "uses an address as a value", "index arrays with integers")
     raise AssertionError(expr)
+
+
+def literal(expr: Lit) -> Expr:
+    """A literal node; negative constants are the negation of one."""
+    ctype = expr.ctype.name
+    if isinstance(expr.value, int) and expr.value < 0:
+        if expr.value == value_range(ctype)[0]:
+            below = Literal(literal_text(-expr.value - 1, ctype), ctype)
+            return Binary("-", Unary("-", below, ctype), Literal("1", "int"), ctype)
+        return Unary("-", Literal(literal_text(-expr.value, ctype), ctype), ctype)
+    return Literal(expr.text, ctype)
 
 
 def _scalar(expr: CExpr) -> None:
@@ -90,15 +93,13 @@ def _reference(ctx: Context, expr: Ref) -> Expr:
     substitution = ctx.substitutions.get(variable)
     if substitution is not None and substitution.expr is not None:
         return substitution.expr
-    if variable in ctx.bindings:
-        return ctx.bindings[variable]
     if variable.ctype.is_volatile:
         raise Refuse(expr.at, f"'{variable.name}' is volatile", "copy it to an ordinary variable outside the loop")
     _scalar(expr)
     if variable.ctype.kind == "int" and variable not in ctx.written and variable not in ctx.inside:
         constant = fold(expr)
         if constant is not None:
-            return Literal(str(constant), expr.ctype.name) if constant >= 0 else places.read(ctx, expr)
+            return literal(Lit(literal_text(constant, expr.ctype.name), constant, expr.ctype, expr.at))
         return Name(ctx.parameter(variable, used=False), variable.ctype.name)
     return places.read(ctx, expr)
 
@@ -107,18 +108,23 @@ def _promoted(operand: CExpr) -> CExpr:
     """Without a conversion that C's integer promotion makes anyway."""
     if isinstance(operand, Conv) and not operand.explicit:
         inner = operand.operand
-        if is_integer(inner.ctype.name) and promote(inner.ctype.name) == operand.ctype.name:
+        if is_integer(inner.ctype.name) and promoted(inner.ctype.name) == operand.ctype.name:
             return inner
     return operand
 
 
+def _bare(expr: CExpr) -> CExpr:
+    """Without one implied conversion around it."""
+    return expr.operand if isinstance(expr, Conv) and not expr.explicit else expr
+
+
 def _balanced(left: CExpr, right: CExpr) -> tuple[CExpr, CExpr]:
     """Both operands without conversions that the usual arithmetic conversions make anyway."""
-    bare_left, bare_right = strip(left), strip(right)
+    bare_left, bare_right = _bare(left), _bare(right)
     wanted = left.ctype.name
     if right.ctype.name == wanted:
         for a, b in ((bare_left, bare_right), (bare_left, right), (left, bare_right)):
-            if a.ctype.is_scalar and b.ctype.is_scalar and common(a.ctype.name, b.ctype.name) == wanted:
+            if a.ctype.is_scalar and b.ctype.is_scalar and common_type(a.ctype.name, b.ctype.name) == wanted:
                 return a, b
     return left, right
 
@@ -132,7 +138,7 @@ def _binary(ctx: Context, expr: Bin) -> Expr:
     _scalar(expr.right)
     if op in ("&&", "||"):
         left = value(ctx, expr.left)
-        with inline.conditional(ctx):
+        with ctx.conditional():
             return Binary(op, left, value(ctx, expr.right), expr.ctype.name)
     if op in ("<<", ">>"):
         a, b = _promoted(expr.left), _promoted(expr.right)
@@ -166,8 +172,8 @@ def updated(ctx: Context, op: str, target: str, expr: CExpr) -> Expr:
     """The right side of a compound assignment."""
     if isinstance(expr, Conv) and not expr.explicit and expr.operand.ctype.is_scalar:
         inner = expr.operand
-        same = promote(inner.ctype.name) == expr.ctype.name if op in ("<<=", ">>=") else (
-            common(target, inner.ctype.name) == common(target, expr.ctype.name)
+        same = promoted(inner.ctype.name) == expr.ctype.name if op in ("<<=", ">>=") else (
+            common_type(target, inner.ctype.name) == common_type(target, expr.ctype.name)
         )
         if same:
             return value(ctx, inner)
@@ -176,7 +182,19 @@ def updated(ctx: Context, op: str, target: str, expr: CExpr) -> Expr:
 
 def _call(ctx: Context, expr: CCall) -> Expr:
     name = expr.name.removeprefix("__builtin_")
-    _scalar_result = expr.ctype.is_scalar
-    if name in PURE and name not in ctx.unit.functions and _scalar_result:
-        return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
-    return inline.call(ctx, expr)
+    if name in ("inf", "inff", "huge_val", "huge_valf"):
+        return Literal("1e999f" if name.endswith("f") and name != "inf" else "1e999", expr.ctype.name)
+    expansion = inline.expand(ctx, expr)
+    if expansion is None:
+        if name in FUNCTIONS and expr.ctype.is_scalar:
+            return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
+        raise Refuse(
+            expr.at,
+            f"calls '{expr.name}', which may have side effects",
+            "move the call out of the loop; of library functions only pure mathematical ones can be tuned",
+        )
+    if expansion.before:
+        if not ctx.may_hoist:
+            raise Refuse(expr.at, f"calls '{expr.name}' where only an expression can stand", "call it in a statement before")
+        ctx.hoisted.extend(body.actions(ctx, expansion.before))
+    return value(ctx, expansion.result)

@@ -32,7 +32,10 @@ from scheduler.ir.walk import loops, placed_statements, uses
 
 
 def random_parameters(nest: LoopNest, rng: random.Random, low: int = 1, high: int = 9) -> dict[str, int]:
-    """Values, the larger ones more often, that fulfil the ranges and (tried 200 times) the assumptions of the nest. Raises ValueError."""
+    """Values that fulfil the ranges and assumptions of the nest, larger ones more often.
+
+    Raises ValueError when 200 tries find none.
+    """
     for _ in range(200):
         values = {}
         for p in nest.parameters:

@@ -10,7 +10,7 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
-from scheduler.ir.walk import placed_statements
+from scheduler.ir.walk import placed_statements, uses
 from scheduler.schedule import (
     Distribute,
     Fuse,
@@ -87,6 +87,7 @@ class _Draw:
         self.nest = nest
         self.rng = rng
         self.tree = tree
+        self.placed = list(placed_statements(nest))
         self.loops = list(tree_loops(tree))
         # Runs of siblings, the roots among them, with the loop they stand in.
         self.families: list[tuple[TreeLoop | None, Tree]] = [(None, tree), *((x, x.children) for x in self.loops)]
@@ -171,7 +172,7 @@ class _Draw:
         if not places:
             return None
         statement, loop_name = rng.choice(places)
-        around = next(p.loops for p in placed_statements(self.nest) if p.statement.name == statement)
+        around = next(p.loops for p in self.placed if p.statement.name == statement)
         at = Affine.constant(rng.randint(0, 2))
         if around and rng.random() < 0.5:
             at = Affine.of(rng.choice(around).name) + rng.randint(-1, 1)
@@ -180,15 +181,20 @@ class _Draw:
         return Sink(statement, loop_name, at)
 
     def pack(self, loop: TreeLoop) -> Transformation | None:
+        """Mostly of an array the loop only reads."""
+        rng, below = self.rng, {name for name, _ in loop.rows}
+        found = [(u.access.array, u.is_write) for p in self.placed if p.statement.name in below for u in uses(p)]
+        written = {name for name, is_write in found if is_write}
         arrays = [a for a in self.nest.arrays if a.shape]
+        likely = [a for a in arrays if (a.name, False) in found and a.name not in written]
         if not arrays:
             return None
-        array = self.rng.choice(arrays)
+        array = rng.choice(likely if likely and rng.random() < 0.9 else arrays)
         rank = len(array.shape)
-        order = tuple(self.rng.sample(range(rank), rank))
-        if self.rng.random() < 0.5:
+        order = tuple(rng.sample(range(rank), rank))
+        if rng.random() < 0.5:
             return Pack(loop.name, array.name, order)
-        return Pack(loop.name, array.name, order, self.rng.randrange(rank), self.rng.choice((2, 4)))
+        return Pack(loop.name, array.name, order, rng.randrange(rank), rng.choice((2, 4)))
 
     def amount(self) -> Affine:
         if self.nest.parameters and self.rng.random() < 0.2:

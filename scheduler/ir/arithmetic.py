@@ -216,7 +216,9 @@ def _library() -> ctypes.CDLL:
 
 @cache
 def library_function(name: str) -> Callable[..., Value]:
-    """The C library's own function, on values already converted to its parameter types. Raises KeyError."""
+    """The C library's own function, on values already converted to its parameter types. Raises InterpreterError."""
+    if name not in FUNCTIONS:
+        raise InterpreterError(f"function {name} is not known")
     parameters, result = FUNCTIONS[name]
     if result not in ("double", "float"):
         wrap = converter(result)

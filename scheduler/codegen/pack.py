@@ -1,0 +1,246 @@
+"""Packing: the block of an array that a loop's body reads is copied to a small contiguous buffer first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from scheduler.codegen.ast import Walker
+from scheduler.codegen.expr import RELATION, Printer, wrap
+from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
+from scheduler.codegen.polytree import Place, PolyTree, time_name
+from scheduler.codegen.text import block
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Access
+from scheduler.ir.tree import PackMark, statements_below, tree_loops
+from scheduler.ir.types import scalar_type
+
+STACK_BYTES = 262_144  # larger buffers are allocated on the heap
+MOST_BYTES = 1 << 26
+_SHARED_COPY = 16_384  # elements from which on a copy is made by all threads
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Where the elements of a packed array are: `index` gives the buffer's subscripts for the array's."""
+
+    name: str
+    mark: PackMark
+    low: tuple[IntExpr, ...]
+    multiples: Mapping[str, int]  # variable -> a number its value is a multiple of
+
+    def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]:
+        mark = self.mark
+        offsets = [add(s, scale(low, -1)) for s, low in zip(subscripts, self.low, strict=True)]
+        if not mark.panel:
+            return tuple(offsets[d] for d in mark.order)
+        number, inside = self._split(offsets[mark.panel_dim])
+        return (*(number if d == mark.panel_dim else offsets[d] for d in mark.order), inside)
+
+    def _split(self, offset: IntExpr) -> tuple[IntExpr, IntExpr]:
+        """(panel, place in the panel) of an offset >= 0."""
+        panel = self.mark.panel
+        size = Affine.constant(panel)
+        if not isinstance(offset, Affine):
+            return IntOp("/", (offset, size)), IntOp("%", (offset, size))
+        whole = Affine.build(offset.terms, 0)
+        if multiple_of(whole, panel, self.multiples):
+            first, inside = divmod(offset.const, panel)
+            exact = all(c % panel == 0 for _, c in whole.terms)
+            number: IntExpr = whole.floordiv(panel) if exact else IntOp("/", (whole, size))
+            return add(number, Affine.constant(first)), Affine.constant(inside)
+        return IntOp("/", (offset, size)), IntOp("%", (offset, size))
+
+
+def multiple_of(expr: Affine, number: int, multiples: Mapping[str, int]) -> bool:
+    if expr.const % number:
+        return False
+    return all(c * (multiples.get(a, 1) if isinstance(a, str) else 1) % number == 0 for a, c in expr.terms)
+
+
+def insert_packs(nodes: tuple[CNode, ...], poly: PolyTree, walker: Walker) -> tuple[CNode, ...]:
+    """Puts the bodies of loops with pack marks into Packed nodes."""
+    if not any(place.loop.packs for place in poly.by_name.values()):
+        return nodes
+
+    def visit(body: tuple[CNode, ...], times: Mapping[str, IntExpr]) -> tuple[CNode, ...]:
+        return tuple(one(node, times) for node in body)
+
+    def one(node: CNode, times: Mapping[str, IntExpr]) -> CNode:
+        if not isinstance(node, For | Scope):
+            return with_bodies(node, lambda body: visit(body, times))
+        inner = {**times, node.loop: node.time}
+        body = visit(node.body, inner)
+        place = poly.by_name[node.loop]
+        for mark in reversed(place.loop.packs):
+            body = (_packed(mark, place, poly, walker, inner, body),)
+        return replace(node, body=body)
+
+    return visit(nodes, {})
+
+
+def _packed(
+    mark: PackMark,
+    place: Place,
+    poly: PolyTree,
+    walker: Walker,
+    times: Mapping[str, IntExpr],
+    body: tuple[CNode, ...],
+) -> Packed:
+    array = poly.model.nest.array(mark.array)
+    if len(mark.order) != len(array.shape):
+        raise CodegenUnsupported(f"{array.name} has {len(array.shape)} dimensions, its packing {len(mark.order)}")
+    touched: isl.Set | None = None
+    for statement in statements_below(place.loop):
+        for use in poly.model.uses(statement):
+            if use.access.array != array.name:
+                continue
+            if use.is_write or not use.access.is_affine:
+                raise CodegenUnsupported(f"{array.name} is not only read with affine subscripts in {place.loop.name}")
+            relation = poly.model.access_relation(statement, use, "parameters")
+            part = poly.at(statement, place.path).apply(relation.align_params(poly.context().get_space()))
+            touched = part if touched is None else touched.union(part)
+    if touched is None:
+        raise CodegenUnsupported(f"{array.name} is not read in loop {place.loop.name}")
+    env = {time_name(name): value for name, value in times.items()}
+    low, high, extents = [], [], []
+    for d in range(len(array.shape)):
+        first, last = touched.dim_min(d), touched.dim_max(d)
+        start = first
+        if mark.panel and d == mark.panel_dim:
+            start = first.sub(first.mod_val(isl.Val.int_from_si(poly.model.context, mark.panel)))
+        size = last.sub(start).max_val()
+        if size.is_infty() or size.is_nan():
+            raise CodegenUnsupported(f"the block of {array.name} read in {place.loop.name} has no constant bound")
+        extent = size.to_python() + 1
+        low.append(_integer(first, walker, env))
+        high.append(_integer(last, walker, env))
+        extents.append(-(-extent // mark.panel) * mark.panel if mark.panel and d == mark.panel_dim else extent)
+    inside = any(loop.parallel for loop in tree_loops(place.loop.children))
+    around = any(loop.parallel for loop in place.path)
+    where = "inside" if inside else "around" if around else "none"
+    return Packed(mark, tuple(low), tuple(high), tuple(extents), where, body)  # type: ignore[arg-type]
+
+
+def _integer(bound: isl.PwAff, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:
+    domain = bound.domain()
+    expr = isl.AstBuild.from_context(domain).expr_from_pw_aff(bound.gist(domain).coalesce())
+    return walker.expr(expr, dict(env))
+
+
+@dataclass(frozen=True, slots=True)
+class PackCode:
+    """What a Packed node prints before its body, and what it needs at the top of the nest."""
+
+    lines: tuple[str, ...]
+    buffer: Buffer
+    allocation: tuple[str, str] | None  # declaration with allocation, name to test and free
+
+
+def pack_code(node: Packed, printer: Printer, multiples: dict[str, int], fresh: Callable[[str], str]) -> PackCode:
+    """Declaration and copy loops. `multiples` learns the variables declared here."""
+    mark = node.mark
+    array = printer.arrays[mark.array]
+    name = fresh(f"{mark.array}_pack")
+    lines: list[str] = []
+    low: list[IntExpr] = []
+    for d, bound in enumerate(node.low):
+        panel = mark.panel if d == mark.panel_dim else 1
+        if isinstance(bound, Affine) and (panel == 1 or multiple_of(bound, panel, multiples)):
+            low.append(bound)
+            continue
+        aligned = bound if panel == 1 else scale(IntOp("floord", (bound, Affine.constant(panel))), panel)
+        variable = fresh(f"{name}_{d}")
+        lines.append(f"const long {variable} = {printer.integer(aligned)[0]};")
+        multiples[variable] = panel
+        low.append(Affine.of(variable))
+    buffer = Buffer(name, mark, tuple(low), multiples)
+    shape = [node.extents[d] // (mark.panel if mark.panel and d == mark.panel_dim else 1) for d in mark.order]
+    shape += [mark.panel] if mark.panel else []
+    count = 1
+    for extent in shape:
+        count *= extent
+    kind = scalar_type(array.ctype)
+    size = count * (kind.bits // 8 if kind is not None else 8)
+    if size > MOST_BYTES:
+        raise CodegenUnsupported(f"the packed block of {array.name} has {size >> 20} MiB")
+    allocation = None
+    tail = "".join(f"[{extent}]" for extent in shape[1:])
+    if size <= STACK_BYTES:
+        lines.append(f"{array.ctype} {name}[{shape[0]}]{tail} __attribute__((aligned(64)));")
+    elif node.parallel == "around":
+        whole = fresh(f"{name}s")
+        stride = -(-size // 64) * 64
+        allocation = (f"char *{whole} = pe_alloc((size_t){stride} * pe_threads());", whole)
+        lines.append(f"{array.ctype} (*{name}){tail} = (void *)({whole} + (size_t){stride} * pe_thread());")
+    else:
+        allocation = (f"{array.ctype} (*{name}){tail} = pe_alloc({size});", name)
+    together = node.parallel == "inside" and count >= _SHARED_COPY
+    lines += _copy(node, buffer, printer, fresh, together)
+    return PackCode(tuple(lines), buffer, allocation)
+
+
+def _copy(node: Packed, buffer: Buffer, printer: Printer, fresh: Callable[[str], str], together: bool) -> list[str]:
+    mark = node.mark
+    variables = [fresh(f"{buffer.name}_i{d}") for d in range(len(node.low))]
+    stops = [wrap(printer.integer(add(high, Affine.constant(1))), RELATION + 1) for high in node.high]
+    access = Access(mark.array, tuple(Affine.of(v) for v in variables))
+    target = printer_at(printer, buffer, {})
+
+    def head(d: int, step: int = 1) -> str:
+        v = variables[d]
+        move = f"{v}++" if step == 1 else f"{v} += {step}"
+        return f"for (long {v} = {printer.integer(buffer.low[d])[0]}; {v} < {stops[d]}; {move})"
+
+    if not mark.panel:
+        body = [f"{target.access(access)} = {printer.access(access)};"]
+        for d in reversed(mark.order):
+            body = block(head(d), body)
+    else:
+        body = _panel_loops(node, buffer, printer, variables, stops[mark.panel_dim], head, fresh)
+    if together:
+        body.insert(0, "#pragma omp parallel for schedule(static)")
+    return body
+
+
+def _panel_loops(
+    node: Packed,
+    buffer: Buffer,
+    printer: Printer,
+    variables: list[str],
+    stop: str,
+    head: Callable[..., str],
+    fresh: Callable[[str], str],
+) -> list[str]:
+    """Panel by panel; what is missing in the last one is filled with zeros."""
+    mark = node.mark
+    panel, place = mark.panel, fresh("q")
+    v = variables[mark.panel_dim]
+    known = replace(buffer, multiples={**buffer.multiples, v: panel})
+    target = printer_at(printer, known, {})
+    subscripts = tuple(Affine.of(name) for name in variables)
+    moved = tuple(s + Affine.of(place) if d == mark.panel_dim else s for d, s in enumerate(subscripts))
+    written = target.access(Access(mark.array, subscripts)).rsplit("[", 1)[0] + f"[{place}]"
+    read = printer.access(Access(mark.array, moved))
+    each = f"for (long {place} = 0; {place} < {panel}; {place}++)"
+
+    def around(body: list[str]) -> list[str]:
+        inner = mark.order[mark.order.index(mark.panel_dim) + 1 :]
+        for d in reversed(inner):
+            body = block(head(d), body)
+        return body
+
+    full = around(block(each, [f"{written} = {read};"]))
+    rest = around(block(each, [f"{written} = {v} + {place} < {stop} ? {read} : 0;"]))
+    lines = [*block(f"if ({v} + {panel} <= {stop})", full)[:-1], *block("} else", rest)]
+    for d in reversed(mark.order[: mark.order.index(mark.panel_dim) + 1]):
+        lines = block(head(d, panel if d == mark.panel_dim else 1), lines)
+    return lines
+
+
+def printer_at(printer: Printer, buffer: Buffer, values: Mapping[str, IntExpr]) -> Printer:
+    """The printer inside a Packed node."""
+    return replace(printer, redirect={**printer.redirect, buffer.mark.array: buffer}, values=dict(values))

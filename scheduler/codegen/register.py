@@ -1,0 +1,170 @@
+"""Register blocks: a full block as a fully unrolled micro-kernel on GNU vector types.
+
+The last loop of the block is the vector dimension. Accesses that do not change in the loops around the
+block are held in vector variables across them. The operations on each element, and their order, are
+those of the scalar code: results are bit-identical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.nodes import (
+    Block,
+    CNode,
+    For,
+    Instance,
+    IntExpr,
+    Micro,
+    Packed,
+    Scope,
+    Text,
+    add,
+    substitute,
+    with_bodies,
+)
+from scheduler.codegen.text import vector_type
+from scheduler.codegen.vectors import Lanes, canonical
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Assign, Statement
+from scheduler.ir.walk import action_uses
+
+Statements = Mapping[str, Statement]
+
+
+def expand(
+    block: Block, printer: Printer, statements: Statements, vector_bytes: int, fresh: Callable[[str], str]
+) -> tuple[CNode, ...] | None:
+    """Loads of the accumulators, the loops around the block with a Micro inside, stores.
+
+    None where the block has no such form; its loops are then printed as they are.
+    """
+    micro = _plan(block, printer, statements, vector_bytes)
+    if micro is None:
+        return None
+    held: dict[str, tuple[str, int]] = {}
+    loads: list[str] = []
+    stores: list[str] = []
+    for row, column, lanes, statement in _vectors(micro, printer, statements):
+        for use in action_uses(statement.body):
+            texts = lanes.texts(use.access)
+            if not use.is_write or (statement.name, use.access) not in micro.accumulated or texts[0] in held:
+                continue
+            name = fresh(f"{use.access.array}_{row}{'' if row < 10 > column else '_'}{column}")
+            held |= {text: (name, lane) for lane, text in enumerate(texts)}
+            loads.append(f"{lanes.vector} {name} = {lanes.load(use.access)[0]};")
+            stores += lanes.store(use.access, name)
+    micro = replace(micro, held=tuple(held.items()))
+    if not _consistent(micro, printer, statements):
+        micro, loads, stores = replace(micro, held=()), [], []
+    return (Text(tuple(loads)), *_with_points(block.body, dict(block.points), micro), Text(tuple(stores)))
+
+
+def micro_lines(micro: Micro, printer: Printer, statements: Statements, fresh: Callable[[str], str]) -> list[str]:
+    """The statements of one iteration: shared loads first, then the operations."""
+    shared: dict[str, str] = {}
+    lines: list[str] = []
+    uses = [use for i in micro.instances for use in action_uses(statements[i.statement].body)]
+    written = frozenset(use.access.array for use in uses if use.is_write)
+    for _, _, lanes, statement in _vectors(micro, printer, statements):
+        lanes = replace(lanes, loads=shared, written=written, fresh=fresh)
+        for action in statement.body:
+            assert isinstance(action, Assign)
+            lines += lanes.assign(action)
+    vector = vector_type(micro.element, micro.lanes)
+    return [*(f"const {vector} {name} = {text};" for text, name in shared.items()), *lines]
+
+
+def _plan(block: Block, printer: Printer, statements: Statements, vector_bytes: int) -> Micro | None:
+    sizes = dict(block.points)
+    node = _point_nest(block.body, sizes)
+    loops: list[tuple[str, Affine, int]] = []
+    while node is not None:
+        if isinstance(node, For):
+            start, stop = node.start, node.stop
+            if not isinstance(start, Affine) or not isinstance(stop, Affine) or node.step != 1:
+                return None
+            if stop - start != Affine.constant(sizes.get(node.loop, 0)):
+                return None
+            loops.append((node.var, start, sizes[node.loop]))
+        if len(node.body) == 1 and isinstance(node.body[0], For | Scope):
+            node = node.body[0]
+            continue
+        instances = tuple(child for child in node.body if isinstance(child, Instance))
+        if len(instances) != len(node.body) or not isinstance(node, For):
+            return None
+        return _typed(Micro(tuple(loops), instances, "", 0, block.accumulated), printer, statements, vector_bytes)
+    return None
+
+
+def _point_nest(nodes: tuple[CNode, ...], sizes: Mapping[str, int]) -> For | Scope | None:
+    """The outermost point loop, if only single loops stand around it."""
+    while len(nodes) == 1 and isinstance(nodes[0], For | Scope | Packed):
+        node = nodes[0]
+        if not isinstance(node, Packed) and node.loop in sizes:
+            return node
+        nodes = node.body
+    return None
+
+
+def _typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes: int) -> Micro | None:
+    """The micro-kernel with its element type and number of lanes, if every write moves with the vectors."""
+    targets = []
+    for instance in micro.instances:
+        for action in statements[instance.statement].body:
+            if not isinstance(action, Assign) or not action.target.is_affine:
+                return None
+            targets.append(canonical(printer.arrays[action.target.array].ctype))
+    element = targets[0] if targets else ""
+    if set(targets) != {element} or vector_type(element, 2) is None:
+        return None
+    lanes = vector_bytes // (8 if element in ("double", "long") else 4)
+    while lanes >= 2 and micro.loops[-1][2] % lanes:
+        lanes //= 2
+    if lanes < 2:
+        return None
+    micro = replace(micro, element=element, lanes=lanes)
+    for _, _, group, statement in _vectors(micro, printer, statements):
+        for use in action_uses(statement.body):
+            if use.is_write and group.shape(use.access) == "invariant":
+                return None
+    return micro
+
+
+def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator[tuple[int, int, Lanes, Statement]]:
+    """(row, column, vector of instances, statement) in the order they run."""
+    outer = micro.loops[:-1]
+    variable, first, extent = micro.loops[-1]
+    held = dict(micro.held)
+    for row, offsets in enumerate(product(*(range(size) for _, _, size in outer))):
+        base: dict[str, IntExpr] = {name: start + o for (name, start, _), o in zip(outer, offsets, strict=True)}
+        for column, offset in enumerate(range(0, extent, micro.lanes)):
+            for instance in micro.instances:
+                printers = []
+                for lane in range(micro.lanes):
+                    point = base | {variable: add(first, Affine.constant(offset + lane))}
+                    values = {name: substitute(value, point) for name, value in instance.values}
+                    printers.append(replace(printer, values=values))
+                yield row, column, Lanes(tuple(printers), micro.element, held), statements[instance.statement]
+
+
+def _consistent(micro: Micro, printer: Printer, statements: Statements) -> bool:
+    """Every access that counts as an accumulator finds its element among them."""
+    held = dict(micro.held)
+    for _, _, lanes, statement in _vectors(micro, printer, statements):
+        for use in action_uses(statement.body):
+            if (statement.name, use.access) in micro.accumulated and any(
+                t not in held for t in lanes.texts(use.access)
+            ):
+                return False
+    return True
+
+
+def _with_points(nodes: tuple[CNode, ...], sizes: Mapping[str, int], micro: Micro) -> tuple[CNode, ...]:
+    node = nodes[0]
+    if isinstance(node, For | Scope) and node.loop in sizes:
+        return (micro,)
+    return (with_bodies(node, lambda inner: _with_points(inner, sizes, micro)),)
