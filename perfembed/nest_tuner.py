@@ -217,7 +217,8 @@ class NestTuner:
                 environment=self.conditions.environment,
             )
             if isinstance(comparison, Comparison) and comparison.faster:
-                outcome.winner = Winner(candidate.scheduled, comparison, checks)
+                shortest = self.replayer.shortest(candidate.scheduled.schedule)
+                outcome.winner = Winner(replace(candidate.scheduled, schedule=shortest), comparison, checks)
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
 

@@ -90,3 +90,24 @@ class Replayer:
             if array.name not in stored and None in array.shape:
                 return Refused(len(schedule), f"{array.name} would have to be kept for iterations of unknown number")
         return ScheduledNest(self.nest, tree, schedule, contracted)
+
+    def shortest(self, schedule: Schedule) -> Schedule:
+        """A schedule with the same tree from which no step or pair of steps can be left out."""
+        wanted = self.tree(schedule)
+
+        def same(candidate: Schedule) -> bool:
+            try:
+                return self.tree(candidate) == wanted
+            except NotApplicable:
+                return False
+
+        position = 0
+        while position < len(schedule):
+            one = schedule[:position] + schedule[position + 1 :]
+            pairs = (one[:other] + one[other + 1 :] for other in range(position, len(one)))
+            shorter = next((s for s in (one, *pairs) if same(s)), None)
+            if shorter is None:
+                position += 1
+            else:
+                schedule = shorter
+        return schedule
