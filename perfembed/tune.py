@@ -128,6 +128,8 @@ class _Tuning:
             if self.winners and profile is not None:
                 self.progress(Message("verifying the whole program"))
                 comparison = self._verify_program(profile)
+                if comparison is not None and comparison.tuned_s > comparison.original_s:
+                    self._revert("faster on its own, but the whole program did not get faster")
         written = self._write()
         reports = [self._report_of(nest) for nest in self.source.nests]
         reports += [self._refused(k) for k in range(len(self.source.rejections))]
@@ -271,6 +273,11 @@ class _Tuning:
                 "nothing was written; please report this file",
             )
         return comparison
+
+    def _revert(self, reason: str) -> None:
+        for nest, _ in self.winners:
+            self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
+        self.winners.clear()
 
     def _rewritten(self) -> bytes:
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in self.winners]

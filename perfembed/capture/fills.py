@@ -125,9 +125,11 @@ def _widened(low: float, high: float, limit: float) -> tuple[float, float]:
 def _around(array: CapturedArray, fill: CapturedFill, path: Path, stream: int) -> CapturedFill:
     """The captured values, each changed by up to a tenth of itself."""
     generator = np.random.default_rng(abs(stream))
-    with path.open("wb") as file:
+    unfinished = path.with_name(f"{path.name}.part")
+    with unfinished.open("wb") as file:
         for part in chunks(array, fill):
             factors = 1 + _AROUND * (2 * generator.random(part.size) - 1)
             with np.errstate(all="ignore"):
                 file.write((part * factors).astype(part.dtype).tobytes())
+    unfinished.replace(path)  # whoever reads an earlier one keeps it whole
     return CapturedFill(str(path), 0)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli import doctor, inspect, tune
+from perfembed.cli import bench, doctor, inspect, tune
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command("tune")(tune.command)
 app.command("inspect")(inspect.command)
 app.command("doctor")(doctor.command)
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(value: bool) -> None:
@@ -51,7 +52,8 @@ def main(arguments: list[str], session: Session) -> int:
             result: object = command.invoke(context)
         return result if isinstance(result, int) else None
 
-    name = " ".join(["perfembed", *(a for a in arguments[:1] if a in ("tune", "inspect", "doctor"))])
+    known = getattr(command, "commands", {})
+    name = " ".join(["perfembed", *(a for a in arguments[:1] if a in known)])
     code = guarded(name, action, session)
     return code if arguments else EXIT_USAGE
 

@@ -56,7 +56,7 @@ def _live(stream: TextIO, verbose: bool) -> Iterator[Callable[[Event], None]]:
         def show(event: Event) -> None:
             nonlocal head
             if isinstance(event, NestStarted):
-                head = _started(event)
+                head = f"{event.position}/{event.total} {event.nest} (line {event.line})"
                 bar.update(task, description=head, refresh=True)
             elif isinstance(event, CandidateMeasured):
                 bar.update(task, description=f"{head}: {_measured(event)}", refresh=True)

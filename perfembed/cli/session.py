@@ -14,6 +14,7 @@ import typer
 
 from perfembed.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, PerfembedError
 
+_MAX_ADVICE = 10  # lines
 EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
 
 
@@ -45,7 +46,7 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
             from perfembed.report.documents import error_document
 
             _print_document(error_document(error))
-        _say(f"{name}: {error.message}" + (f"\n  {error.advice}" if error.advice else ""))
+        _say(f"{name}: {error.message}{_indented(error.advice)}")
         _show_traceback(session)
         return error.exit_code
     except typer.Exit as end:
@@ -63,6 +64,12 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
         if usage is not None:
             return _usage(name, error, str(usage()))
         return _internal(name, error, session)
+
+
+def _indented(advice: str) -> str:
+    lines = advice.splitlines()
+    more = [f"… and {len(lines) - _MAX_ADVICE} more"] if len(lines) > _MAX_ADVICE else []
+    return "".join(f"\n  {line}" for line in [*lines[:_MAX_ADVICE], *more])
 
 
 def _usage(name: str, error: Exception, message: str) -> int:

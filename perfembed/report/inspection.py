@@ -31,14 +31,30 @@ def _nest(path: str, nest: NestFacts, style: Style, verbose: bool) -> list[str]:
         return [*lines, "", f"  not analysed: {nest.problem}"]
     lines += ["", style.paint("  loops", "bold")]
     lines += table([_LOOP_HEADER, *(_loop(loop) for loop in nest.loops)], 4)
-    for loop in nest.loops if verbose else ():
-        lines += [f"    {loop.name} stays outside or inside {other}: {reason}" for other, reason in loop.fixed]
-        lines += [f"    {loop.name} in vectors: {loop.reason}"] if loop.reason else []
+    lines += _reasons(nest) if verbose else []
     lines += ["", style.paint("  dependences", "bold")]
-    lines += table([_DEPENDENCE_HEADER, *_dependences(nest, verbose)], 4) if nest.dependences else ["    none"]
+    rows = _dependences(nest, verbose)
+    shown = rows if verbose else rows[:_MAX_ROWS]
+    lines += table([_DEPENDENCE_HEADER, *shown], 4) if rows else ["    none"]
+    if len(rows) > len(shown):
+        lines.append(f"    … and {len(rows) - len(shown)} more rows (-v shows all)")
     return lines
 
 
+def _reasons(nest: NestFacts) -> list[str]:
+    """Why loops cannot change places or run in vectors."""
+    position = {loop.name: k for k, loop in enumerate(nest.loops)}
+    lines: list[str] = []
+    for loop in nest.loops:
+        for other, reason in loop.fixed:
+            if position[loop.name] < position[other]:
+                lines.append(f"    {loop.name} and {other} keep their places: {reason}")
+        if loop.reason:
+            lines.append(f"    {loop.name} is not vectorizable: {loop.reason}")
+    return lines
+
+
+_MAX_ROWS = 40
 _LOOP_HEADER = ["loop", "line", "parallel", "permutable with", "vectorizable"]
 
 
@@ -51,13 +67,12 @@ def _loop(loop: LoopFacts) -> list[str]:
         parallel = f"reduction of {', '.join(loop.reductions)} (--reassociate)"
     else:
         parallel = "no: " + _few(loop.carried)
-    vectors = {"reduction": "with --reassociate"}.get(loop.vectorizable, loop.vectorizable)
     return [
         "  " * loop.depth + loop.name + (" (data-dependent bounds)" if loop.opaque else ""),
         str(loop.line or ""),
         parallel,
         ", ".join(loop.permutable) or "-",
-        vectors,
+        loop.vectorizable,
     ]
 
 
@@ -72,7 +87,7 @@ def _dependences(nest: NestFacts, verbose: bool) -> list[list[str]]:
     """One row each; those alike in everything but the kind share one, unless `verbose`."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for number, d in enumerate(nest.dependences):
-        note = (" reduction" if d.reduction else "") + ("" if d.exact else " (may)")
+        note = (" (reduction)" if d.reduction else "") + ("" if d.exact else " (may)")
         cells = (f"{d.source} -> {d.sink}", d.array + note, distance_text(d), _example(d))
         kinds = rows.setdefault((*cells[:3], str(number) if verbose else "", cells[3] if verbose else ""), [])
         if not kinds:
@@ -83,6 +98,8 @@ def _dependences(nest: NestFacts, verbose: bool) -> list[list[str]]:
 
 def distance_text(dependence: DependenceView) -> str:
     """(0, 1, >=1, *): sink minus source in every common loop."""
+    if not dependence.distance:
+        return "-"
     return f"({', '.join(_range(low, high) for _, low, high in dependence.distance)})"
 
 
@@ -97,7 +114,7 @@ def _range(low: int | None, high: int | None) -> str:
 
 
 def _example(d: DependenceView) -> str:
-    if not d.source_at and not d.sink_at:
+    if not (d.source_at or d.sink_at or d.parameters):
         return ""
 
     def point(name: str, at: tuple[tuple[str, int], ...]) -> str:

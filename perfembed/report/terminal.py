@@ -26,7 +26,7 @@ def nest_line(report: NestReport, style: Style) -> str:
     label = style.paint(report.status.ljust(_LABEL), _COLORS[report.status])
     where = f"{report.file}:{report.line}:{report.column}"
     text = f"{label}{style.paint(report.nest, 'bold')} ({where})"
-    if report.share is not None:
+    if report.share is not None and report.status in ("tuned", "kept"):
         text += f", {percent(report.share)} of the run"
     gain = _gain(report)
     return f"{text}: {gain or report.reason}"
@@ -75,8 +75,11 @@ def _program(result: TuneResult, style: Style) -> list[str]:
     def add(label: str, text: str) -> None:
         lines.append(style.paint(label.ljust(_LABEL), "bold") + text)
 
+    tuned = sum(r.status == "tuned" for r in result.nests)
     if result.interrupted:
-        add("stopped", "interrupted; what was confirmed until then is kept")
+        add(
+            "stopped", "interrupted; " + ("what was confirmed is kept" if tuned else "nothing was confirmed until then")
+        )
     program = ""
     before, after = result.program_before_s, result.program_after_s
     if before and after:
@@ -90,7 +93,6 @@ def _program(result: TuneResult, style: Style) -> list[str]:
         program += f"{', ' if program else ''}{verdict}"
     if program:
         add("program", program)
-    tuned = sum(r.status == "tuned" for r in result.nests)
     if result.output_path is not None and not tuned:
         add("wrote", f"{result.output_path}: the original, unchanged: nothing faster was confirmed")
     elif result.output_path is not None:

@@ -88,18 +88,17 @@ class BlockMaker:
         group = self.groups[root]
         env: dict[str, IntExpr] = {time_name(loop.name): value for loop, value in zip(group.outer, times, strict=True)}
         reached, anywhere = self._full(group)
-        full = anywhere.intersect(reached).coalesce()
-        generic = self._code(group, reached, env)
-        if full.is_empty():
+        context = reached.intersect(self.poly.strides(group.outer)).intersect(self.poly.context())
+        generic = self._code(group, context, env)
+        if context.intersect(anywhere).is_empty():
             return generic
         points = tuple((point.name, size) for point, _, size in group.points)
-        body = self._code(group, full, env)
+        body = self._code(group, context.intersect(anywhere), env)
         block: tuple[CNode, ...] = body
         if group.register:
-            block = (Block(root, points, self._accumulated(group, full), body),)
-        if reached.is_subset(full):
+            block = (Block(root, points, self._accumulated(group, anywhere), body),)
+        if context.is_subset(anywhere):
             return block
-        context = self.poly.context().intersect(reached).coalesce()
         build = isl.AstBuild.from_context(context)
         condition = self.walker.expr(build.expr_from_set(anywhere.gist(context)), env)
         return (Branch(condition, block, generic),)
@@ -107,18 +106,13 @@ class BlockMaker:
     def _code(self, group: BlockGroup, known: isl.Set, env: dict[str, IntExpr]) -> tuple[CNode, ...]:
         return self.walker.nodes(self.poly.generate(group.root.children, group.outer, known), env)
 
-    def _times(self, statement: str, group: BlockGroup, outer: tuple[TreeLoop, ...] | None = None) -> isl.Map:
+    def _times(self, statement: str, group: BlockGroup) -> isl.Map:
         """S[…] -> [middle loops, point loops], in the current iteration of the outer loops."""
         loops = (*group.middle, *(point for point, _, _ in group.points))
-        known = self.poly.at(statement, group.outer if outer is None else outer)
-        return self.poly.time_map(statement, loops).intersect_domain(known)
+        return self.poly.time_map(statement, loops).intersect_domain(self.poly.at(statement, group.outer))
 
     def _full(self, group: BlockGroup) -> tuple[isl.Set, isl.Set]:
-        """Conditions on the outer loops' times: (any point of the block runs, every one does).
-
-        Whether every point runs is asked for a block that may start anywhere, not only at multiples of its
-        size: that gives the conditions without divisions.
-        """
+        """Conditions on the outer loops' times: (any point of the block runs, every one does)."""
         first, count = len(group.middle), len(group.points)
         dims = [f"__x{k}" for k in range(first + count)]
         box = self.poly.read_set(
@@ -129,20 +123,17 @@ class BlockMaker:
             )
             + " }"
         )
-        blocks = {block.name for _, block, _ in group.points}
-        fixed = tuple(loop for loop in group.outer if loop.name not in blocks)
-        domains = [self._times(s, group, fixed).range().intersect(box) for s in statements_below(group.root)]
+        domains = [self._times(s, group).range() for s in statements_below(group.root)]
         union = domains[0]
-        reached = self._times(statements_below(group.root)[0], group).range().params()
-        for statement, domain in zip(statements_below(group.root)[1:], domains[1:], strict=True):
+        for domain in domains[1:]:
             union = union.union(domain)
-            reached = reached.union(self._times(statement, group).range().params())
         middle = union.project_out(isl.dim_type.set, first, count).insert_dims(isl.dim_type.set, first, count)
         wanted = middle.intersect(box)
-        full = union.params()
+        reached = union.params().coalesce()
+        full = reached
         for domain in domains:
             full = full.subtract(wanted.subtract(domain).params())
-        return reached.coalesce(), full.coalesce()
+        return reached, full.coalesce()
 
     def _accumulated(self, group: BlockGroup, full: isl.Set) -> tuple[tuple[str, Access], ...]:
         """Accesses of written arrays that depend on the point loops only, apart from all other accesses."""

@@ -112,7 +112,7 @@ def _packed(
         start = first
         if mark.panel and d == mark.panel_dim:
             start = first.sub(first.mod_val(isl.Val.int_from_si(poly.model.context, mark.panel)))
-        size = last.sub(start).max_val()
+        size = last.sub(start).intersect_params(poly.strides(place.path)).max_val()
         if size.is_infty() or size.is_nan():
             raise CodegenUnsupported(f"the block of {array.name} read in {place.loop.name} has no constant bound")
         extent = size.to_python() + 1
@@ -126,7 +126,7 @@ def _packed(
 
 
 def _integer(bound: isl.PwAff, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:
-    domain = bound.domain()
+    domain = bound.domain().coalesce()
     expr = isl.AstBuild.from_context(domain).expr_from_pw_aff(bound.gist(domain).coalesce())
     return walker.expr(expr, dict(env))
 

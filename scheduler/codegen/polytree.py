@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import FloorDiv
 from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
 from scheduler.polyhedral.model import Model, affine_text, isl_name
@@ -103,12 +104,30 @@ class PolyTree:
         return affine_text(loop.row(statement))
 
     def at(self, statement: str, outer: Iterable[TreeLoop]) -> isl.Set:
-        """The statement's iterations in the current iteration of the loops `outer` (their time parameters)."""
-        conditions = [f"{self.row_text(statement, loop)} = {time_name(loop.name)}" for loop in outer]
+        """The statement's iterations in the current iteration of the loops `outer` (their time parameters).
+
+        That a tile loop only stands at multiples of its size is left out (see `strides`): the condition is
+        the same where it does, and isl's answers are simpler.
+        """
+        conditions = []
+        for loop in outer:
+            row, size = loop.row(statement), loop.tile
+            if size and len(row.terms) == 1 and isinstance(row.terms[0][0], FloorDiv) and not row.const:
+                floor, factor = row.terms[0]
+                if floor.denominator == size == factor:
+                    inner, time = affine_text(floor.numerator), time_name(loop.name)
+                    conditions.append(f"{time} <= {inner} < {time} + {size}")
+                    continue
+            conditions.append(f"{self.row_text(statement, loop)} = {time_name(loop.name)}")
         domain = self.domain(statement)
         if not conditions:
             return domain
         return domain.intersect(self.read_set(f"{{ {self.model.tuple_text(statement)} : {' and '.join(conditions)} }}"))
+
+    def strides(self, outer: Iterable[TreeLoop]) -> isl.Set:
+        """That the times of tile loops are multiples of their sizes."""
+        parts = [f"{time_name(loop.name)} mod {loop.tile} = 0" for loop in outer if loop.tile]
+        return self.read_set(f"{{ : {' and '.join(parts) or '0 = 0'} }}").params()
 
     def time_map(self, statement: str, loops: Iterable[TreeLoop]) -> isl.Map:
         """S[i, j] -> [rows of the loops]."""

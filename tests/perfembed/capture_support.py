@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,9 @@ def good_profile(source: SourceFile, workdir: Path, *arguments: str, compiler: C
     return profile
 
 
-def captured(source: SourceFile, workdir: Path, *arguments: str, cap: int = 1 << 30) -> list[CapturedNest | CaptureFailed]:
+def captured(
+    source: SourceFile, workdir: Path, *arguments: str, cap: int = 1 << 30
+) -> list[CapturedNest | CaptureFailed]:
     """Every nest of the file, with its outputs."""
     profile = good_profile(source, workdir, *arguments)
     return list(capture_nests(source, source.nests, profile, workdir, cap_bytes=cap, after=True).values())
@@ -72,7 +75,7 @@ def good(capture: CapturedNest | CaptureFailed) -> CapturedNest:
     return capture
 
 
-def contents(capture: CapturedNest, name: str, after: bool = False) -> np.ndarray:  # type: ignore[type-arg]
+def contents(capture: CapturedNest, name: str, after: bool = False) -> np.ndarray[Any, np.dtype[Any]]:
     """The captured elements of an array, in its shape."""
     array = capture.array(name)
     fill = dict(capture.outputs)[name] if after else array.fill

@@ -183,7 +183,7 @@ def test_no_main(tmp_path: Path) -> None:
 
 
 def test_calls_from_other_threads_are_told(tmp_path: Path) -> None:
-    text = PROGRAM.replace("for (int r = 0; r < 40", "_Pragma(\"omp parallel for\")\n    for (int r = 0; r < 40")
+    text = PROGRAM.replace("for (int r = 0; r < 40", '_Pragma("omp parallel for")\n    for (int r = 0; r < 40')
     source = marked(tmp_path / "omp.c", text, sum_nest())
     compiler = CompilerConfig("gcc", ("-O1", "-fopenmp"))
     profile = profiled(source, tmp_path / "work", compiler=compiler)
@@ -194,7 +194,9 @@ def test_calls_from_other_threads_are_told(tmp_path: Path) -> None:
 
 def test_forked_children_and_exit_do_not_disturb(tmp_path: Path) -> None:
     text = PROGRAM.replace("<stdio.h>", "<stdio.h>\n#include <stdlib.h>\n#include <sys/wait.h>\n#include <unistd.h>")
-    text = text.replace('printf("', 'if (!fork()) { sum(3, a); exit(0); } wait(0); printf("').replace("return 0;", "exit(0);")
+    text = text.replace('printf("', 'if (!fork()) { sum(3, a); exit(0); } wait(0); printf("').replace(
+        "return 0;", "exit(0);"
+    )
     profile = good_profile(marked(tmp_path / "fork.c", text, sum_nest()), tmp_path / "work")
     assert profile.nest("sum").calls == 41
 

@@ -114,7 +114,9 @@ def test_flat_pointers_at_the_heavy_call(tmp_path: Path) -> None:
 
 
 def test_pointer_without_enough_memory_behind_it(tmp_path: Path) -> None:
-    text = FLAT.replace("malloc(sizeof *a * n * m)", "malloc(sizeof *a * n * m - 4)").replace("b[i];\n", "b[i];\n a[0]=0;")
+    text = FLAT.replace("malloc(sizeof *a * n * m)", "malloc(sizeof *a * n * m - 4)").replace(
+        "b[i];\n", "b[i];\n a[0]=0;"
+    )
     [capture] = captured(marked(tmp_path / "flat.c", text, FLAT_IR), tmp_path / "work")
     assert capture == CaptureFailed("flat", "it uses 6000 bytes of in, of which only 5996 are allocated")
 
@@ -305,9 +307,7 @@ OVERLAP_IR = """nest shift {
     ("offset", "pairs", "harmful"),
     [("1", (("a", "b"),), True), ("100", (), False), ("101", (("b", "c"),), False)],
 )
-def test_overlapping_pointers(
-    tmp_path: Path, offset: str, pairs: tuple[tuple[str, str], ...], harmful: bool
-) -> None:
+def test_overlapping_pointers(tmp_path: Path, offset: str, pairs: tuple[tuple[str, str], ...], harmful: bool) -> None:
     source = marked(tmp_path / "o.c", OVERLAP.replace("OFFSET", offset), OVERLAP_IR)
     capture = good(captured(source, tmp_path / "work")[0])
     assert capture.overlaps == pairs
@@ -346,13 +346,21 @@ def test_reasons(tmp_path: Path) -> None:
     wide = OVERLAP_IR.replace("c: double", "c: long double")
     assert "long double" in reason("wide", plain_text.replace("double *c", "long double *c"), wide)
 
-    changing = plain_text.replace("<stdlib.h>", "<stdlib.h>\n#include <stdio.h>").replace("shift(100,", "shift(count(),")
-    count = """static int count(void) { FILE *f = fopen("FILE", "r"); if (f) { fclose(f); END }
-        fclose(fopen("FILE", "w")); return 100; }\nint main""".replace("FILE *", "@").replace("FILE", str(tmp_path / "mark"))
-    count = count.replace("@", "FILE *")
-    for end, expected in (("return 99;", "n was 100 and then 99"), ("abort();", "SIGABRT"), ("exit(0);", "before call 1")):
+    again = """static int count(void)
+{
+    FILE *f = fopen("MARK", "r");
+    if (f) { fclose(f); END }
+    fclose(fopen("MARK", "w"));
+    return 100;
+}
+int main"""
+    changing = plain_text.replace("<stdlib.h>", "<stdlib.h>\n#include <stdio.h>").replace(
+        "shift(100,", "shift(count(),"
+    )
+    ends = {"return 99;": "n was 100 and then 99", "abort();": "SIGABRT", "exit(0);": "before call 1"}
+    for end, expected in ends.items():
         (tmp_path / "mark").unlink(missing_ok=True)
-        text = changing.replace("int main", count.replace("END", end))
+        text = changing.replace("int main", again.replace("END", end).replace("MARK", str(tmp_path / "mark")))
         assert expected in reason("again", text, OVERLAP_IR)
 
 
@@ -397,7 +405,9 @@ def test_capture_run_builds_with_clang_and_odd_flags(tmp_path: Path) -> None:
     except CompilerMissing:
         pytest.skip("no clang")
     source = marked(tmp_path / "globals.c", GLOBALS, GLOBALS_IR)
-    clang = CompilerConfig("clang-22", ("-std=c99", "-O1", "-Wall", "-Werror", "-pedantic-errors", "-x", "c", "-Dlock=7"))
+    clang = CompilerConfig(
+        "clang-22", ("-std=c99", "-O1", "-Wall", "-Werror", "-pedantic-errors", "-x", "c", "-Dlock=7")
+    )
     profile = good_profile(source, tmp_path / "work", compiler=clang)
     [capture] = capture_nests(source, source.nests, profile, tmp_path / "work", after=True).values()
     assert replay(source.nests[0], good(capture), tmp_path)

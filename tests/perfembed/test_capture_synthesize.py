@@ -120,9 +120,7 @@ def test_histogram_fits_the_type(tmp_path: Path) -> None:
 
 
 def test_refusals_name_what_is_missing(tmp_path: Path) -> None:
-    assert refusal(VLA_IR, tmp_path) == (
-        "the file has no main and no value is given for n (use --param n=...)"
-    )
+    assert refusal(VLA_IR, tmp_path) == ("the file has no main and no value is given for n (use --param n=...)")
     assert "only where n - 5 >= 0" in refusal(VLA_IR.replace("  for", "  assume n - 5 >= 0;\n  for", 1), tmp_path, n=4)
     assert "A[0][0] has no elements" in refusal(VLA_IR, tmp_path, n=0)
     assert "GiB" in refusal(VLA_IR, tmp_path, n=100_000)

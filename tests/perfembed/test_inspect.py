@@ -72,7 +72,7 @@ def test_gemm() -> None:
     i, j, k = nest.loops
     assert (i.parallel, j.parallel, k.parallel) == (True, True, False)
     assert (i.permutable, j.permutable, k.permutable) == (("j", "k"), ("i", "k"), ("i", "j"))
-    assert (i.vectorizable, j.vectorizable, k.vectorizable) == ("as innermost", "as innermost", "reduction")
+    assert (i.vectorizable, j.vectorizable, k.vectorizable) == ("as innermost", "as innermost", "no")
     assert k.reductions == ("C",)
     assert [x.depth for x in nest.loops] == [0, 1, 2]
     assert distances(nest) == {(kind, "(0, 0, >=1)") for kind in ("flow", "anti", "output")}

@@ -1,0 +1,1 @@
+"""Whole programs, built by several compilers and by perfembed, measured side by side."""

@@ -1,0 +1,164 @@
+"""The part of a program that is timed: its kernel, without input, checksum and output.
+
+A kernel of a few milliseconds drowns in the noise of a program that fills its arrays for fifty, so the clock is
+read inside the program. The *marked* text of a file reads it around the kernel; every compiler, and perfembed,
+gets this same text. Where the kernel is a function, a variable with a cleanup handler at the top of its body
+starts and stops the clock, so that no loop is separated from its neighbours and every return counts. Where it is
+loops of `main`, they are put into a block of their own. The clock is read by functions the compilers may not
+inline, which may read and write anything: no computation can leave or enter the marked part.
+
+What the kernel is: the functions (but main) that hold a loop which writes an array and reads one, unless their
+name says that they prepare or check data; without any, such loops of `main`; without any, loops of `main` that
+write an array. `functions` overrides this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from perfembed.capture.instrument import Around, wrap
+from perfembed.errors import UsageError
+from scheduler.frontend import Function, SourceFile
+from scheduler.ir.nest import Loop, LoopNest, Node, Storage
+from scheduler.ir.walk import placed_statements, uses
+
+MARKS_VARIABLE = "PERFEMBED_BENCH_MARKS"  # names an existing file of the program's environment
+
+_PREPARING = re.compile(
+    r"(^|_)(init\w*|fill|make|build|setup|random\w*|rand|rnd|noise|generate|field|tensor|load|read|print|write|"
+    r"check\w*|verify|hash\w*|mix)(_|$)"
+)
+
+# Declared under names of its own, so that it needs no header and meets no declaration of the user's.
+_PRELUDE = """\
+extern int pe_bench_clock(int, long *) __asm__("clock_gettime"); \
+extern char *pe_bench_getenv(const char *) __asm__("getenv"); \
+extern int pe_bench_open(const char *, int, ...) __asm__("open"); \
+extern long pe_bench_write(int, const void *, unsigned long) __asm__("write"); \
+static struct { long passed, calls, depth, since[2]; } pe_bench; \
+__attribute__((noinline, unused)) static int pe_bench_begin(void) { \
+__asm__ volatile("" ::: "memory"); \
+if (!pe_bench.depth++) pe_bench_clock(1, pe_bench.since); \
+__asm__ volatile("" ::: "memory"); return 0; } \
+__attribute__((noinline, unused)) static void pe_bench_end(int *unused) { \
+long now[2]; (void)unused; __asm__ volatile("" ::: "memory"); \
+if (--pe_bench.depth) return; \
+pe_bench_clock(1, now); pe_bench.calls++; \
+pe_bench.passed += (now[0] - pe_bench.since[0]) * 1000000000L + now[1] - pe_bench.since[1]; \
+__asm__ volatile("" ::: "memory"); } \
+__attribute__((destructor)) static void pe_bench_report(void) { \
+const char *path = pe_bench_getenv("MARKS_FILE"); \
+int file = path && *path ? pe_bench_open(path, 1) : -1; \
+if (file >= 0 && pe_bench_write(file, &pe_bench, 2 * sizeof(long)) < 0) return; }
+""".replace("MARKS_FILE", MARKS_VARIABLE)
+_ENTER = " int pe_bench_mark __attribute__((cleanup(pe_bench_end), unused)) = pe_bench_begin();"
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """`functions` hold the kernel; `loops` counts the marked runs of loops where that is `main`."""
+
+    content: bytes
+    functions: tuple[str, ...]
+    loops: int
+
+
+def mark_kernel(source: SourceFile, functions: Sequence[str] = ()) -> Marked:
+    """The marked text. Raises UsageError where nothing can be marked."""
+    chosen = _named(source, functions) if functions else _working_functions(source)
+    if chosen:
+        edits = [(_body(source.content, f), _ENTER.encode()) for f in chosen]
+        content = _inserted(source.content, edits)
+        return Marked(_with_prelude(content), tuple(f.name for f in chosen), 0)
+    places = list(_runs(source, _works)) or list(_runs(source, _writes))
+    if not places:
+        raise UsageError(f"{source.path}: no kernel found to time", "name its function with --kernel")
+    return Marked(_with_prelude(wrap(source.content, places)), ("main",), len(places))
+
+
+def read_marks(data: bytes) -> tuple[float, int] | None:
+    """(seconds, calls) a program left in its file; None where it left nothing."""
+    if len(data) != 16:
+        return None
+    passed, calls = (int.from_bytes(data[k : k + 8], "little", signed=True) for k in (0, 8))
+    return passed / 1e9, calls
+
+
+def _named(source: SourceFile, names: Sequence[str]) -> list[Function]:
+    found = [f for f in source.functions if f.name in names and f.name != "main"]
+    missing = set(names) - {f.name for f in found}
+    if missing:
+        raise UsageError(f"{source.path}: no function {', '.join(sorted(missing))} to time")
+    return found
+
+
+def _working_functions(source: SourceFile) -> list[Function]:
+    working = {nest.function for nest in source.nests for loop in _trees(nest) if _works(nest, loop)}
+    return [f for f in source.functions if f.name in working and f.name != "main" and not _PREPARING.search(f.name)]
+
+
+def _trees(nest: LoopNest) -> Iterator[Loop]:
+    return (node for node in nest.body if isinstance(node, Loop))
+
+
+def _touched(nest: LoopNest, tree: Node, write: bool) -> bool:
+    """Whether a loop reads (or writes) elements of an array that is not its own."""
+    arrays = {a.name for a in nest.arrays if a.shape and a.storage is not Storage.PRIVATE}
+    inside = replace(nest, body=(tree,))
+    return any(
+        use.access.array in arrays and use.is_write == write for s in placed_statements(inside) for use in uses(s)
+    )
+
+
+def _works(nest: LoopNest, tree: Node) -> bool:
+    return _writes(nest, tree) and _touched(nest, tree, write=False)
+
+
+def _writes(nest: LoopNest, tree: Node) -> bool:
+    return _touched(nest, tree, write=True)
+
+
+def _runs(source: SourceFile, wanted: object) -> Iterator[Around]:
+    """Adjacent wanted loops of main, each run as one place."""
+    assert callable(wanted)
+    for nest in source.nests:
+        if nest.function not in (None, "main"):
+            continue
+        begin: int | None = None
+        end = 0
+        for node in nest.body:
+            span = node.span if isinstance(node, Loop) else None
+            if span is not None and wanted(nest, node):
+                begin = span.begin if begin is None else begin
+                end = span.end
+            elif begin is not None:
+                yield _place(begin, end)
+                begin = None
+        if begin is not None:
+            yield _place(begin, end)
+
+
+def _place(begin: int, end: int) -> Around:
+    return Around(begin, end, "pe_bench_begin();", "pe_bench_end(0);")
+
+
+def _body(content: bytes, function: Function) -> int:
+    """Where the statements of a function begin."""
+    text = content[function.span.begin : function.span.end]
+    masked = re.sub(rb"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"", lambda m: b" " * len(m[0]), text, flags=re.DOTALL)
+    return function.span.begin + masked.index(b"{") + 1
+
+
+def _inserted(content: bytes, edits: list[tuple[int, bytes]]) -> bytes:
+    parts, at = [], 0
+    for position, text in sorted(edits):
+        parts += [content[at:position], text]
+        at = position
+    return b"".join((*parts, content[at:]))
+
+
+def _with_prelude(content: bytes) -> bytes:
+    return _PRELUDE.encode() + content.removeprefix(_BOM)

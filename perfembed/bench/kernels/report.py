@@ -1,0 +1,201 @@
+"""The benchmark's table: as text, as Markdown, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from perfembed.bench.kernels.compilers import CLANG, GCC, NAMES, OURS, POLLY, STRIPMINE
+from perfembed.bench.kernels.rows import Row
+from perfembed.bench.kernels.run import OPENBLAS, BenchResult
+from perfembed.bench.statistics import geometric_mean
+from perfembed.report.documents import document
+from perfembed.report.style import Style, count, seconds, times
+
+SLOWER = 0.97  # a kernel below this is slower than its original, beyond noise
+POLLY_AIM = 1.3
+OPENBLAS_AIM = 0.6
+_FLAG = {"close": "~", "differs": "!", "equal": "", "": ""}
+
+
+def summary(rows: Sequence[Row]) -> dict[str, Any]:
+    """Geometric means over the kernels where both sides ran, the worst kernel, and what was wrong."""
+    gains = {name: _ratios(rows, GCC, name) for name in NAMES if name != GCC}
+    ours = gains[OURS]
+    against = {r.kernel: x for r in rows if (x := against_polly(r)) is not None}
+    worst = min(ours, key=lambda name: ours[name], default=None)
+    return {
+        "kernels": len(rows),
+        "geomean_over_gcc": {name: geometric_mean(found.values()) for name, found in gains.items()},
+        "geomean_over_better_polly": geometric_mean(against.values()),
+        "better_polly_over_gcc": geometric_mean(
+            x for r in rows if (gcc := r.seconds(GCC)) and (polly := better_polly(r)) and (x := gcc / polly)
+        ),
+        "minimum": {"kernel": worst, "speedup": ours[worst]} if worst else None,
+        "slower": sorted(name for name, gain in ours.items() if gain < SLOWER),
+        "wrong": sorted(r.kernel for r in rows if r.status == "wrong"),
+        "failed": sorted(r.kernel for r in rows if r.status == "failed"),
+        "tuned": sum(r.status == "tuned" for r in rows),
+        "noisy": sorted(r.kernel for r in rows if r.noisy),
+        "gemm": [g for r in rows if (g := gemm(r)) is not None],
+    }
+
+
+def _ratios(rows: Sequence[Row], base: str, name: str) -> dict[str, float]:
+    return {r.kernel: b / s for r in rows if (b := r.seconds(base)) and (s := r.seconds(name))}
+
+
+def better_polly(row: Row) -> float | None:
+    """Seconds of the faster of Polly's two configurations whose result is right."""
+    return min((s for name in (POLLY, STRIPMINE) if (s := row.seconds(name))), default=None)
+
+
+def against_polly(row: Row) -> float | None:
+    polly, ours = better_polly(row), row.seconds(OURS)
+    return polly / ours if polly and ours else None
+
+
+def gemm(row: Row) -> dict[str, Any] | None:
+    """GFLOP/s of ours and of OpenBLAS, where the kernel is a matrix product."""
+    ours, blas = row.seconds(OURS), row.seconds(OPENBLAS)
+    if not row.operations or not ours or not blas:
+        return None
+    return {
+        "kernel": row.kernel,
+        "ours_gflops": row.operations / ours / 1e9,
+        "openblas_gflops": row.operations / blas / 1e9,
+        "share": blas / ours,
+    }
+
+
+# -------------------------------------------------------------------------------------- text
+
+_HEADER = ["kernel", GCC, CLANG, POLLY, STRIPMINE, OURS, "ours/gcc", "ours/polly", "noise", "ours is"]
+
+
+def render_kernels(result: BenchResult, style: Style, *, markdown: bool = False) -> str:
+    """One row a kernel: the fastest run of each program, then the means."""
+    rows = [_cells(row) for row in result.rows]
+    lines = [_title(result, markdown), ""]
+    lines += _markdown(rows) if markdown else _table(rows, style)
+    lines += ["", *_conclusions(result)]
+    notes = [*_missing(result), *_notes(result.rows)]
+    lines += ["", *notes] if notes else []
+    return "\n".join(f"- {x}" if markdown and x and k > len(rows) + 4 else x for k, x in enumerate(lines))
+
+
+def _title(result: BenchResult, markdown: bool) -> str:
+    if not result.rows:
+        return "no kernel was measured"
+    row = result.rows[0]
+    c = row.conditions
+    dates = sorted(r.date for r in result.rows)
+    when = dates[0][:10] + (f" to {dates[-1][:10]}" if dates[0][:10] != dates[-1][:10] else "")
+    what = f"{count(len(result.rows), 'kernel')} of {result.total}, {c['set']} set, {count(c['threads'], 'thread')}"
+    text = f"{what}, {seconds(c['budget_s'])} of {c['search']} search each; {when}; {result.machine}"
+    return f"**{text}**" if markdown else text
+
+
+def _cells(row: Row) -> list[str]:
+    cells = [row.kernel]
+    for name in NAMES:
+        program, value = row.programs.get(name), row.seconds(name)
+        if program is None or (value is None and not program.output):
+            cells.append("")
+        elif value is None:
+            cells.append("wrong" if program.output == "differs" else "failed")
+        else:
+            cells.append(seconds(value) + _FLAG[program.output])
+    gcc, ours, polly = row.seconds(GCC), row.seconds(OURS), against_polly(row)
+    cells.append(times(gcc / ours) if gcc and ours else "")
+    cells.append(times(polly) if polly else "")
+    noise = max((p.cov for p in row.programs.values() if not p.failure), default=0.0)
+    cells.append(f"{noise * 100:.0f} %{'*' if row.noisy else ''}")
+    return [*cells, row.status]
+
+
+def _table(rows: list[list[str]], style: Style) -> list[str]:
+    widths = [max(len(row[k]) for row in [_HEADER, *rows]) for k in range(len(_HEADER))]
+
+    def line(cells: list[str]) -> str:
+        middle = [cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:-1], strict=True)]
+        return "  ".join([cells[0].ljust(widths[0]), *middle, cells[-1]])
+
+    return [style.paint(line(_HEADER), "bold"), *map(line, rows)]
+
+
+def _markdown(rows: list[list[str]]) -> list[str]:
+    rule = ["---", *["---:"] * (len(_HEADER) - 2), "---"]
+    return ["| " + " | ".join(cells) + " |" for cells in [_HEADER, rule, *rows]]
+
+
+def _conclusions(result: BenchResult) -> list[str]:
+    found = summary(result.rows)
+    lines = []
+    means = [f"{name} {times(mean)}" for name, mean in found["geomean_over_gcc"].items() if mean]
+    if means:
+        lines.append(f"geometric mean over gcc: {', '.join(means)}")
+    if over := found["geomean_over_better_polly"]:
+        verdict = "met" if over >= POLLY_AIM else "missed"
+        base = times(found["better_polly_over_gcc"])
+        lines.append(f"ours over the better Polly ({base} over gcc): {times(over)}, aim {POLLY_AIM:.2f}x: {verdict}")
+    if low := found["minimum"]:
+        slower = found["slower"]
+        names = f" ({', '.join(slower)})" if slower else ""
+        lines.append(
+            f"slowest against gcc: {low['kernel']} {times(low['speedup'])}; below {SLOWER}: {len(slower)}{names}"
+        )
+    for g in found["gemm"]:
+        verdict = "met" if g["share"] >= OPENBLAS_AIM else "missed"
+        lines.append(
+            f"{g['kernel']}: ours {g['ours_gflops']:.1f}, OpenBLAS {g['openblas_gflops']:.1f} GFLOP/s:"
+            f" {g['share'] * 100:.0f} %, aim {OPENBLAS_AIM * 100:.0f} %: {verdict}"
+        )
+    bad = [f"{len(found[name])} {name} ({', '.join(found[name])})" for name in ("wrong", "failed") if found[name]]
+    lines.append(f"{found['tuned']} tuned, {found['kernels'] - found['tuned']} not; {'; '.join(bad) or 'none wrong'}")
+    if result.interrupted:
+        lines.append("interrupted: run it again to go on")
+    return lines
+
+
+def _missing(result: BenchResult) -> list[str]:
+    return [f"{c.name}: not measured, {c.missing}" for c in result.configurations if c.missing]
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    notes = []
+    flags = {p.output for r in rows for p in r.programs.values()}
+    if "close" in flags:
+        notes.append("~ other rounding than gcc's original: products contracted differently, sums within 1e-6")
+    if any(r.noisy for r in rows):
+        notes.append("* the machine was not quiet, or times varied by more than 5 %")
+    for r in rows:
+        text = r.verified if r.status == "wrong" and r.verified else r.reason
+        if r.status != "tuned" and text:
+            notes.append(f"{r.kernel}: {r.status}: {text[:300]}")
+        for name, p in r.programs.items():
+            if p.failure and not (name in NAMES and not p.kernel_s and _is_missing(r, name)):
+                notes.append(f"{r.kernel}: {name}: {p.failure[:200]}")
+            elif p.output == "differs":
+                notes.append(f"{r.kernel}: {name} printed another result, beyond rounding; its time does not count")
+    return notes
+
+
+def _is_missing(row: Row, name: str) -> bool:
+    return bool(row.conditions["compilers"].get(name, {}).get("missing"))
+
+
+def kernels_document(result: BenchResult) -> str:
+    content = {
+        "machine": result.machine,
+        "interrupted": result.interrupted,
+        "total": result.total,
+        "configurations": [
+            {"name": c.name, "version": c.version, "flags": list(c.compiler.flags), "missing": c.missing}
+            for c in result.configurations
+        ],
+        "summary": summary(result.rows),
+        "rows": [asdict(row) for row in result.rows],
+    }
+    return document("bench kernels", content)

@@ -1,0 +1,171 @@
+"""One random program of a campaign: its schedules, their verdicts, and whether the interpreter agrees."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Iterator
+
+from perfembed.bench.legality.model import Campaign, Disagreement, Kind, Runnable, Tally
+from perfembed.bench.legality.planted import Variant, variants
+from perfembed.bench.legality.privates import privates_problem
+from perfembed.bench.legality.subject import Mismatch, Subject
+from perfembed.bench.legality.witness import witness_problem
+from scheduler.codegen import emit
+from scheduler.errors import CodegenUnsupported
+from scheduler.generator import random_nest, random_schedule, random_step
+from scheduler.ir.arithmetic import InterpreterError
+from scheduler.ir.nest import LoopNest
+from scheduler.ir.text import format_nest
+from scheduler.ir.types import known_type
+from scheduler.polyhedral.legality import Illegal, Unknown
+from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.replay import Refused, Replayed, ScheduledNest
+from scheduler.schedule import Schedule, format_schedule
+from scheduler.transform import NotApplicable, apply_step
+
+_LENGTH = 6  # steps of a schedule
+_COMPILED = 2  # schedules of a program
+
+
+def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
+    """Program number `index` of a seed, and whether sums in it may be reordered (integers only)."""
+    rng = random.Random(f"{seed}:{index}")
+    nest = random_nest(rng, name=f"random_{index}")
+    integers = all(known_type(a.ctype).kind != "floating" for a in nest.arrays)
+    return nest, integers and rng.random() < 0.3
+
+
+def run_program(campaign: Campaign, index: int) -> Tally:
+    """Everything about one program; what goes wrong inside counts as a disagreement too."""
+    tally = Tally()
+    try:
+        nest, reassociate = generate(campaign.seed, index)
+    except Exception:
+        tally.disagreements.append(Disagreement("internal error", index, "", "", (), traceback.format_exc(limit=-8)))
+        return tally
+    try:
+        subject = Subject(nest, f"{campaign.seed}:{index}", reassociate)
+        _Program(campaign, index, subject, tally).run()
+        tally.counts["programs"] += 1
+    except InterpreterError:
+        tally.counts["invalid programs"] += 1
+    except QuotaExceeded:
+        tally.counts["too hard programs"] += 1
+    except Exception:
+        detail = traceback.format_exc(limit=-8)
+        tally.disagreements.append(Disagreement("internal error", index, format_nest(nest), "", (), detail))
+    return tally
+
+
+class _Program:
+    def __init__(self, campaign: Campaign, index: int, subject: Subject, tally: Tally) -> None:
+        self.campaign = campaign
+        self.index = index
+        self.subject = subject
+        self.tally = tally
+        self.counts = tally.counts
+        self.rng = random.Random(f"{campaign.seed}:{index}:schedules")
+
+    def run(self) -> None:
+        replayer = self.subject.replayer
+        legal: list[ScheduledNest] = []
+        for schedule in self.schedules():
+            self.counts["schedules"] += 1
+            replayed = replayer.replay(schedule)
+            try:
+                tree = replayer.tree(schedule)
+            except NotApplicable:
+                tree = ()
+            if isinstance(replayed, ScheduledNest):
+                legal.append(replayed)
+            self.judge(replayed, Variant("", tree, schedule))
+        bases = legal or [s for s in (replayer.replay(()),) if isinstance(s, ScheduledNest)]
+        if not legal and not bases:
+            self.report("internal error", Variant("", replayer.tree(()), ()), (), "the source order is not legal")
+        for base in bases:
+            for variant in variants(replayer, base.schedule, self.rng, self.campaign.planted):
+                self.counts["variants"] += 1
+                self.judge(replayer.check(variant.tree, variant.schedule), variant)
+        if self.index - self.campaign.first < self.campaign.compiled:
+            self.emit(legal or bases)
+
+    def schedules(self) -> Iterator[Schedule]:
+        """By turns as they come, and grown step by step so that they stay legal."""
+        nest, replayer, rng = self.subject.replayer.nest, self.subject.replayer, self.rng
+        for number in range(self.campaign.schedules):
+            length = rng.randint(1, _LENGTH)
+            if number % 3 == 2:
+                yield random_schedule(nest, rng, length, replayer.tree(()), apply_step, refused=0.05)
+            else:
+                yield self.grown(length)
+
+    def grown(self, length: int) -> Schedule:
+        """Steps are kept while the schedule stays legal; now and then an illegal one ends it."""
+        replayer, schedule = self.subject.replayer, ()
+        kept: Schedule = schedule
+        for _ in range(length * 3):
+            step = random_step(replayer.nest, self.rng, replayer.tree(kept))
+            if step is None:
+                continue
+            longer = (*kept, step)
+            replayed = replayer.replay(longer)
+            if isinstance(replayed, ScheduledNest):
+                kept = longer
+            elif isinstance(replayed, Illegal) and self.rng.random() < 0.1:
+                return longer
+            if len(kept) == length:
+                break
+        return kept
+
+    def judge(self, replayed: Replayed, variant: Variant) -> None:
+        """Counts the verdict and holds it against the interpreter."""
+        seed = f"{self.campaign.seed}:{self.index}:{format_schedule(variant.schedule)}:{variant.change}"
+        if isinstance(replayed, Refused):
+            self.counts["refused"] += 1
+            if variant.how:
+                self.plant(variant, self.subject.mismatch(variant.tree, seed))
+        elif isinstance(replayed, Unknown):
+            self.counts["undecided"] += 1
+        elif isinstance(replayed, Illegal):
+            self.counts["illegal"] += 1
+            if problem := witness_problem(self.subject.replayer.nest, variant.tree, replayed):
+                self.report("false witness", variant, replayed.parameters, f"{replayed}\n{problem}")
+            if variant.how:
+                self.plant(variant, self.subject.mismatch(variant.tree, seed))
+        else:
+            self.counts["legal"] += 1
+            self.legal(replayed, variant, self.subject.mismatch(replayed.tree, seed))
+
+    def plant(self, variant: Variant, mismatch: Mismatch | None) -> None:
+        """A rejected variant counts as planted where the interpreter shows that it is wrong."""
+        if mismatch is not None and not mismatch.failed:
+            self.counts[f"planted {variant.how}"] += 1
+
+    def legal(self, scheduled: ScheduledNest, variant: Variant, mismatch: Mismatch | None) -> None:
+        if mismatch is not None:
+            kind: Kind = "accepted but racing" if mismatch.raced else "accepted but wrong"
+            self.report(kind, variant, mismatch.parameters, mismatch.detail)
+            return
+        for run in self.subject.runs:
+            if problem := privates_problem(scheduled, run):
+                given = tuple(sorted(run.parameters.items()))
+                self.report("accepted but its private storage is shared", variant, given, problem)
+                return
+
+    def emit(self, legal: list[ScheduledNest]) -> None:
+        """The longest legal schedules as C text."""
+        for scheduled in sorted(legal, key=lambda s: -len(s.schedule))[:_COMPILED]:
+            try:
+                body = emit(scheduled, self.subject.replayer.model)
+            except CodegenUnsupported:
+                self.counts["not emitted"] += 1
+                continue
+            self.tally.runnable.append(Runnable(self.index, format_schedule(scheduled.schedule), body))
+
+    def report(self, kind: Kind, variant: Variant, parameters: tuple[tuple[str, int], ...], detail: str) -> None:
+        schedule = format_schedule(variant.schedule)
+        if variant.change:
+            schedule += f"\n# and then by hand: {variant.change}"
+        nest = format_nest(self.subject.nest)
+        self.tally.disagreements.append(Disagreement(kind, self.index, nest, schedule, parameters, detail))

@@ -1,0 +1,75 @@
+"""The run-time condition: assumptions and overlap of pointers."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.text import preamble
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.text import parse_nest
+from scheduler.polyhedral.model import Model
+from tests.scheduler.codegen.support import FAST, GEMM, build
+
+
+def condition(text: str) -> str | None:
+    nest = parse_nest(text)
+    return runtime_condition(nest, Model(nest))
+
+
+def test_globals_need_no_test() -> None:
+    assert condition(GEMM) is None
+
+
+def test_assumptions() -> None:
+    text = GEMM.replace("array A", "assume n - 1 >= 0; assume -2*m + l >= 0; array A").replace(
+        "param n: int", "param n: int in [1, ?]"
+    )
+    assert condition(text) == "(long)l >= 2*(long)m"
+
+
+def test_restrict_is_trusted_and_read_only_pairs_are_not_tested() -> None:
+    text = (
+        GEMM.replace("[n][l]", "[n][l] pointer")
+        .replace("[l][m]", "[l][m] pointer")
+        .replace("C: double[n][m]", "C: double[n][m] restrict")
+    )
+    assert condition(text) is None
+
+
+STENCIL = """nest s { param n: int; array a: double[n] pointer; array b: double[n] pointer; array c: float[n] pointer;
+for i: int in [1, n - 1) step 1 { S0: a[i] = b[i - 1] + b[i + 1] + c[i]; } }"""
+
+
+def test_pointers_are_tested(tmp_path: Path) -> None:
+    text = condition(STENCIL)
+    assert text is not None and text.count("pe_apart") == 1
+    source = preamble(text) + f"int check(double *a, double *b, int n) {{ return {text}; }}\n"
+    library = ctypes.CDLL(str(build(tmp_path, "guard", source, FAST)))
+    memory = np.zeros(64)
+    address = memory.ctypes.data
+
+    def check(a: int, b: int) -> bool:
+        return bool(library.check(ctypes.c_void_p(address + 8 * a), ctypes.c_void_p(address + 8 * b), ctypes.c_int(10)))
+
+    assert check(0, 20) and check(20, 0)
+    assert check(0, 9) and not check(0, 8) and not check(0, 0)  # a[1..8] written, b[0..9] read
+    assert check(9, 0) is (9 + 1 >= 10)
+    assert not check(8, 0)
+
+
+def test_unknown_ranges_give_up() -> None:
+    text = """nest s { param n: int; array a: double[n] pointer; array b: double[?] pointer; array c: int[n];
+    for i: int in [0, n) step 1 { S0: a[i] = b[opaque(c[i])]; } }"""
+    with pytest.raises(CodegenUnsupported, match="elements of b are accessed depends on data"):
+        condition(text)
+
+
+def test_flat_and_triangular_ranges() -> None:
+    text = """nest s { param n: int; array a: double[n][n] pointer flat; array b: double[n] pointer;
+    for i: int in [0, n) step 1 { for j: int in [0, i) step 1 { S0: a[i][j] = b[j]; } } }"""
+    assert condition(text) == (
+        "pe_apart(&a[(long)n], &a[((long)n - 1)*(long)n + (long)n - 2] + 1, &b[0], &b[(long)n - 2] + 1)"
+    )

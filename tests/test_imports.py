@@ -1,0 +1,177 @@
+"""Who may import whom: the edges between packages, no cycles inside them, nothing heavy before it is needed."""
+
+import ast
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("perfembed", "optdb", "profilers", "scheduler")
+ALLOWED = {
+    "perfembed": {"optdb", "profilers", "scheduler"},
+    "optdb": {"profilers", "scheduler"},
+    "profilers": set[str](),
+    "scheduler": set[str](),
+}
+HEAVY = {"torch", "torch_geometric", "faiss", "clang", "sklearn", "islpy", "numpy", "scipy", "duckdb", "rich"}
+HELP_BUDGET_S = 0.2
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name -> file of everything we ship."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(name: str, tree: ast.AST, everywhere: bool) -> Iterator[str]:
+    """Modules and members a module imports: all of them, or only when it is itself imported."""
+    for node in walk(tree, everywhere):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = name.split(".") if MODULES[name].name == "__init__.py" else name.split(".")[:-1]
+                base = ".".join([*package[: len(package) - node.level + 1], *([base] if base else [])])
+            for alias in node.names:
+                member = f"{base}.{alias.name}"
+                yield member if member in MODULES else base
+
+
+def walk(node: ast.AST, everywhere: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not everywhere:
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                continue
+        yield child
+        yield from walk(child, everywhere)
+
+
+def parsed(name: str) -> ast.AST:
+    return ast.parse(MODULES[name].read_text(), str(MODULES[name]))
+
+
+def test_everything_is_found() -> None:
+    assert {"perfembed.cli.main", "scheduler.replay", "profilers.run", "optdb"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_only_what_they_may(package: str) -> None:
+    wrong = {
+        f"{name} imports {target}"
+        for name in MODULES
+        if name.split(".")[0] == package
+        for target in imported(name, parsed(name), everywhere=True)
+        if target.split(".")[0] in set(PACKAGES) - ALLOWED[package] - {package}
+    }
+    assert not wrong
+
+
+def test_tests_are_not_imported() -> None:
+    wrong = {n for n in MODULES for t in imported(n, parsed(n), everywhere=True) if t.split(".")[0] == "tests"}
+    assert not wrong
+
+
+def edges() -> dict[str, set[str]]:
+    """What importing each module imports of ours. A package's own `__init__` counts only where it is named."""
+    return {
+        name: {t for t in imported(name, parsed(name), everywhere=False) if t in MODULES and t != name}
+        for name in MODULES
+    }
+
+
+def test_no_cycles() -> None:
+    graph = edges()
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for target in sorted(graph[name]):
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_only_the_command_line_reads_the_environment() -> None:
+    wrong = []
+    for name in MODULES:
+        if name.startswith("perfembed.cli"):
+            continue
+        for node in ast.walk(parsed(name)):
+            if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"):
+                wrong.append(f"{MODULES[name].relative_to(ROOT)}:{node.lineno}")
+    assert not wrong
+
+
+def test_libraries_do_not_print() -> None:
+    wrong = []
+    for name in MODULES:
+        # A child process talks to its parent through its standard output.
+        if name.startswith("perfembed.cli") or name == "scheduler.frontend.child":
+            continue
+        for node in ast.walk(parsed(name)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+                wrong.append(f"{MODULES[name].relative_to(ROOT)}:{node.lineno}")
+    assert not wrong
+
+
+def loaded(*command: str) -> set[str]:
+    """Top-level names of the modules a Python command imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *command], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    names = {line.rpartition("|")[2].strip() for line in lines}
+    assert "site" in names
+    return {name.split(".")[0] for name in names}
+
+
+HELP = "import sys; from perfembed.cli.main import run; sys.argv = ['perfembed', '--help']; run()"
+
+
+def test_import_perfembed_is_light() -> None:
+    names = loaded("-c", "import perfembed, optdb, profilers, scheduler")
+    assert {"perfembed", "scheduler"} <= names
+    assert not names & (HEAVY | {"typer"})
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["tune", "--help"], ["inspect", "--help"], ["doctor", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    names = loaded("-c", HELP.replace("'--help'", ", ".join(map(repr, arguments))))
+    assert "typer" in names
+    assert not names & HEAVY
+
+
+def test_help_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    """Processor time over what a bare interpreter needs: a loaded machine is not the command's fault."""
+
+    def best(code: str) -> float:
+        times = []
+        for _ in range(5):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(times)
+
+    bare, shown = best("pass"), best(HELP)
+    with capsys.disabled():
+        print(f"perfembed --help: {shown * 1e3:.0f} ms, of which {bare * 1e3:.0f} ms are the bare interpreter's")
+    assert shown - bare < HELP_BUDGET_S or shown < 8 * bare
