@@ -32,6 +32,7 @@ from scheduler.space import Space, Target
 _RANDOM_SEEDS = (1, 2)
 _FINALISTS = 4
 _STOP_FACTOR = 1.5
+_SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 _CHECK_FLAGS = ("-ffp-contract=off",)
 _TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
 
@@ -86,14 +87,14 @@ class NestTuner:
         nest: LoopNest,
         captured: CapturedNest,
         conditions: Conditions,
-        deadline: float,
+        budget_s: float,
         progress: Callable[[Event], None],
     ) -> None:
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
         self.replayer = Replayer(self.nest, conditions.reassociate)
         self.captured = captured
         self.conditions = conditions
-        self.deadline = deadline
+        self.deadline = time.monotonic() + budget_s * _SEARCH_SHARE
         self.progress = progress
         self.outcome = NestOutcome()
         self.interrupted = False
@@ -194,7 +195,8 @@ class NestTuner:
     def _confirm(self, original: Built, ranked: tuple[Candidate, ...]) -> None:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
         outcome = self.outcome
-        hopeful = [c for c in ranked if c.seconds < (outcome.original_s or 0.0)][:_FINALISTS]
+        finalists = 1 if self.interrupted else _FINALISTS
+        hopeful = [c for c in ranked if c.seconds < (outcome.original_s or 0.0)][:finalists]
         if not hopeful:
             outcome.reason = "no legal schedule was faster than the original"
         for candidate in hopeful:
@@ -207,7 +209,9 @@ class NestTuner:
             if isinstance(built, BuildFailed):
                 outcome.failed += 1
                 continue
-            settings = CompareSettings(budget_s=max(5.0, 12 * (outcome.original_s or 0.0)))
+            original_s = outcome.original_s or 0.0
+            run = TimingSettings(min_samples=1 if original_s > 0.1 else 3, max_samples=20, target_seconds=0.1)
+            settings = CompareSettings(run=run, budget_s=5.0 if self.interrupted else 5.0 + 40 * original_s)
             comparison = compare_interleaved(
                 original,
                 built,

@@ -229,7 +229,7 @@ class _Tuning:
             seed=self.options.seed,
         )
         try:
-            tuner = NestTuner(nest, task.captured, conditions, time.monotonic() + task.budget_s, self.progress)
+            tuner = NestTuner(nest, task.captured, conditions, task.budget_s, self.progress)
         except QuotaExceeded as error:
             self._skip(nest, task.share, f"its dependences are too hard to analyse: {error}")
             return

@@ -2,7 +2,8 @@
 
 The candidates are those a beam search meets: the search runs as it does when tuning, but instead of being
 measured a schedule is given a pseudo-cost, a hash of its tree, so that the same candidates come up every time.
-Each is timed where the search first asks for it, with whatever the search has cached by then.
+Each is timed where the search first asks for it, with whatever the search has cached by then, and once more
+*cold*: the dependences are known, but nothing of other schedules is.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +22,14 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import FrontendError, ParseOptions, read_source
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import format_tree
+from scheduler.polyhedral.contraction import Contractor
+from scheduler.polyhedral.legality import Checker
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.search.beam import Beam, SearchStopped
 from scheduler.space import Space, Target
+from scheduler.transform import initial_tree
 
 REPLAY_AIM_MS = 10.0
 FRONTEND_AIM_MS = 1000.0
@@ -39,6 +43,7 @@ class NestTimes:
     line: int
     setup: float = 0.0
     replay: list[float] = field(default_factory=list)
+    cold: list[float] = field(default_factory=list)
     codegen: list[float] = field(default_factory=list)
     legal: int = 0
     unsupported: int = 0
@@ -57,6 +62,10 @@ class FileTimes:
     @property
     def replay(self) -> list[float]:
         return [ms for nest in self.nests for ms in nest.replay]
+
+    @property
+    def cold(self) -> list[float]:
+        return [ms for nest in self.nests for ms in nest.cold]
 
     @property
     def codegen(self) -> list[float]:
@@ -91,6 +100,10 @@ class ReplayTimes:
     @property
     def replay(self) -> Distribution:
         return Distribution.of([ms for f in self.files for ms in f.replay])
+
+    @property
+    def cold(self) -> Distribution:
+        return Distribution.of([ms for f in self.files for ms in f.cold])
 
     @property
     def codegen(self) -> Distribution:
@@ -133,29 +146,58 @@ def _time_nest(nest: LoopNest, settings: ReplaySettings) -> NestTimes:
         times.setup = passed[0]
         parameters = {p.name: p.value for p in nest.parameters if p.value is not None}
         space = Space(replayer, settings.target, parameters)
-        Beam(space, _PseudoCost(replayer, settings, times)).run()
+        _TimedBeam(space, _PseudoCost(replayer, settings, times)).run()
     except QuotaExceeded as error:
         times.problem = str(error)
     return times
 
 
 class _TimedReplayer(Replayer):
-    """Times the first replay of every schedule."""
+    """Times the first replay of every candidate."""
 
     def __init__(self, nest: LoopNest, times: NestTimes) -> None:
         super().__init__(nest)
         self._times = times
-        self._seen: set[Schedule] = set()
+        self.candidates: set[Schedule] = set()
 
     def replay(self, schedule: Schedule) -> Replayed:
-        if schedule in self._seen:
+        if schedule not in self.candidates:
             return super().replay(schedule)
-        self._seen.add(schedule)
+        self.candidates.remove(schedule)
         with _clock() as passed:
             replayed = super().replay(schedule)
         self._times.replay.append(passed[0])
         self._times.legal += isinstance(replayed, ScheduledNest)
+        fresh = self._fresh()
+        with _clock() as passed:
+            fresh.replay(schedule)
+        self._times.cold.append(passed[0])
         return replayed
+
+    def _fresh(self) -> Replayer:
+        """The same nest and dependences, nothing remembered."""
+        fresh = object.__new__(Replayer)
+        vars(fresh).update(vars(self))
+        fresh.checker = Checker(self.model, self.dependences, self.checker.reassociate)
+        fresh.contractor = Contractor(self.model)
+        fresh._trees = {(): initial_tree(self.nest)}
+        return fresh
+
+
+class _TimedBeam(Beam):
+    """Names the candidates to the replayer; what the space asks of it on its own is not timed."""
+
+    def __init__(self, space: Space, evaluate: _PseudoCost) -> None:
+        super().__init__(space, evaluate)
+        self._met: set[Schedule] = set()
+
+    def best(self, schedules: Iterable[Schedule], count: int) -> list[Schedule]:
+        wanted = list(schedules)
+        replayer = self.space.replayer
+        assert isinstance(replayer, _TimedReplayer)
+        replayer.candidates = set(wanted) - self._met
+        self._met |= replayer.candidates
+        return super().best(wanted, count)
 
 
 class _PseudoCost:

@@ -75,6 +75,9 @@ def _indented(advice: str) -> str:
 def _usage(name: str, error: Exception, message: str) -> int:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", None) or name
+    if message.startswith("Usage:"):  # a group without a command: the message is its help
+        _say(message)
+        return EXIT_USAGE
     advice = ""
     if message.startswith(("No such option: -O", "No such option: -m", "No such option: -f", "No such option: -W")):
         advice = '; compiler flags go into --cflags "…"'

@@ -106,18 +106,19 @@ def _packed(
     if touched is None:
         raise CodegenUnsupported(f"{array.name} is not read in loop {place.loop.name}")
     env = {time_name(name): value for name, value in times.items()}
+    strides = poly.strides(place.path)
     low, high, extents = [], [], []
     for d in range(len(array.shape)):
         first, last = touched.dim_min(d), touched.dim_max(d)
         start = first
         if mark.panel and d == mark.panel_dim:
             start = first.sub(first.mod_val(isl.Val.int_from_si(poly.model.context, mark.panel)))
-        size = last.sub(start).intersect_params(poly.strides(place.path)).max_val()
+        size = last.sub(start).intersect_params(strides).max_val()
         if size.is_infty() or size.is_nan():
             raise CodegenUnsupported(f"the block of {array.name} read in {place.loop.name} has no constant bound")
         extent = size.to_python() + 1
-        low.append(_integer(first, walker, env))
-        high.append(_integer(last, walker, env))
+        low.append(_integer(first, strides, walker, env))
+        high.append(_integer(last, strides, walker, env))
         extents.append(-(-extent // mark.panel) * mark.panel if mark.panel and d == mark.panel_dim else extent)
     inside = any(loop.parallel for loop in tree_loops(place.loop.children))
     around = any(loop.parallel for loop in place.path)
@@ -125,9 +126,16 @@ def _packed(
     return Packed(mark, tuple(low), tuple(high), tuple(extents), where, body)  # type: ignore[arg-type]
 
 
-def _integer(bound: isl.PwAff, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:
-    domain = bound.domain().coalesce()
-    expr = isl.AstBuild.from_context(domain).expr_from_pw_aff(bound.gist(domain).coalesce())
+def _integer(bound: isl.PwAff, strides: isl.Set, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:
+    """The bound as an expression; pieces for block starts that do not occur are left out."""
+    kept: isl.PwAff | None = None
+    for domain, value in bound.get_pieces():
+        if not domain.intersect(strides).is_empty():
+            piece = isl.PwAff.alloc(domain, value)
+            kept = piece if kept is None else kept.union_add(piece)
+    assert kept is not None
+    domain = kept.domain().coalesce()
+    expr = isl.AstBuild.from_context(domain).expr_from_pw_aff(kept.gist(domain).coalesce())
     return walker.expr(expr, dict(env))
 
 

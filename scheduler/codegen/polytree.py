@@ -112,9 +112,9 @@ class PolyTree:
         conditions = []
         for loop in outer:
             row, size = loop.row(statement), loop.tile
-            if size and len(row.terms) == 1 and isinstance(row.terms[0][0], FloorDiv) and not row.const:
+            if size and len(row.terms) == 1 and not row.const:
                 floor, factor = row.terms[0]
-                if floor.denominator == size == factor:
+                if isinstance(floor, FloorDiv) and floor.denominator == size == factor:
                     inner, time = affine_text(floor.numerator), time_name(loop.name)
                     conditions.append(f"{time} <= {inner} < {time} + {size}")
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler.frontend import headers, integers, places, values
 from scheduler.frontend.context import Active, ArrayInfo, Context, Frame, Pointer, Refuse, Substitution
 from scheduler.frontend.csyntax import (
+    INT,
     Bin,
     CCall,
     CExpr,
@@ -18,6 +19,7 @@ from scheduler.frontend.csyntax import (
     Items,
     JumpStmt,
     Lit,
+    Member,
     OtherStmt,
     Ref,
     ReturnStmt,
@@ -28,10 +30,11 @@ from scheduler.frontend.csyntax import (
     all_expressions,
     statements,
     strip,
+    subexpressions,
 )
 from scheduler.frontend.forward import substitution_for
 from scheduler.frontend.integers import NotAffine
-from scheduler.frontend.scalars import base_variable, dead_after, flatten
+from scheduler.frontend.scalars import access_path, dead_after, flatten, stored_variables
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
@@ -58,6 +61,7 @@ _MAX_LOOP_DEPTH = 24
 
 def nodes(ctx: Context, body: tuple[CStmt, ...], owner: CStmt | None) -> tuple[Node, ...]:
     """The nodes of a statement list. Raises Refuse."""
+    ctx.work.spend(len(body) + 1, ctx.begin)
     result: list[Node] = []
     body = flatten(body)
     for position, stmt in enumerate(body):
@@ -136,6 +140,7 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
             f"the iterator '{variable.name}' is used behind the loop",
             "declare it in the loop header, or set it again before it is used",
         )
+    ctx.work.spend(50, stmt.begin)
     name = ctx.fresh(variable.name)
     _check_bound_reads(ctx, stmt)
     domain = ctx.domain.enter(name, headers.domain_constraints(name, found))
@@ -155,20 +160,15 @@ def _check_bound_reads(ctx: Context, stmt: ForStmt) -> None:
     """C evaluates the limit again and again: what it reads must not change in the loop."""
     if stmt.condition is None:
         return
-    read = {e.var for e in _names(stmt.condition)}
+    read = {access_path(e) for e in subexpressions(stmt.condition) if isinstance(e, Ref | Member)}
     for expr in all_expressions(stmt.body):
         target: CExpr | None = expr.left if isinstance(expr, Set) else expr.operand if isinstance(expr, Step) else None
         if target is None:
             continue
-        root = base_variable(target)
-        if root is not None and root in read and ctx.active(root) is None:
-            raise Refuse(expr.at, f"the loop changes '{root.name}', which its limit depends on", "copy the limit first")
-
-
-def _names(expr: CExpr) -> list[Ref]:
-    from scheduler.frontend.csyntax import subexpressions
-
-    return [e for e in subexpressions(expr) if isinstance(e, Ref)]
+        written = access_path(target)
+        if written is not None and written in read and ctx.active(written[0]) is None:
+            name = ".".join((written[0].name, *written[1]))
+            raise Refuse(expr.at, f"the loop changes '{name}', which its limit depends on", "copy the limit first")
 
 
 # ---------------------------------------------------------------------------------------- branches
@@ -181,56 +181,69 @@ def _is_continue(stmt: CStmt) -> bool:
 
 def _skip(ctx: Context, stmt: IfStmt, rest: tuple[CStmt, ...], owner: ForStmt) -> list[Node]:
     """`if (c) continue; rest` is `if (!c) { rest }`."""
-    return _conditional(ctx, stmt, stmt.condition, False, rest, owner)
+    try:
+        return _guard(ctx, integers.condition(ctx, stmt.condition, False), rest, owner)
+    except NotAffine:
+        pass
+    if not _has_loops(rest):
+        found = actions(ctx, rest)
+        test = _test(ctx, stmt.condition, False)
+        return [ctx.statement((If(test, tuple(found)),), stmt.begin, rest[-1].end)] if found else []
+    return _predicates(ctx, stmt, (), rest, owner)
 
 
 def _branch(ctx: Context, stmt: IfStmt) -> list[Node]:
     then = flatten((stmt.then,))
     orelse = flatten((stmt.orelse,)) if stmt.orelse is not None else ()
     try:
-        integers.condition(ctx, stmt.condition)
+        holds, fails = integers.condition(ctx, stmt.condition), integers.condition(ctx, stmt.condition, False)
     except NotAffine:
-        if not any(isinstance(s, ForStmt) for s in statements(stmt)):
+        if not _has_loops((stmt,)):
             return [statement(ctx, (stmt,), stmt)]
-    return [
-        *_conditional(ctx, stmt, stmt.condition, True, then, stmt),
-        *_conditional(ctx, stmt, stmt.condition, False, orelse, stmt),
-    ]
+        return _predicates(ctx, stmt, then, orelse, stmt)
+    return [*_guard(ctx, holds, then, stmt), *_guard(ctx, fails, orelse, stmt)]
 
 
-def _conditional(
-    ctx: Context, stmt: IfStmt, condition: CExpr, holds: bool, body: tuple[CStmt, ...], owner: CStmt
-) -> list[Node]:
-    """`if (condition == holds) body`."""
+def _has_loops(body: tuple[CStmt, ...]) -> bool:
+    return any(isinstance(s, ForStmt) for b in body for s in statements(b))
+
+
+def _guard(ctx: Context, dnf: integers.Dnf, body: tuple[CStmt, ...], owner: CStmt) -> list[Node]:
+    """An affine condition around statements."""
     if not body:
         return []
-    try:
-        dnf = integers.condition(ctx, condition, holds)
-    except NotAffine:
-        pass
+    if any(not conjunction for conjunction in dnf):
+        return list(nodes(ctx, body, owner))
+    with ctx.within(ctx.domain.where(dnf[0]) if len(dnf) == 1 else ctx.domain):
+        inner = nodes(ctx, body, owner)
+    return [Guard(dnf, inner)] if inner else []
+
+
+def _predicates(
+    ctx: Context, stmt: IfStmt, then: tuple[CStmt, ...], orelse: tuple[CStmt, ...], owner: CStmt
+) -> list[Node]:
+    """A data-dependent `if` around loops. Where a branch changes what is tested, the test is kept in a variable."""
+    before: list[Node] = []
+    read = {e.var for e in subexpressions(stmt.condition) if isinstance(e, Ref) and ctx.active(e.var) is None}
+    if any(read & stored_variables(s) for s in (*then, *orelse)):
+        name = ctx.fresh("taken")
+        scope = ctx.loops[-1].name if ctx.loops else None
+        ctx.arrays[name] = ArrayInfo(name, "int", INT, Storage.PRIVATE, None, None, scope)
+        test: Expr = values.value(ctx, stmt.condition)
+        if stmt.condition.ctype.name != "int":
+            test = Binary("!=", test, Literal("0", "int"), "int")
+        condition = stmt.condition
+        before = [ctx.statement((Assign(Access(name), "=", test),), condition.at, condition.at + 1)]
+        flag = Read(Access(name), "int")
+        tests: tuple[Expr, Expr] = (flag, Unary("!", flag, "int"))
     else:
-        if any(not conjunction for conjunction in dnf):
-            return list(nodes(ctx, body, owner))
-        with ctx.within(ctx.domain.where(dnf[0]) if len(dnf) == 1 else ctx.domain):
-            inner = nodes(ctx, body, owner)
-        return [Guard(dnf, inner)] if inner else []
-    if not any(isinstance(s, ForStmt) for b in body for s in statements(b)):
-        test = _test(ctx, condition, holds)
-        found = actions(ctx, body)
-        return [ctx.statement((If(test, tuple(found)),), stmt.begin, body[-1].end)] if found else []
-    changed = {base_variable(e.left if isinstance(e, Set) else e.operand) for b in body for e in all_expressions(b) if isinstance(
-        e, Set | Step
-    )}
-    for name in _names(condition):
-        if name.var in changed and ctx.active(name.var) is None:
-            raise Refuse(
-                stmt.begin,
-                f"the branch changes '{name.var.name}', which its condition depends on",
-                "compute the condition into a variable first",
-            )
-    test = _test(ctx, condition, holds)
-    inner = nodes(ctx, body, owner)
-    return [Predicate(test, inner)] if inner else []
+        tests = (_test(ctx, stmt.condition, True), _test(ctx, stmt.condition, False))
+    result = before
+    for test, body in zip(tests, (then, orelse), strict=True):
+        inner = nodes(ctx, body, owner) if body else ()
+        if inner:
+            result.append(Predicate(test, inner))
+    return result
 
 
 def _test(ctx: Context, condition: CExpr, holds: bool) -> Expr:
@@ -245,14 +258,8 @@ def _effect(expr: CExpr) -> bool:
     """False for a statement without effect, like `(void)x`."""
     expr = strip(expr)
     if isinstance(expr, Conv) and expr.ctype.kind == "void":
-        return any(isinstance(e, Set | Step | CCall | Strange) for e in _all(expr))
+        return any(isinstance(e, Set | Step | CCall | Strange) for e in subexpressions(expr))
     return True
-
-
-def _all(expr: CExpr) -> list[CExpr]:
-    from scheduler.frontend.csyntax import subexpressions
-
-    return list(subexpressions(expr))
 
 
 def statement(ctx: Context, body: tuple[CStmt, ...], whole: CStmt) -> Statement:
@@ -439,6 +446,3 @@ def _listed(
             found.append((here, item))
         else:
             raise Refuse(stmt.begin, "an initializer is not understood", "assign the elements one by one")
-
-
-__all__ = ["Binary", "Name", "Read", "Span", "loop", "loop_body", "node", "nodes"]

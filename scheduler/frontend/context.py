@@ -27,6 +27,23 @@ class Refuse(Exception):
         self.advice = advice
 
 
+@dataclass(slots=True)
+class Work:
+    """Counts steps, so that no file takes for ever: for one region, and for the file."""
+
+    region_limit: int = 40_000
+    file_limit: int = 250_000
+    region: int = 0
+    file: int = 0
+
+    def spend(self, steps: int, at: int) -> None:
+        self.region += steps
+        self.file += steps
+        if self.region > self.region_limit or self.file > self.file_limit:
+            what = "the loop nest" if self.file <= self.file_limit else "the file"
+            raise Refuse(at, f"{what} is too large to analyse", "split it into smaller functions or files")
+
+
 @dataclass(frozen=True, slots=True)
 class Root:
     """The object an access goes through: a variable, or a member path of one (`g->data`)."""
@@ -124,6 +141,7 @@ class Context:
     function: CFunction
     frames: list[Frame]
     aliases: Aliases
+    work: Work
     facts: Facts = field(default_factory=Facts)
     domain: Domain = field(default_factory=Domain)
     loops: list[Active] = field(default_factory=list)
@@ -140,7 +158,7 @@ class Context:
     written: set[Variable] = field(default_factory=set)
     inside: set[Variable] = field(default_factory=set)
     statement_count: int = 0
-    expansions: dict[int, tuple[CExpr, Expansion]] = field(default_factory=dict)
+    expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
     may_hoist: bool = False  # statements can be put before the one being read
     inline_depth: int = 0
     hoisted: list[Action] = field(default_factory=list)

@@ -33,6 +33,9 @@ class CType:
         return self.kind in ("int", "float")
 
 
+INT = CType("int", "int")
+
+
 @dataclass(eq=False, slots=True)
 class Variable:
     """One declared object; compared by identity."""

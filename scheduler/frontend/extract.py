@@ -7,7 +7,7 @@ from dataclasses import replace
 from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
 from scheduler.frontend.alias import Aliases
-from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse
+from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
     CFunction,
     Compound,
@@ -31,6 +31,9 @@ from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines, directives
 from scheduler.frontend.model import Function, Rejection, SourceFile
 from scheduler.ir.nest import LoopNest, Storage
+
+
+_MAX_RUN = 40  # statements in one region
 
 
 def extract(unit: Unit) -> SourceFile:
@@ -71,6 +74,7 @@ class Finder:
             d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
         }
         self.aliases = Aliases(unit)
+        self.work = Work()
         self.nests: list[LoopNest] = []
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
@@ -112,7 +116,7 @@ class Finder:
     def _run_end(self, body: tuple[CStmt, ...], first: int) -> int:
         """Index of the last loop of the run that starts at `first`."""
         last = first
-        for position in range(first + 1, len(body)):
+        for position in range(first + 1, min(len(body), first + _MAX_RUN)):
             stmt = body[position]
             if self._directive_between(body[position - 1].end, stmt.begin):
                 break
@@ -182,10 +186,11 @@ class Finder:
     def region(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> LoopNest:
         """Read body[first..last] as one nest. Raises Refuse."""
         region = body[first : last + 1]
+        self.work.region = 0
         for stmt in region:
             self._check_text(stmt, frames)
         self._check_shared(region)
-        ctx = Context(self.unit, self.function, list(frames), self.aliases)
+        ctx = Context(self.unit, self.function, list(frames), self.aliases, self.work)
         ctx.lines = self.lines
         ctx.begin = region[0].begin
         ctx.frames.append(Frame(owner, body, first, last))
@@ -248,6 +253,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
     ctx.written = set(ctx.writes)
     iterators = set()
     for stmt in region:
+        ctx.work.spend(sum(1 for _ in all_expressions(stmt)) // 4, stmt.begin)
         for expr in all_expressions(stmt):
             if isinstance(expr, Ref):
                 ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
@@ -257,7 +263,9 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
         if variable not in ctx.inside and variable not in iterators:
             ctx.taken.add(variable.name)
             ctx.outside[variable.name] = variable
+    size = sum(ctx.uses.values())
     for variable in ctx.writes:
+        ctx.work.spend(size // 4, region[0].begin)
         if variable in ctx.inside or not variable.ctype.is_scalar:
             continue
         if not scalars.dead_after(variable, ctx.frames, ctx.function):

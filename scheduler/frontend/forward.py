@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.frontend import integers, values
-from scheduler.frontend.arith import bits, is_unsigned, value_range
+from scheduler.frontend.arith import bits, is_unsigned
 from scheduler.frontend.context import Context, Refuse, Substitution
 from scheduler.frontend.csyntax import (
     Bin,
@@ -29,6 +29,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.poly import Poly
+from scheduler.frontend.rewrite import expression_size
 from scheduler.ir.nest import Cast, Expr
 
 _MAX_SIZE = 40
@@ -46,9 +47,7 @@ def substitution_for(
         return None
     if not _only_definition(ctx, variable, stmt, rest):
         return None
-    size = 0
-    for part in subexpressions(definition):
-        size += 1
+    for size, part in enumerate(subexpressions(definition)):
         if size > _MAX_SIZE or isinstance(part, Set | Step):
             return None
     found: Poly | None = None
@@ -62,6 +61,8 @@ def substitution_for(
     try:
         expr = values.assigned(ctx, definition)
     except Refuse:
+        return None
+    if expression_size(expr, _MAX_SIZE) > _MAX_SIZE:
         return None
     return Substitution(found, _typed(expr, variable, definition))
 
@@ -138,6 +139,3 @@ def _stable(ctx: Context, expr: CExpr) -> bool:
         elif not isinstance(part, Lit | Index | Bin | Conv | Cond | Un | Member) or part.ctype.kind == "float":
             return False
     return True
-
-
-__all__ = ["substitution_for", "value_range"]

@@ -42,12 +42,14 @@ from scheduler.frontend.scalars import flatten
 _MAX_DEPTH = 6
 _MAX_EXPANSIONS = 2000
 _MAX_REPEATED = 12
+_MAX_ANYWHERE = 60  # where nothing can be computed ahead
 _ADVICE = "write the body of the function in the loop, or make it a pure function of its arguments"
 
 
 def expand(ctx: Context, call: CCall) -> Expansion | None:
     """What the call computes; None for a function without a body here. Raises Refuse."""
-    known = ctx.expansions.get(id(call))
+    key = (id(call), ctx.may_hoist)
+    known = ctx.expansions.get(key)
     if known is not None:
         return known[1]
     function = ctx.unit.functions.get(call.name)
@@ -62,7 +64,7 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
         raise Refuse(call.at, f"calls '{call.name}', which {problem}", _ADVICE) from None
     finally:
         ctx.inline_depth -= 1
-    ctx.expansions[id(call)] = (call, expansion)
+    ctx.expansions[key] = (call, expansion)
     return expansion
 
 
@@ -153,8 +155,9 @@ class _Inliner:
                 self.values[parameter] = argument
                 return
             raise _Impure("takes a parameter that is not a number")
+        most = _MAX_REPEATED if self.ctx.may_hoist else _MAX_ANYWHERE
         uses = sum(isinstance(e, Ref) and e.var is parameter for e in all_expressions(self.function.body))
-        if not assigned and (uses <= 1 or repeatable(argument)):
+        if not assigned and (uses <= 1 or repeatable(argument, most)):
             self.values[parameter] = _explicit(argument, parameter.ctype)
             return
         fresh = self._fresh(parameter)
@@ -258,14 +261,12 @@ def _explicit(expr: CExpr, ctype: CType) -> CExpr:
     return expr
 
 
-def repeatable(expr: CExpr) -> bool:
-    """Cheap enough to be computed at every use: a scalar, a constant, an element, small integer arithmetic."""
-    count = 0
-    for part in subexpressions(expr):
-        count += 1
-        if count > _MAX_REPEATED or not isinstance(part, Lit | Ref | Index | Conv | Bin | Un | Member):
+def repeatable(expr: CExpr, most: int = _MAX_REPEATED) -> bool:
+    """Cheap enough to be computed at every use: a scalar, a constant, an element, a few sums and products."""
+    for count, part in enumerate(subexpressions(expr)):
+        if count >= most or not isinstance(part, Lit | Ref | Index | Conv | Bin | Un | Member | Cond):
             return False
-        if isinstance(part, Bin) and (part.ctype.kind != "int" or part.op in ("/", "%")):
+        if isinstance(part, Bin) and most == _MAX_REPEATED and part.op not in ("+", "-", "*"):
             return False
         if isinstance(part, Un) and part.op == "&":
             return False

@@ -28,6 +28,7 @@ class NotAffine(Exception):
 
 def poly(ctx: Context, expr: CExpr) -> Poly:
     """Raises NotAffine."""
+    ctx.work.spend(1, expr.at)
     if not is_integer(expr.ctype.name):
         raise NotAffine
     if not isinstance(expr, Ref):
@@ -164,6 +165,7 @@ def _limit(ctx: Context, value: Poly, low: int, high: int) -> None:
     affine = value.affine
     if affine is None:
         raise NotAffine
+    ctx.work.spend(20, ctx.begin)
     below, above = bounds_of(affine, ctx.facts.ranges)
     if (below is None or below < low) and not ctx.facts.require(affine - low, ctx.domain):
         raise NotAffine
@@ -392,12 +394,12 @@ def _modular(ctx: Context, expr: Bin, op: str) -> Dnf | None:
             return None
         modulus += 1
     value = exact(ctx, left.left)
-    positive = left.op == "&" or ctx.facts.proves(value, ctx.domain)
-    if not positive and residue != 0 and not ctx.facts.require(value, ctx.domain):
+    if abs(residue) >= modulus or (left.op == "&" and residue < 0):
         return None
-    if residue < 0 or residue >= modulus:
-        return None
+    divisible = Constraint(value - residue, "mod", modulus)
+    sign = Constraint(value if residue > 0 else -value)
+    certain = residue == 0 or left.op == "&" or (residue > 0 and ctx.facts.proves(value, ctx.domain))
     if op == "==":
-        return ((Constraint(value - residue, "mod", modulus),),)
-    shifted = value - residue
-    return ((Constraint(_remainder(shifted, modulus) - 1),),)
+        return ((divisible,),) if certain else ((divisible, sign),)
+    different = (Constraint(_remainder(value - residue, modulus) - 1),)
+    return (different,) if certain else (different, (Constraint(-sign.affine - 1),))

@@ -63,10 +63,23 @@ class Facts:
         if wanted is None:
             return False
         trial = Facts(self.ranges, [*self.assumptions, *wanted])
-        if trial.contradictory(domain) or not trial.proves(affine, domain):
+        if not trial.plausible() or not trial.proves(affine, domain):
             return False
         self.assumptions.extend(wanted)
         return True
+
+    def plausible(self) -> bool:
+        """Parameters of ordinary size satisfy the assumptions."""
+        names: set[str] = set()
+        for constraint in self.assumptions:
+            names |= constraint.affine.names()
+        usual = [
+            constraint
+            for name in names
+            if self.ranges.get(name, (None, None))[0] is None or self.ranges[name][0] != self.ranges[name][1]
+            for constraint in (Constraint(Affine.of(name) - 64), Constraint(-Affine.of(name) + 30_000))
+        ]
+        return not self._set(usual, Domain(), self.assumptions).is_empty()
 
     def contradictory(self, domain: Domain) -> bool:
         """No parameters satisfy the assumptions, or the domain never runs under them."""
@@ -151,7 +164,7 @@ def _affine(constraint: isl.Constraint) -> Affine | None:
     terms = []
     for position in range(aff.dim(isl.dim_type.param)):
         value = aff.get_coefficient_val(isl.dim_type.param, position)
-        name = aff.get_dim_name(isl.dim_type.param, position)
+        name = str(aff.get_dim_name(isl.dim_type.param, position))
         terms.append((name.removeprefix("v_"), int(value.to_python())))
     return Affine.build(terms, int(aff.get_constant_val().to_python()))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
     Action,
@@ -27,6 +26,7 @@ from scheduler.ir.nest import (
     Statement,
     Unary,
 )
+from scheduler.ir.walk import children
 
 
 @dataclass(slots=True)
@@ -88,6 +88,12 @@ class Rewriter:
         return tuple(result)
 
 
-def subscript_exprs(access: Access) -> tuple[Expr, ...]:
-    """Opaque subscripts."""
-    return tuple(s for s in access.subscripts if not isinstance(s, Affine))
+def expression_size(expr: Expr, most: int) -> int:
+    """Number of nodes, counted up to `most` + 1."""
+    count = 0
+    stack: list[Expr] = [expr]
+    while stack and count <= most:
+        node = stack.pop()
+        count += 1
+        stack.extend(children(node))
+    return count

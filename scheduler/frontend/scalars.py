@@ -16,7 +16,9 @@ from scheduler.frontend.csyntax import (
     ExprStmt,
     ForStmt,
     IfStmt,
+    Index,
     JumpStmt,
+    Member,
     OtherStmt,
     Ref,
     ReturnStmt,
@@ -81,6 +83,22 @@ def base_variable(expr: CExpr) -> Variable | None:
             return None
         expr = next((b for b in below if b.ctype.kind in ("pointer", "array", "record")), below[0])
     return expr.var
+
+
+def access_path(expr: CExpr) -> tuple[Variable, tuple[str, ...]] | None:
+    """The variable or member (`s->n`) an lvalue starts from."""
+    variable = base_variable(expr)
+    path: list[str] = []
+    while not isinstance(expr, Ref):
+        below = operands(expr)
+        if not below:
+            return None
+        if isinstance(expr, Member):
+            path.insert(0, expr.name)
+        elif isinstance(expr, Index) and path:
+            path = []
+        expr = next((b for b in below if b.ctype.kind in ("pointer", "array", "record")), below[0])
+    return None if variable is None else (variable, tuple(path))
 
 
 def stored_variables(stmt: CStmt) -> set[Variable]:

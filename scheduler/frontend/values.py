@@ -31,6 +31,7 @@ _ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^")
 
 def value(ctx: Context, expr: CExpr) -> Expr:
     """Raises Refuse."""
+    ctx.work.spend(1, expr.at)
     ctype = expr.ctype.name
     match expr:
         case Lit():

@@ -8,8 +8,8 @@ loops of `main`, they are put into a block of their own. The clock is read by fu
 inline, which may read and write anything: no computation can leave or enter the marked part.
 
 What the kernel is: the functions (but main) that hold a loop which writes an array and reads one, unless their
-name says that they prepare or check data; without any, such loops of `main`; without any, loops of `main` that
-write an array. `functions` overrides this.
+name says that they prepare or check data, and their callers; without any, such loops of `main`; without any,
+loops of `main` that write an array. `functions` overrides this.
 """
 
 from __future__ import annotations
@@ -59,24 +59,26 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """`functions` hold the kernel; `loops` counts the marked runs of loops where that is `main`."""
+    """The clock runs in `functions`, the kernel's loops are in `inner`; `loops` counts marked runs of main."""
 
     content: bytes
     functions: tuple[str, ...]
+    inner: tuple[str, ...]
     loops: int
 
 
 def mark_kernel(source: SourceFile, functions: Sequence[str] = ()) -> Marked:
     """The marked text. Raises UsageError where nothing can be marked."""
-    chosen = _named(source, functions) if functions else _working_functions(source)
-    if chosen:
-        edits = [(_body(source.content, f), _ENTER.encode()) for f in chosen]
-        content = _inserted(source.content, edits)
-        return Marked(_with_prelude(content), tuple(f.name for f in chosen), 0)
+    inner = _named(source, functions) if functions else _working_functions(source)
+    if inner:
+        outer = _outermost(source, inner)
+        edits = [(_body(source.content, f), _ENTER.encode()) for f in outer]
+        names = tuple(tuple(f.name for f in group) for group in (outer, inner))
+        return Marked(_with_prelude(_inserted(source.content, edits)), *names, 0)
     places = list(_runs(source, _works)) or list(_runs(source, _writes))
     if not places:
         raise UsageError(f"{source.path}: no kernel found to time", "name its function with --kernel")
-    return Marked(_with_prelude(wrap(source.content, places)), ("main",), len(places))
+    return Marked(_with_prelude(wrap(source.content, places)), ("main",), ("main",), len(places))
 
 
 def read_marks(data: bytes) -> tuple[float, int] | None:
@@ -98,6 +100,30 @@ def _named(source: SourceFile, names: Sequence[str]) -> list[Function]:
 def _working_functions(source: SourceFile) -> list[Function]:
     working = {nest.function for nest in source.nests for loop in _trees(nest) if _works(nest, loop)}
     return [f for f in source.functions if f.name in working and f.name != "main" and not _PREPARING.search(f.name)]
+
+
+def _outermost(source: SourceFile, inner: Sequence[Function]) -> list[Function]:
+    """Those that `main` calls: a function called by another one is timed there."""
+    chosen: dict[str, Function] = {}
+    waiting = list(inner)
+    while waiting:
+        function = waiting.pop()
+        if function.name in chosen:
+            continue
+        chosen[function.name] = function
+        waiting += [f for f in _callers(source, function) if f.name != "main"]
+    return [
+        f
+        for f in chosen.values()
+        if not (callers := [c.name for c in _callers(source, f) if c.name != f.name]) or set(callers) - chosen.keys()
+    ]
+
+
+def _callers(source: SourceFile, function: Function) -> list[Function]:
+    call = re.compile(rb"\b" + re.escape(function.name.encode()) + rb"\s*\(")
+    return [
+        f for f in source.functions if call.search(_masked(source.content, f), _body(source.content, f) - f.span.begin)
+    ]
 
 
 def _trees(nest: LoopNest) -> Iterator[Loop]:
@@ -145,11 +171,16 @@ def _place(begin: int, end: int) -> Around:
     return Around(begin, end, "pe_bench_begin();", "pe_bench_end(0);")
 
 
+def _masked(content: bytes, function: Function) -> bytes:
+    """The text of a function with blanks for comments and strings."""
+    text = content[function.span.begin : function.span.end]
+    quoted = rb"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\""
+    return re.sub(quoted, lambda m: b" " * len(m[0]), text, flags=re.DOTALL)
+
+
 def _body(content: bytes, function: Function) -> int:
     """Where the statements of a function begin."""
-    text = content[function.span.begin : function.span.end]
-    masked = re.sub(rb"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"", lambda m: b" " * len(m[0]), text, flags=re.DOTALL)
-    return function.span.begin + masked.index(b"{") + 1
+    return function.span.begin + _masked(content, function).index(b"{") + 1
 
 
 def _inserted(content: bytes, edits: list[tuple[int, bytes]]) -> bytes:

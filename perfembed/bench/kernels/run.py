@@ -189,7 +189,7 @@ class _Kernel:
         tuned.write_bytes(marked.content)
         if OURS not in self.bench.only:
             return
-        functions = () if marked.loops else marked.functions
+        functions = () if marked.loops else marked.inner
         self.progress(f"{row.kernel}: tuning {', '.join(marked.functions)}")
         try:
             result = tune(str(original), replace(options, output=str(tuned), functions=functions), lambda event: None)
@@ -204,7 +204,7 @@ class _Kernel:
         else:
             if result.interrupted:
                 raise KeyboardInterrupt
-            _note_result(row, result)
+            _note_result(row, result, marked.inner)
 
     # ---------------------------------------------------------------------------------- builds
 
@@ -252,12 +252,12 @@ class _Kernel:
 
 
 def _is_gemm(source: SourceFile, marked: Marked) -> bool:
-    return Path(source.path).stem == "gemm" or "gemm" in marked.functions
+    return Path(source.path).stem == "gemm" or "gemm" in marked.inner
 
 
-def _note_result(row: Row, result: TuneResult) -> None:
+def _note_result(row: Row, result: TuneResult, functions: tuple[str, ...]) -> None:
     row.tuning_s = result.seconds
-    wanted = [n for n in result.nests if n.function in row.timed]
+    wanted = [n for n in result.nests if n.function in functions]
     row.nests = [NestRow(n.nest, n.line - 1, n.status, n.reason, n.schedule, n.speedup) for n in wanted]
     tuned = [n for n in wanted if n.status == "tuned"]
     row.status = "tuned" if tuned else "kept"
