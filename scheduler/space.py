@@ -199,11 +199,15 @@ class Space:
     def vectorized(self, schedule: Schedule) -> Schedule:
         """Every innermost loop that may be vectorized marked so."""
         sequential = self.sequential(schedule)
+        found = tuple(tree_loops(self.replayer.tree(schedule)))
+        blocked = {name for loop in found if loop.register for name in loop.register.loops}
         marked = [
             Vectorize(loop.name)
-            for loop in tree_loops(self.replayer.tree(schedule))
-            if all(isinstance(child, Leaf) for child in loop.children)
-            and not (loop.name in sequential or loop.opaque or loop.vector or loop.register or loop.unroll != 1)
+            for loop in found
+            if all(
+                isinstance(child, Leaf) or (isinstance(child, TreeLoop) and not child.unroll) for child in loop.children
+            )
+            and not (loop.name in sequential or loop.name in blocked or loop.opaque or loop.vector or loop.unroll != 1)
         ]
         return (*schedule, *marked)
 
@@ -244,7 +248,7 @@ class Space:
 
     def wavefronts(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
         """The first two loops of a permutable band tiled, or all of them, tiles in parallel wavefronts."""
-        if any(loop.tile or loop.opaque for loop in chain):
+        if len(chain) < 2 or any(loop.tile or loop.opaque for loop in chain):
             return
         for depth in dict.fromkeys((2, len(chain))):
             for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (64, 128, 512, 512)):

@@ -85,6 +85,7 @@ def replay_document(times: ReplayTimes) -> str:
 
 # -------------------------------------------------------------------------------- legality
 
+_SHOWN = 20  # disagreements
 _COUNTS = ("schedules", "variants", "legal", "illegal", "refused", "undecided")
 
 
@@ -102,9 +103,11 @@ def render_campaign(result: CampaignResult, style: Style) -> str:
     if runs:
         text = ", ".join(f"{n} by {cc}" for cc, n in runs.items())
         lines.append(f"{sum(runs.values())} runs of compiled code on {_threads(c.threads)} threads: {text}")
-    for disagreement in result.disagreements:
+    for disagreement in result.disagreements[:_SHOWN]:
         lines += ["", *_disagreement(disagreement, c.seed, style)]
     number = len(result.disagreements)
+    if number > _SHOWN:
+        lines += ["", f"… and {number - _SHOWN} more; --json has them all"]
     verdict = style.paint(count(number, "disagreement"), "red" if number else "green")
     stopped = "interrupted; " if result.interrupted else ""
     return "\n".join([*lines, "", f"{stopped}{verdict} in {seconds(result.seconds)}"])

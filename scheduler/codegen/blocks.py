@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
-from scheduler.codegen.nodes import Block, Branch, CNode, IntExpr
+from scheduler.codegen.nodes import Block, BlockPoint, Branch, CNode, IntExpr
 from scheduler.codegen.polytree import PolyTree, time_name
 from scheduler.ir.affine import FloorDiv
 from scheduler.ir.nest import Access
@@ -92,11 +92,14 @@ class BlockMaker:
         generic = self._code(group, context, env)
         if context.intersect(anywhere).is_empty():
             return generic
-        points = tuple((point.name, size) for point, _, size in group.points)
-        body = self._code(group, context.intersect(anywhere), env)
-        block: tuple[CNode, ...] = body
+        block = self._code(group, context.intersect(anywhere), env)
         if group.register:
-            block = (Block(root, points, self._accumulated(group, anywhere), body),)
+            points = tuple(
+                BlockPoint(point.name, size, env[time_name(block.name)]) for point, block, size in group.points
+            )
+            accumulated, independent = self._accumulated(group, reached)
+            block = (Block(points, accumulated, True, independent, block),)
+            generic = (Block(points, accumulated, False, independent, generic),)
         if context.is_subset(anywhere):
             return block
         build = isl.AstBuild.from_context(context)
@@ -135,24 +138,31 @@ class BlockMaker:
             full = full.subtract(wanted.subtract(domain).params())
         return reached, full.coalesce()
 
-    def _accumulated(self, group: BlockGroup, full: isl.Set) -> tuple[tuple[str, Access], ...]:
-        """Accesses of written arrays that depend on the point loops only, apart from all other accesses."""
+    def _accumulated(self, group: BlockGroup, known: isl.Set) -> tuple[tuple[tuple[str, Access], ...], bool]:
+        """Accesses of written arrays that depend on the point loops only, apart from all other accesses.
+
+        Also whether these are all the writes, each point with elements of its own: then the points are
+        independent of each other.
+        """
         uses = [(s, use) for s in statements_below(group.root) for use in self.poly.model.uses(s)]
         maps: dict[tuple[str, Access], isl.Map] = {}
         for statement, use in uses:
             if use.access.is_affine and (statement, use.access) not in maps:
-                maps[statement, use.access] = self._elements(statement, use.access, group).intersect_params(full)
+                maps[statement, use.access] = self._elements(statement, use.access, group).intersect_params(known)
         found: list[tuple[str, Access]] = []
+        independent = True
         for array in sorted({use.access.array for _, use in uses if use.is_write}):
             mine = list(dict.fromkeys((s, use.access) for s, use in uses if use.access.array == array))
-            if not all(access.is_affine for _, access in mine) or not mine[0][1].subscripts:
-                continue
             held = {(s, u.access) for s, u in uses if u.is_write and u.access.array == array}
-            if any(self._depends_on_middle(maps[key], group) for key in held):
-                continue
-            keep = self._separate(mine, held, maps)
+            keep = None
+            if all(access.is_affine and access.subscripts for _, access in mine):
+                per_point = [self._per_point(maps[key], group) for key in held]
+                if all(elements.is_single_valued() for elements in per_point):
+                    keep = self._separate(mine, held, maps)
+                    independent &= len(held) == 1 and all(elements.is_injective() for elements in per_point)
+            independent &= keep is not None
             found += keep or []
-        return tuple(found)
+        return tuple(found), independent
 
     @staticmethod
     def _separate(
@@ -183,10 +193,6 @@ class BlockMaker:
         return self._times(statement, group).reverse().apply_range(relation)
 
     @staticmethod
-    def _depends_on_middle(elements: isl.Map, group: BlockGroup) -> bool:
-        """Whether the element is another in another iteration of the loops between."""
-        first = len(group.middle)
-        if not first:
-            return False
-        free = elements.project_out(isl.dim_type.in_, 0, first)
-        return not free.is_single_valued()
+    def _per_point(elements: isl.Map, group: BlockGroup) -> isl.Map:
+        """[point loops] -> element."""
+        return elements.project_out(isl.dim_type.in_, 0, len(group.middle))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
+from scheduler.codegen.edges import expand_partial
 from scheduler.codegen.expr import OR, RELATION, Printer, wrap
 from scheduler.codegen.nodes import (
     Bind,
@@ -26,7 +27,7 @@ from scheduler.codegen.nodes import (
 )
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
 from scheduler.codegen.original import array_declaration, emit_original, increment
-from scheduler.codegen.pack import insert_packs, pack_code, printer_at
+from scheduler.codegen.pack import insert_packs, pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.privates import declare_privates, plan_privates
 from scheduler.codegen.register import expand, micro_lines
@@ -164,7 +165,8 @@ class Emitter:
         if isinstance(node, Private):
             return [array_declaration(printer.arrays[node.array], printer, printer.dropped.get(node.array, 0))]
         if isinstance(node, Block):
-            expanded = expand(node, printer, self.statements, self.vector_bytes, self.fresh)
+            make = expand if node.full else expand_partial
+            expanded = make(node, printer, self.statements, self.vector_bytes, self.fresh)
             return self.body(node.body if expanded is None else expanded)
         if isinstance(node, Micro):
             return micro_lines(node, printer, self.statements, self.fresh)
@@ -177,7 +179,7 @@ class Emitter:
         code = pack_code(node, self.printer, self.multiples, self.fresh)
         if code.allocation is not None:
             self.allocations.append(code.allocation)
-        inner = replace(self, printer=printer_at(self.printer, code.buffer, self.printer.values))
+        inner = replace(self, printer=printer_inside(self.printer, node, code.buffer))
         return [*code.lines, *inner.body(node.body)]
 
     def _at(self, values: tuple[tuple[str, object], ...]) -> Emitter:

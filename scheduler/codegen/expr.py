@@ -51,6 +51,9 @@ class Redirect(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def ctype(self) -> str: ...
+
     def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]: ...
 
 
@@ -86,6 +89,7 @@ class Printer:
     dropped: Mapping[str, int] = field(default_factory=dict)
     redirect: Mapping[str, Redirect] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)  # C text of an access -> what holds its value
+    packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
     long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
 
     @staticmethod
@@ -215,6 +219,7 @@ class Printer:
     # -------------------------------------------------------------------------- IR expressions
 
     def expr(self, e: Expr) -> Rendered:
+        e = self.packed.get(e, e) if self.packed else e
         if isinstance(e, Literal):
             return e.text, (UNARY if e.text.startswith("-") else PRIMARY)
         if isinstance(e, Name):

@@ -104,28 +104,40 @@ class Packed:
     """The body with an array's block copied to a buffer first.
 
     `low` and `high` are the first and last element of each of the array's dimensions, `extents` what the
-    buffer holds of each (with whole panels). `parallel`: where threads run.
+    buffer holds of each (with whole panels). `value` is what is stored of an element: the read itself, or
+    an expression of it and of values that do not change in the nest. `parallel`: where threads run.
     """
 
     mark: PackMark
     low: tuple[IntExpr, ...]
     high: tuple[IntExpr, ...]
     extents: tuple[int, ...]
+    value: Expr
     parallel: OneOf["inside", "around", "none"]
     body: tuple[CNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A full register block: the loops over it have constant extents.
+class BlockPoint:
+    """A point loop of a register block: its extent in full blocks, and where the block starts."""
 
-    `points` are the block's loops with their extents, `accumulated` the accesses (by statement) whose
-    elements nothing else in the body touches and which stay the same over the loops around the block.
+    loop: str
+    extent: int
+    origin: IntExpr
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The loops in a register block; in a `full` one the point loops have their constant extents.
+
+    `accumulated` are the accesses (by statement) whose elements nothing else in the body touches and which
+    stay the same over the loops around the block. `independent`: the points may run in any order.
     """
 
-    loop: str  # the innermost loop outside
-    points: tuple[tuple[str, int], ...]
+    points: tuple[BlockPoint, ...]
     accumulated: tuple[tuple[str, Access], ...]
+    full: bool
+    independent: bool
     body: tuple[CNode, ...]
 
 
@@ -134,7 +146,7 @@ class Micro:
     """One iteration of the loops around a register block, unrolled on vectors.
 
     `loops` are (variable, first value, extent), the last one vectorized; `held` maps the C text of an
-    element kept in a register to (vector variable, lane).
+    element kept in a register to (vector variable, lane); `tile` are arrays that live in another place.
     """
 
     loops: tuple[tuple[str, Affine, int], ...]
@@ -143,6 +155,20 @@ class Micro:
     lanes: int
     accumulated: tuple[tuple[str, Access], ...]
     held: tuple[tuple[str, tuple[str, int]], ...] = ()
+    tile: tuple[tuple[str, Tile], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A small array in place of a block of an array: `dims` are the subscripts it keeps, relative to `origin`."""
+
+    name: str
+    ctype: str
+    dims: tuple[int, ...]
+    origin: tuple[IntExpr, ...]
+
+    def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]:
+        return tuple(add(subscripts[d], scale(self.origin[d], -1)) for d in self.dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +217,8 @@ def names_in(node: CNode) -> frozenset[str]:
         return names_of(node.condition)
     if isinstance(node, Bind):
         return names_of(node.value)
+    if isinstance(node, Block):
+        return frozenset(n for p in node.points for n in names_of(p.origin))
     if isinstance(node, Packed):
         return frozenset(n for bound in (*node.low, *node.high) for n in names_of(bound))
     if isinstance(node, Instance | When | Let):
@@ -302,5 +330,17 @@ def rename(node: CNode, values: Mapping[str, IntExpr]) -> CNode:
         return replace(node, values=pairs(node.values), guards=tuple(substitute(g, values) for g in node.guards))
     if isinstance(node, Instance | Let):
         return replace(node, values=pairs(node.values))
-    assert not isinstance(node, Micro)  # made when everything is named
+    if isinstance(node, Block):
+        points = tuple(replace(p, origin=substitute(p.origin, values)) for p in node.points)
+        return replace(node, points=points)
+    if isinstance(node, Micro):
+        firsts = [substitute(first, values) for _, first, _ in node.loops]
+        loops = tuple(
+            (name, first, extent)
+            for (name, _, extent), first in zip(node.loops, firsts, strict=True)
+            if isinstance(first, Affine)
+        )
+        instances = tuple(replace(i, values=pairs(i.values)) for i in node.instances)
+        assert len(loops) == len(node.loops)
+        return replace(node, loops=loops, instances=instances)
     return node

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
-from scheduler.codegen.expr import RELATION, Printer, wrap
+from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
 from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
+from scheduler.codegen.opaque import written_arrays
 from scheduler.codegen.polytree import Place, PolyTree, time_name
 from scheduler.codegen.text import block
+from scheduler.codegen.vectors import canonical
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access
+from scheduler.ir.nest import Access, Action, Assign, Binary, Expr, Name, Read
 from scheduler.ir.tree import PackMark, statements_below, tree_loops
 from scheduler.ir.types import scalar_type
+from scheduler.ir.walk import children
 
 STACK_BYTES = 262_144  # larger buffers are allocated on the heap
 MOST_BYTES = 1 << 26
@@ -28,6 +31,7 @@ class Buffer:
     """Where the elements of a packed array are: `index` gives the buffer's subscripts for the array's."""
 
     name: str
+    ctype: str
     mark: PackMark
     low: tuple[IntExpr, ...]
     multiples: Mapping[str, int]  # variable -> a number its value is a multiple of
@@ -123,7 +127,58 @@ def _packed(
     inside = any(loop.parallel for loop in tree_loops(place.loop.children))
     around = any(loop.parallel for loop in place.path)
     where = "inside" if inside else "around" if around else "none"
-    return Packed(mark, tuple(low), tuple(high), tuple(extents), where, body)  # type: ignore[arg-type]
+    value = _stored_value(mark.array, place, poly)
+    return Packed(mark, tuple(low), tuple(high), tuple(extents), value, where, body)  # type: ignore[arg-type]
+
+
+def _stored_value(array: str, place: Place, poly: PolyTree) -> Expr:
+    """The largest expression of the only read of the array and of constants of the nest: `alpha * A[i][k]`.
+
+    Storing its value instead of the element saves computing it again for every use.
+    """
+    written = written_arrays(poly)
+    found: list[Expr] = []
+    below = statements_below(place.loop)
+    reads = sum(use.access.array == array for s in below for use in poly.model.uses(s))
+
+    def constant(e: Expr) -> bool:
+        if isinstance(e, Read):
+            return not e.access.subscripts and e.access.array not in written and e.access.array != array
+        return not isinstance(e, Name) and all(constant(child) for child in children(e))
+
+    def largest(e: Expr) -> Expr | None:
+        """`e` if it is such an expression; collects the largest ones below otherwise."""
+        if isinstance(e, Read):
+            if e.access.array != array:
+                return None
+            return e
+        inner = [largest(child) for child in children(e)]
+        others = [child for child, part in zip(children(e), inner, strict=True) if part is None]
+        parts = [part for part in inner if part is not None]
+        whole = isinstance(e, Binary) and e.op == "*" and canonical(e.ctype) in ("double", "float")
+        if len(parts) == 1 and whole and all(constant(o) for o in others):
+            return e
+        found.extend(parts)
+        return None
+
+    for statement in below:
+        for action in poly.model.placed[statement].statement.body:
+            for top in action_expressions(action):
+                part = largest(top)
+                found += [part] if part is not None else []
+    if len(found) == reads == 1:
+        return found[0]
+    ctype = poly.model.nest.array(array).ctype
+    return Read(Access(array), ctype)
+
+
+def action_expressions(action: Action) -> Iterator[Expr]:
+    if isinstance(action, Assign):
+        yield action.value
+        return
+    yield action.condition
+    for inner in (*action.then, *action.orelse):
+        yield from action_expressions(inner)
 
 
 def _integer(bound: isl.PwAff, strides: isl.Set, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:
@@ -165,27 +220,28 @@ def pack_code(node: Packed, printer: Printer, multiples: dict[str, int], fresh: 
         lines.append(f"const long {variable} = {printer.integer(aligned)[0]};")
         multiples[variable] = panel
         low.append(Affine.of(variable))
-    buffer = Buffer(name, mark, tuple(low), multiples)
+    ctype = node.value.ctype
+    buffer = Buffer(name, ctype, mark, tuple(low), multiples)
     shape = [node.extents[d] // (mark.panel if mark.panel and d == mark.panel_dim else 1) for d in mark.order]
     shape += [mark.panel] if mark.panel else []
     count = 1
     for extent in shape:
         count *= extent
-    kind = scalar_type(array.ctype)
+    kind = scalar_type(ctype)
     size = count * (kind.bits // 8 if kind is not None else 8)
     if size > MOST_BYTES:
         raise CodegenUnsupported(f"the packed block of {array.name} has {size >> 20} MiB")
     allocation = None
     tail = "".join(f"[{extent}]" for extent in shape[1:])
     if size <= STACK_BYTES:
-        lines.append(f"{array.ctype} {name}[{shape[0]}]{tail} __attribute__((aligned(64)));")
+        lines.append(f"{ctype} {name}[{shape[0]}]{tail} __attribute__((aligned(64)));")
     elif node.parallel == "around":
         whole = fresh(f"{name}s")
         stride = -(-size // 64) * 64
         allocation = (f"char *{whole} = pe_alloc((size_t){stride} * pe_threads());", whole)
-        lines.append(f"{array.ctype} (*{name}){tail} = (void *)({whole} + (size_t){stride} * pe_thread());")
+        lines.append(f"{ctype} (*{name}){tail} = (void *)({whole} + (size_t){stride} * pe_thread());")
     else:
-        allocation = (f"{array.ctype} (*{name}){tail} = pe_alloc({size});", name)
+        allocation = (f"{ctype} (*{name}){tail} = pe_alloc({size});", name)
     together = node.parallel == "inside" and count >= _SHARED_COPY
     lines += _copy(node, buffer, printer, fresh, together)
     return PackCode(tuple(lines), buffer, allocation)
@@ -196,7 +252,7 @@ def _copy(node: Packed, buffer: Buffer, printer: Printer, fresh: Callable[[str],
     variables = [fresh(f"{buffer.name}_i{d}") for d in range(len(node.low))]
     stops = [wrap(printer.integer(add(high, Affine.constant(1))), RELATION + 1) for high in node.high]
     access = Access(mark.array, tuple(Affine.of(v) for v in variables))
-    target = printer_at(printer, buffer, {})
+    target = redirected(printer, buffer)
 
     def head(d: int, step: int = 1) -> str:
         v = variables[d]
@@ -204,7 +260,7 @@ def _copy(node: Packed, buffer: Buffer, printer: Printer, fresh: Callable[[str],
         return f"for (long {v} = {printer.integer(buffer.low[d])[0]}; {v} < {stops[d]}; {move})"
 
     if not mark.panel:
-        body = [f"{target.access(access)} = {printer.access(access)};"]
+        body = [f"{target.access(access)} = {_stored(node, printer, access)};"]
         for d in reversed(mark.order):
             body = block(head(d), body)
     else:
@@ -228,11 +284,11 @@ def _panel_loops(
     panel, place = mark.panel, fresh("q")
     v = variables[mark.panel_dim]
     known = replace(buffer, multiples={**buffer.multiples, v: panel})
-    target = printer_at(printer, known, {})
+    target = redirected(printer, known)
     subscripts = tuple(Affine.of(name) for name in variables)
     moved = tuple(s + Affine.of(place) if d == mark.panel_dim else s for d, s in enumerate(subscripts))
     written = target.access(Access(mark.array, subscripts)).rsplit("[", 1)[0] + f"[{place}]"
-    read = printer.access(Access(mark.array, moved))
+    read = _stored(node, printer, Access(mark.array, moved))
     each = f"for (long {place} = 0; {place} < {panel}; {place}++)"
 
     def around(body: list[str]) -> list[str]:
@@ -249,6 +305,34 @@ def _panel_loops(
     return lines
 
 
-def printer_at(printer: Printer, buffer: Buffer, values: Mapping[str, IntExpr]) -> Printer:
+def _stored(node: Packed, printer: Printer, access: Access) -> str:
+    """C text of what the buffer holds for an element."""
+    rendered = replace(printer, held={}).expr(_of_element(node.value, access))
+    return wrap(rendered, CHOICE + 1)
+
+
+def _of_element(value: Expr, access: Access) -> Expr:
+    if isinstance(value, Read):
+        return Read(access, value.ctype) if value.access.array == access.array else value
+    if isinstance(value, Binary):
+        return replace(value, left=_of_element(value.left, access), right=_of_element(value.right, access))
+    return value
+
+
+def redirected(printer: Printer, buffer: Buffer) -> Printer:
+    return replace(printer, redirect={**printer.redirect, buffer.mark.array: buffer})
+
+
+def printer_inside(printer: Printer, node: Packed, buffer: Buffer) -> Printer:
     """The printer inside a Packed node."""
-    return replace(printer, redirect={**printer.redirect, buffer.mark.array: buffer}, values=dict(values))
+    packed = dict(printer.packed)
+    if not isinstance(node.value, Read):
+        read = next(e for e in expressions(node.value) if isinstance(e, Read) and e.access.array == node.mark.array)
+        packed[node.value] = Read(read.access, node.value.ctype)
+    return replace(redirected(printer, buffer), packed=packed)
+
+
+def expressions(e: Expr) -> Iterator[Expr]:
+    yield e
+    for child in children(e):
+        yield from expressions(child)

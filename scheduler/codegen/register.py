@@ -7,7 +7,7 @@ those of the scalar code: results are bit-identical.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -38,13 +38,25 @@ Statements = Mapping[str, Statement]
 def expand(
     block: Block, printer: Printer, statements: Statements, vector_bytes: int, fresh: Callable[[str], str]
 ) -> tuple[CNode, ...] | None:
-    """Loads of the accumulators, the loops around the block with a Micro inside, stores.
+    """A full block: loads of the accumulators, the loops around the block with a Micro inside, stores.
 
     None where the block has no such form; its loops are then printed as they are.
     """
     micro = _plan(block, printer, statements, vector_bytes)
     if micro is None:
         return None
+    return around(micro, block.body, {p.loop for p in block.points}, printer, statements, fresh)
+
+
+def around(
+    micro: Micro,
+    nodes: tuple[CNode, ...],
+    points: Collection[str],
+    printer: Printer,
+    statements: Statements,
+    fresh: Callable[[str], str],
+) -> tuple[CNode, ...]:
+    """The nodes with the micro-kernel in place of the point loops, its accumulators held across them."""
     held: dict[str, tuple[str, int]] = {}
     loads: list[str] = []
     stores: list[str] = []
@@ -60,7 +72,7 @@ def expand(
     micro = replace(micro, held=tuple(held.items()))
     if not _consistent(micro, printer, statements):
         micro, loads, stores = replace(micro, held=()), [], []
-    return (Text(tuple(loads)), *_with_points(block.body, dict(block.points), micro), Text(tuple(stores)))
+    return (Text(tuple(loads)), *_with_points(nodes, points, micro), Text(tuple(stores)))
 
 
 def micro_lines(micro: Micro, printer: Printer, statements: Statements, fresh: Callable[[str], str]) -> list[str]:
@@ -79,7 +91,7 @@ def micro_lines(micro: Micro, printer: Printer, statements: Statements, fresh: C
 
 
 def _plan(block: Block, printer: Printer, statements: Statements, vector_bytes: int) -> Micro | None:
-    sizes = dict(block.points)
+    sizes = {p.loop: p.extent for p in block.points}
     node = _point_nest(block.body, sizes)
     loops: list[tuple[str, Affine, int]] = []
     while node is not None:
@@ -96,7 +108,7 @@ def _plan(block: Block, printer: Printer, statements: Statements, vector_bytes: 
         instances = tuple(child for child in node.body if isinstance(child, Instance))
         if len(instances) != len(node.body) or not isinstance(node, For):
             return None
-        return _typed(Micro(tuple(loops), instances, "", 0, block.accumulated), printer, statements, vector_bytes)
+        return typed(Micro(tuple(loops), instances, "", 0, block.accumulated), printer, statements, vector_bytes)
     return None
 
 
@@ -110,7 +122,7 @@ def _point_nest(nodes: tuple[CNode, ...], sizes: Mapping[str, int]) -> For | Sco
     return None
 
 
-def _typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes: int) -> Micro | None:
+def typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes: int) -> Micro | None:
     """The micro-kernel with its element type and number of lanes, if every write moves with the vectors."""
     targets = []
     for instance in micro.instances:
@@ -136,6 +148,7 @@ def _typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes:
 
 def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator[tuple[int, int, Lanes, Statement]]:
     """(row, column, vector of instances, statement) in the order they run."""
+    printer = replace(printer, redirect={**printer.redirect, **dict(micro.tile)}) if micro.tile else printer
     outer = micro.loops[:-1]
     variable, first, extent = micro.loops[-1]
     held = dict(micro.held)
@@ -163,8 +176,8 @@ def _consistent(micro: Micro, printer: Printer, statements: Statements) -> bool:
     return True
 
 
-def _with_points(nodes: tuple[CNode, ...], sizes: Mapping[str, int], micro: Micro) -> tuple[CNode, ...]:
-    node = nodes[0]
-    if isinstance(node, For | Scope) and node.loop in sizes:
+def _with_points(nodes: tuple[CNode, ...], points: Collection[str], micro: Micro) -> tuple[CNode, ...]:
+    node = nodes[0] if nodes else None
+    if node is None or (isinstance(node, For | Scope) and node.loop in points):
         return (micro,)
-    return (with_bodies(node, lambda inner: _with_points(inner, sizes, micro)),)
+    return (with_bodies(node, lambda inner: _with_points(inner, points, micro)),)

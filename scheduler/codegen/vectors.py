@@ -75,7 +75,8 @@ class Lanes:
 
     def _is_element(self, access: Access) -> bool:
         array: Array = self.printers[0].arrays[access.array]
-        return canonical(array.ctype) == self.element
+        redirect = self.printers[0].redirect.get(access.array)
+        return canonical(redirect.ctype if redirect is not None else array.ctype) == self.element
 
     def _together(self, texts: list[str]) -> Rendered:
         return f"({self.vector}){{{', '.join(texts)}}}", POSTFIX
@@ -103,6 +104,7 @@ class Lanes:
 
     def value(self, e: Expr) -> Rendered:
         """A vector of the element type."""
+        e = self.printers[0].packed.get(e, e)
         if not self.varies(e) or canonical(e.ctype) != self.element:
             return self.lanewise(e)
         if isinstance(e, Read):

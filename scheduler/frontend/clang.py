@@ -17,6 +17,13 @@ _MAX_BYTES = 8 << 20
 _KEPT = ("-D", "-U", "-I", "-std=", "-m", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-ansi")
 _KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums")
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
+_GCC_WARNINGS = (
+    "implicit-function-declaration",
+    "implicit-int",
+    "int-conversion",
+    "incompatible-function-pointer-types",
+    "return-type",
+)
 _IGNORED_WITH_VALUE = ("-o", "-x", "-L", "-l", "-T", "-Xlinker", "-MF", "-MT", "-MQ")
 
 
@@ -54,7 +61,7 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
     headers = compiler_headers(cc)
     if headers is not None:
         kept += ["-isystem", headers]
-    return (*kept, "-x", "c", "-w", "-ferror-limit=100")
+    return (*kept, "-x", "c", "-w", "-ferror-limit=0", *(f"-Wno-error={name}" for name in _GCC_WARNINGS))
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:

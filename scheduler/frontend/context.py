@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from scheduler.frontend.alias import Aliases
 from scheduler.frontend.arith import value_range
-from scheduler.frontend.csyntax import CExpr, CFunction, CStmt, CType, ForStmt, Unit, Variable
+from scheduler.frontend.csyntax import CExpr, CFunction, CStmt, CType, DeclStmt, ForStmt, Unit, Variable, statements
 from scheduler.frontend.fold import known_value
 from scheduler.frontend.lexical import Lines
 from scheduler.frontend.poly import Poly
@@ -161,7 +161,7 @@ class Context:
     expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
     may_hoist: bool = False  # statements can be put before the one being read
     inline_depth: int = 0
-    hoisted: list[Action] = field(default_factory=list)
+    hoisted: list[CStmt] = field(default_factory=list)
     member_types: dict[Root, CType] = field(default_factory=dict)
     outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside
     changes: dict[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
@@ -186,8 +186,8 @@ class Context:
         return Statement(f"S{self.statement_count - 1}", body, self.span(begin, end))
 
     @contextmanager
-    def hoisting(self) -> Iterator[list[Action]]:
-        """Collects what calls inlined inside need to be computed before."""
+    def hoisting(self) -> Iterator[list[CStmt]]:
+        """Collects the statements that calls inlined inside need before."""
         saved, self.hoisted = self.hoisted, []
         may, self.may_hoist = self.may_hoist, True
         try:
@@ -195,12 +195,35 @@ class Context:
         finally:
             self.hoisted, self.may_hoist = saved, may
 
+    def hoist(self, before: tuple[CStmt, ...]) -> None:
+        """Run statements of an inlined call before the statement being read; their variables are private."""
+        if any(stmt is before[0] for stmt in self.hoisted):
+            return
+        self.hoisted.extend(before)
+        for stmt in before:
+            for inner in statements(stmt):
+                if isinstance(inner, DeclStmt):
+                    for variable in inner.variables:
+                        self.private(variable, variable.ctype.name)
+
+    def private(self, variable: Variable, element: str, shape: tuple[CExpr | int | None, ...] = ()) -> str:
+        """Register a variable declared inside the nest."""
+        if variable in self.locals_:
+            return self.locals_[variable]
+        name = self.locals_[variable] = self.fresh(variable.name)
+        scope = self.loops[-1].name if self.loops else None
+        self.arrays[name] = ArrayInfo(
+            name, element, variable.ctype, Storage.PRIVATE, variable, None, scope, False, shape
+        )
+        return name
+
     @contextmanager
     def conditional(self) -> Iterator[None]:
         """While operands are read that C evaluates only sometimes: nothing may be computed ahead of them."""
         saved, self.may_hoist = self.may_hoist, False
         try:
-            yield
+            with self.within(self.domain.inexact()):
+                yield
         finally:
             self.may_hoist = saved
 

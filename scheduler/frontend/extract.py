@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import islpy as isl
+
 from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
+from scheduler.frontend.actions import WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
 from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
+    CCall,
     CFunction,
     Compound,
     CStmt,
@@ -25,14 +29,15 @@ from scheduler.frontend.csyntax import (
     Variable,
     all_expressions,
     inner_statements,
+    statements,
     strip,
 )
 from scheduler.frontend.finalize import finish
-from scheduler.frontend.lexical import Directive, Lines, directives
+from scheduler.frontend.lexical import Directive, Lines, directives, preceded_by_macro
 from scheduler.frontend.model import Function, Rejection, SourceFile
-from scheduler.ir.nest import LoopNest, Storage
+from scheduler.ir.nest import LoopNest, Span, Storage
 
-
+INTERNAL = "the analysis of the loop failed"
 _MAX_RUN = 40  # statements in one region
 
 
@@ -79,9 +84,7 @@ class Finder:
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
 
-    def lines_span(self, begin: int, end: int):  # type: ignore[no-untyped-def]
-        from scheduler.ir.nest import Span
-
+    def lines_span(self, begin: int, end: int) -> Span:
         line, column = self.lines.position(begin)
         return Span(self.unit.path, begin, end, line, column)
 
@@ -120,11 +123,24 @@ class Finder:
             stmt = body[position]
             if self._directive_between(body[position - 1].end, stmt.begin):
                 break
+            if self._carries(body, first, position):
+                break
             if isinstance(stmt, ForStmt):
                 last = position
             elif not (isinstance(stmt, ExprStmt) and isinstance(strip(stmt.expr), Set | Step)):
                 break
         return last
+
+    def _carries(self, body: tuple[CStmt, ...], first: int, position: int) -> bool:
+        """The statement reads an integer scalar set earlier in the run: apart, it is a parameter there."""
+        stmt = body[position]
+        for earlier in body[first:position]:
+            own = scalars.declared_inside((earlier,))
+            for variable in scalars.written_variables((earlier,)):
+                integer = variable.ctype.kind == "int" and variable not in own
+                if integer and scalars.statement_use(variable, stmt) == "read":
+                    return True
+        return False
 
     def _directive_between(self, begin: int, end: int) -> bool:
         return any(begin <= d.begin < end for d in self.directives)
@@ -141,7 +157,7 @@ class Finder:
                 end -= 1
             while True:
                 try:
-                    self.nests.append(self.region(body, first, end, owner, frames))
+                    self.nests.append(self._guarded(body, first, end, owner, frames))
                     break
                 except Refuse as refusal:
                     culprit = self._culprit(body, first, end, refusal.at)
@@ -161,6 +177,16 @@ class Finder:
                     break
             first = end + 1
 
+    def _guarded(
+        self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
+    ) -> LoopNest:
+        """Like `region`; a mistake of ours costs the user that nest, not the file."""
+        try:
+            return self.region(body, first, last, owner, frames)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, RecursionError, isl.Error) as error:
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise Refuse(body[first].begin, f"{INTERNAL} ({what})", "please report it with the file") from error
+
     def _culprit(self, body: tuple[CStmt, ...], first: int, end: int, at: int) -> int:
         for position in range(first, end + 1):
             if body[position].begin <= at < body[position].end:
@@ -178,12 +204,13 @@ class Finder:
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a `while` loop over arrays is not looked at."""
         if any(isinstance(e, Index) for e in all_expressions(stmt)):
-            refusal = Refuse(stmt.begin, f"a {stmt.what} loop", "write it as a for loop with a known number of iterations")
-            self.reject(refusal, stmt)
+            self.reject(Refuse(stmt.begin, f"a {stmt.what} loop", WHILE_ADVICE), stmt)
 
     # -------------------------------------------------------------------------------- one region
 
-    def region(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> LoopNest:
+    def region(
+        self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
+    ) -> LoopNest:
         """Read body[first..last] as one nest. Raises Refuse."""
         region = body[first : last + 1]
         self.work.region = 0
@@ -225,16 +252,17 @@ class Finder:
         for frame in frames:
             pragma = pragma or self.pragmas.get(frame.body[frame.first].begin)
         if pragma is not None:
-            kind = "OpenMP pragma" if "omp" in pragma.text.split() else "pragma"
-            raise Refuse(stmt.begin, f"the loop already has an {kind}" if kind[0] == "O" else f"the loop has a {kind}", (
-                "remove the pragma to let the loop be tuned"
-            ))
+            kind = "an OpenMP pragma" if "omp" in pragma.text.split() else "a pragma"
+            raise Refuse(stmt.begin, f"the loop already has {kind}", "remove the pragma to let the loop be tuned")
         for directive in self.directives:
             if stmt.begin <= directive.begin < stmt.end:
                 what = "a pragma" if directive.text.startswith("#pragma") else "a preprocessor directive"
                 if "omp" in directive.text.split():
                     what = "an OpenMP pragma"
                 raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
+        content = self.unit.content
+        if b"_Pragma" in content[stmt.begin : stmt.end] or preceded_by_macro(content, stmt.begin):
+            raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")
 
@@ -259,6 +287,9 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
                 ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
         ctx.stored |= scalars.stored_variables(stmt)
         iterators |= _iterators(stmt)
+    for variable in _callee_globals(ctx.unit, region):
+        ctx.taken.add(variable.name)
+        ctx.outside.setdefault(variable.name, variable)
     for variable in ctx.uses:
         if variable not in ctx.inside and variable not in iterators:
             ctx.taken.add(variable.name)
@@ -283,7 +314,24 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
             ctx.pending_scopes[name] = place
 
 
-def _iterators(stmt: CStmt) -> set[object]:
-    from scheduler.frontend.csyntax import statements
+def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:
+    """Globals that functions called from the region name; their names must keep their meaning."""
+    found: set[Variable] = set()
+    seen: set[str] = set()
+    pending = [e.name for s in region for e in all_expressions(s) if isinstance(e, CCall)]
+    while pending:
+        name = pending.pop()
+        function = unit.functions.get(name)
+        if name in seen or function is None:
+            continue
+        seen.add(name)
+        for expr in all_expressions(function.body):
+            if isinstance(expr, Ref) and expr.var.storage == "global":
+                found.add(expr.var)
+            elif isinstance(expr, CCall):
+                pending.append(expr.name)
+    return found
 
+
+def _iterators(stmt: CStmt) -> set[object]:
     return {scalars.iterator_of(s) for s in statements(stmt) if isinstance(s, ForStmt)}

@@ -15,11 +15,13 @@ from scheduler.ir.nest import (
     Access,
     Array,
     Expr,
+    Loop,
     LoopNest,
     Name,
     Node,
     Read,
     Span,
+    Statement,
     Storage,
     Subscript,
 )
@@ -44,6 +46,7 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
                 chosen[index] = shaped.subscripts[position]
             else:
                 chosen[index] = _plain(ctx.pending[index])
+                _check_inside(ctx, ctx.arrays[array], ctx.pending[index], chosen[index])
     opaque_names = _OpaqueNames(ctx)
     for subscripts in chosen.values():
         for subscript in subscripts:
@@ -143,8 +146,6 @@ class _OpaqueNames:
 
 
 def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:
-    from scheduler.ir.nest import Loop, Statement
-
     found: list[Expr] = []
     for node in nodes:
         if isinstance(node, Loop):
@@ -162,6 +163,18 @@ def _shape(ctx: Context, info: ArrayInfo, accesses: list[Pending]) -> Shaped | N
     if len(polys) != len(accesses):
         return None
     return delinearize(ctx.facts, polys, ctx.is_parameter_name)  # type: ignore[arg-type]
+
+
+def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tuple[Subscript, ...]) -> None:
+    """An inner subscript that is known to leave its dimension would reach other elements than it says."""
+    for position, (subscript, extent) in enumerate(zip(subscripts, info.shape, strict=False)):
+        if position == 0 or not isinstance(extent, int) or not isinstance(subscript, Affine):
+            continue
+        if subscript.is_constant and 0 <= subscript.const < extent:
+            continue
+        if ctx.facts.never(subscript, access.domain) or ctx.facts.never(-subscript + extent - 1, access.domain):
+            reason = f"a subscript of '{info.name}' leaves its dimension"
+            raise Refuse(ctx.begin, reason, "use the array with its declared dimensions")
 
 
 def _plain(access: Pending) -> tuple[Subscript, ...]:

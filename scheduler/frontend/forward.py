@@ -41,7 +41,7 @@ def substitution_for(
     """What every use of the variable can be replaced by, if this is its only definition."""
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool" or variable.ctype.is_volatile:
         return None
-    if variable in ctx.substitutions or variable.address_taken:
+    if variable in ctx.substitutions or variable in ctx.locals_ or variable.address_taken:
         return None
     if not isinstance(stmt, DeclStmt) and ctx.private_name(variable) is None:
         return None

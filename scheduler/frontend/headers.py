@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scheduler.frontend import integers, values
-from scheduler.frontend.arith import bits, is_unsigned
+from scheduler.frontend import conditions, integers, values
+from scheduler.frontend.arith import bits, is_integer, is_unsigned
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
     Bin,
@@ -44,15 +44,13 @@ def header(ctx: Context, loop: ForStmt) -> Header:
         raise Refuse(loop.begin, "the loop header comes from a macro", "write the for loop out")
     variable, start_expr = _init(loop)
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool":
-        raise Refuse(loop.begin, f"the loop counts with '{variable.name}' of type '{variable.ctype.name}'", "use an integer")
+        reason = f"the loop counts with '{variable.name}' of type '{variable.ctype.name}'"
+        raise Refuse(loop.begin, reason, "use an integer")
     if variable.ctype.is_volatile:
         raise Refuse(loop.begin, f"'{variable.name}' is volatile", "use an ordinary variable")
     if variable.storage in ("global", "static") or variable.address_taken:
-        raise Refuse(
-            loop.begin,
-            f"the iterator '{variable.name}' is {'global' if variable.storage != 'local' else 'accessed through a pointer'}",
-            "declare it in the loop header",
-        )
+        what = "accessed through a pointer" if variable.storage not in ("global", "static") else "not local"
+        raise Refuse(loop.begin, f"the iterator '{variable.name}' is {what}", "declare it in the loop header")
     step = _step(loop, variable)
     if loop.condition is None:
         raise Refuse(loop.begin, "the loop has no condition", _STEP_ADVICE)
@@ -74,7 +72,7 @@ def header(ctx: Context, loop: ForStmt) -> Header:
         else:
             opaque = found
     if abs(step) > 1 and isinstance(start, tuple) and len(start) > 1:
-        raise Refuse(loop.begin, "the start of a loop with a step is a minimum or maximum", "compute it before the loop")
+        raise Refuse(loop.begin, "the start of a strided loop is a minimum or maximum", "compute it before the loop")
     return Header(variable, start, tuple(dict.fromkeys(stops)) if opaque is None else opaque, step)
 
 
@@ -82,11 +80,11 @@ def _init(loop: ForStmt) -> tuple[Variable, CExpr]:
     init = loop.init
     if isinstance(init, DeclStmt) and len(init.variables) == 1 and init.variables[0].init is not None:
         return init.variables[0], init.variables[0].init
-    if isinstance(init, ExprStmt) and isinstance(init.expr, Set) and init.expr.op == "=":
-        if isinstance(init.expr.left, Ref):
-            return init.expr.left.var, init.expr.right
+    assignment = init.expr if isinstance(init, ExprStmt) else None
+    if isinstance(assignment, Set) and assignment.op == "=" and isinstance(assignment.left, Ref):
+        return assignment.left.var, assignment.right
     if init is None:
-        raise Refuse(loop.begin, "the loop header does not set its iterator", "set it in the header: for (i = ...; ...)")
+        raise Refuse(loop.begin, "the loop header does not set its iterator", "set it there: for (i = ...; ...)")
     raise Refuse(loop.begin, "the loop header sets more than one variable", "keep one iterator in the header")
 
 
@@ -135,7 +133,7 @@ def _conjuncts(expr: CExpr) -> tuple[CExpr, ...]:
 
 def _start(ctx: Context, expr: CExpr, step: int) -> Bound:
     try:
-        kind, found = integers.minmax(ctx, expr)
+        kind, found = conditions.minmax(ctx, expr)
         if kind in ("one", "max" if step > 0 else "min"):
             return found
     except NotAffine:
@@ -167,17 +165,20 @@ def _stop(
         raise Refuse(condition.at, "the loop does not count towards its limit", "check the direction of the step")
     if unsigned and step < 0 and op == ">=" and not _positive(ctx, limit):
         raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
-    if unsigned and not is_unsigned(variable.ctype.name):
-        if not isinstance(start, tuple) or not (step > 0 and any(ctx.facts.require(s, ctx.domain) for s in start)):
-            raise Refuse(condition.at, "a signed iterator is compared with an unsigned value", "use the same type for both")
+    if unsigned and not is_unsigned(variable.ctype.name) and not _starts_positive(ctx, loop, start, step):
+        reason = "a signed iterator is compared with an unsigned value"
+        raise Refuse(condition.at, reason, "use the same type for both")
+    if not is_integer(limit.ctype.name):
+        raise Refuse(condition.at, "the loop limit is not an integer", "compute an integer limit before the loop")
     change = {"<": 0, ">": 0, "<=": 1, ">=": -1, "!=": 0}[op] - offset
     try:
-        kind, found_stop = integers.minmax(ctx, limit)
+        kind, found_stop = conditions.minmax(ctx, limit)
         if kind not in ("one", "min" if step > 0 else "max"):
             raise NotAffine
     except NotAffine:
         if op == "!=":
-            raise Refuse(condition.at, "a loop with != has a limit that depends on data", "use < instead of !=") from None
+            reason = "a loop with != has a limit that depends on data"
+            raise Refuse(condition.at, reason, "use < instead of !=") from None
         opaque = values.value(ctx, limit)
         return _shifted(opaque, change, limit.ctype.name)
     if op == "!=":
@@ -195,6 +196,16 @@ def _offset(expr: CExpr, variable: Variable) -> int | None:
         if amount is not None and (not is_unsigned(expr.ctype.name) or expr.op == "+"):
             return amount if expr.op == "+" else -amount
     return None
+
+
+def _starts_positive(ctx: Context, loop: ForStmt, start: Bound, step: int) -> bool:
+    """The iterator is never negative, so that a comparison as unsigned means what it says."""
+    if step < 0:
+        return False
+    if isinstance(start, tuple):
+        return any(ctx.facts.require(s, ctx.domain) for s in start)
+    bare = strip(_init(loop)[1])
+    return is_unsigned(bare.ctype.name)
 
 
 def _positive(ctx: Context, expr: CExpr) -> bool:

@@ -151,7 +151,7 @@ class _Inliner:
 
     def _bind(self, parameter: Variable, argument: CExpr, assigned: bool) -> None:
         if not parameter.ctype.is_scalar:
-            if parameter.ctype.kind == "pointer" and not assigned:
+            if parameter.ctype.kind in ("pointer", "array") and not assigned:
                 self.values[parameter] = argument
                 return
             raise _Impure("takes a parameter that is not a number")
@@ -201,10 +201,10 @@ class _Inliner:
         self.ctx.inside.add(result)
         place = Ref(result, result.ctype, self.at)
         before.append(DeclStmt((result,), self.at, self.at))
-        branches = [
-            Compound((*statements, ExprStmt(Set("=", place, value, ctype, self.at), self.at, self.at)), self.at, self.at)
-            for statements, value in ((then_before, then), (else_before, orelse))
-        ]
+        branches = []
+        for statements, value in ((then_before, then), (else_before, orelse)):
+            assignment = ExprStmt(Set("=", place, value, ctype, self.at), self.at, self.at)
+            branches.append(Compound((*statements, assignment), self.at, self.at))
         before.append(IfStmt(condition, branches[0], branches[1], self.at, self.at))
         return tuple(before), place
 

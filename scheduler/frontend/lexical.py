@@ -96,3 +96,21 @@ class Lines:
     def position(self, offset: int) -> tuple[int, int]:
         line = bisect.bisect_right(self.starts, offset) - 1
         return line + 1, offset - self.starts[line] + 1
+
+
+def preceded_by_macro(content: bytes, offset: int) -> bool:
+    """The token before a statement is a name other than `else` and `do`: something a macro makes of it."""
+    start = content.rfind(b"\n", 0, offset) + 1
+    before = content[start:offset]
+    while True:
+        text = re.sub(rb"/\*.*?\*/", b" ", before, flags=re.DOTALL)
+        text = re.sub(rb"//[^\n]*", b" ", text).rstrip()
+        if text or start == 0:
+            break
+        previous = content.rfind(b"\n", 0, start - 1) + 1
+        line = content[previous:start]
+        if line.lstrip().startswith(b"#") or line.rstrip().endswith((b"\\", b"*/")):
+            return False
+        start, before = previous, line
+    match = re.search(rb"[A-Za-z_]\w*$", text)
+    return match is not None and match.group() not in (b"else", b"do")

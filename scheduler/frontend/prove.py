@@ -17,9 +17,13 @@ class Domain:
 
     iterators: tuple[str, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    exact: bool = True  # it is what runs, not a superset
 
-    def enter(self, iterator: str, constraints: Iterable[Constraint]) -> Domain:
-        return Domain((*self.iterators, iterator), (*self.constraints, *constraints))
+    def enter(self, iterator: str, constraints: Iterable[Constraint], exact: bool = True) -> Domain:
+        return Domain((*self.iterators, iterator), (*self.constraints, *constraints), self.exact and exact)
+
+    def inexact(self) -> Domain:
+        return replace(self, exact=False)
 
     def where(self, constraints: Iterable[Constraint]) -> Domain:
         return replace(self, constraints=(*self.constraints, *constraints))
@@ -67,6 +71,14 @@ class Facts:
             return False
         self.assumptions.extend(wanted)
         return True
+
+    def never(self, affine: Affine, domain: Domain) -> bool:
+        """Whenever the (exact) domain has points, affine >= 0 fails at one of them."""
+        if not domain.exact:
+            return False
+        failing = self._set((Constraint(-affine - 1),), domain, self.assumptions).params()
+        running = self._set((), domain, self.assumptions, affine.names()).params()
+        return not running.is_empty() and bool(running.is_subset(failing))
 
     def plausible(self) -> bool:
         """Parameters of ordinary size satisfy the assumptions."""

@@ -226,8 +226,9 @@ def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) ->
                 if any(isinstance(e, Ref) and e.var is variable for e in subexpressions(expr)):
                     return "read"
             if stmt.what in ("while", "do", "switch", "case", "null", "pragma"):
-                inner = sequence_use(variable, stmt.body, True)
-                return "read" if inner == "read" or (stmt.what in ("switch", "case") and occurs(variable, stmt)) else "none"
+                if stmt.what in ("switch", "case") and occurs(variable, stmt):
+                    return "read"
+                return "read" if sequence_use(variable, stmt.body, True) == "read" else "none"
             return "read" if occurs(variable, stmt) else "none"
 
 
@@ -245,11 +246,11 @@ def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> 
         if owner is None or isinstance(owner, IfStmt | Compound):
             continue
         if isinstance(owner, ForStmt) or (isinstance(owner, OtherStmt) and owner.what in ("while", "do")):
-            around = [e for e in (owner.increment, owner.condition) if e is not None] if isinstance(owner, ForStmt) else [
-                *owner.exprs
-            ]
-            first = "none"
+            around = (owner.increment, owner.condition) if isinstance(owner, ForStmt) else owner.exprs
+            first: Use = "none"
             for expr in around:
+                if expr is None:
+                    continue
                 first = expression_use(variable, expr)
                 if first != "none":
                     break

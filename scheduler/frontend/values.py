@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from scheduler.frontend import body, inline, places
+from scheduler.frontend import inline, integers
 from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
-from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.arrays import array_name
+from scheduler.frontend.context import Context, Dimension, Pending, Pointer, Refuse, Root
 from scheduler.frontend.csyntax import (
     Bin,
     CCall,
     CExpr,
     Cond,
     Conv,
+    CType,
     Index,
     Items,
     Lit,
@@ -22,7 +24,9 @@ from scheduler.frontend.csyntax import (
     Un,
 )
 from scheduler.frontend.fold import fold
-from scheduler.ir.nest import Binary, Call, Cast, Conditional, Expr, Literal, Name, Unary
+from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.poly import Poly
+from scheduler.ir.nest import Access, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
 from scheduler.ir.types import FUNCTIONS, common_type, promoted
 
 _COMPARE = ("<", ">", "<=", ">=", "==", "!=")
@@ -37,22 +41,22 @@ def value(ctx: Context, expr: CExpr) -> Expr:
         case Lit():
             if expr.value is None:
                 raise Refuse(expr.at, "uses a string", "move it out of the loop")
-            _scalar(expr)
+            check_scalar(expr)
             return literal(expr)
         case Ref():
             return _reference(ctx, expr)
         case Index() | Member() | Un(op="*"):
-            return places.read(ctx, expr)
+            return _read(ctx, expr)
         case Un(op="-" | "+" | "~", operand=operand):
-            _scalar(expr)
+            check_scalar(expr)
             return Unary(expr.op, value(ctx, _promoted(operand)), ctype)  # type: ignore[arg-type]
         case Un(op="!", operand=operand):
-            _scalar(operand)
+            check_scalar(operand)
             return Unary("!", value(ctx, operand), ctype)
         case Bin():
             return _binary(ctx, expr)
         case Cond():
-            _scalar(expr)
+            check_scalar(expr)
             condition = value(ctx, expr.condition)
             left, right = _balanced(expr.then, expr.orelse)
             with ctx.conditional():
@@ -62,7 +66,7 @@ def value(ctx: Context, expr: CExpr) -> Expr:
         case CCall():
             return _call(ctx, expr)
         case Set() | Step():
-            raise Refuse(expr.at, "changes a variable inside an expression", "make the assignment a statement of its own")
+            raise Refuse(expr.at, "changes a variable inside an expression", "make it a statement of its own")
         case Strange():
             raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
         case Un() | Items():
@@ -81,7 +85,8 @@ def literal(expr: Lit) -> Expr:
     return Literal(expr.text, ctype)
 
 
-def _scalar(expr: CExpr) -> None:
+def check_scalar(expr: CExpr) -> None:
+    """Raises Refuse for anything but an integer, a float or a double."""
     if not expr.ctype.is_scalar:
         raise Refuse(expr.at, f"uses a value of type '{expr.ctype.name}'", "use int, float or double")
 
@@ -96,13 +101,13 @@ def _reference(ctx: Context, expr: Ref) -> Expr:
         return substitution.expr
     if variable.ctype.is_volatile:
         raise Refuse(expr.at, f"'{variable.name}' is volatile", "copy it to an ordinary variable outside the loop")
-    _scalar(expr)
+    check_scalar(expr)
     if variable.ctype.kind == "int" and variable not in ctx.written and variable not in ctx.inside:
         constant = fold(expr)
         if constant is not None:
             return literal(Lit(literal_text(constant, expr.ctype.name), constant, expr.ctype, expr.at))
         return Name(ctx.parameter(variable, used=False), variable.ctype.name)
-    return places.read(ctx, expr)
+    return _read(ctx, expr)
 
 
 def _promoted(operand: CExpr) -> CExpr:
@@ -134,9 +139,9 @@ def _binary(ctx: Context, expr: Bin) -> Expr:
     op = expr.op
     if op == ",":
         raise Refuse(expr.at, "uses the comma operator", "make it two statements")
-    _scalar(expr)
-    _scalar(expr.left)
-    _scalar(expr.right)
+    check_scalar(expr)
+    check_scalar(expr.left)
+    check_scalar(expr.right)
     if op in ("&&", "||"):
         left = value(ctx, expr.left)
         with ctx.conditional():
@@ -151,7 +156,7 @@ def _binary(ctx: Context, expr: Bin) -> Expr:
 
 
 def _conversion(ctx: Context, expr: Conv) -> Expr:
-    _scalar(expr)
+    check_scalar(expr)
     operand = expr.operand
     if not operand.ctype.is_scalar:
         raise Refuse(expr.at, f"converts a value of type '{operand.ctype.name}'", "use int, float or double")
@@ -196,6 +201,137 @@ def _call(ctx: Context, expr: CCall) -> Expr:
         )
     if expansion.before:
         if not ctx.may_hoist:
-            raise Refuse(expr.at, f"calls '{expr.name}' where only an expression can stand", "call it in a statement before")
-        ctx.hoisted.extend(body.actions(ctx, expansion.before))
+            reason = f"calls '{expr.name}' where only an expression can stand"
+            raise Refuse(expr.at, reason, "call it in a statement of its own")
+        ctx.hoist(expansion.before)
     return value(ctx, expansion.result)
+
+
+# ----------------------------------------------------------------------------------------- places
+
+ZERO = Dimension(Poly(), Literal("0", "int"))
+
+
+def dimension(ctx: Context, expr: CExpr) -> Dimension:
+    """A subscript expression, as a polynomial where possible."""
+    try:
+        found: Poly | None = integers.exact_poly(ctx, expr)
+    except NotAffine:
+        found = None
+    return Dimension(found, value(ctx, expr))
+
+
+def _plus(left: Dimension, right: Dimension, op: str = "+") -> Dimension:
+    both = None
+    if left.poly is not None and right.poly is not None:
+        both = left.poly + right.poly if op == "+" else left.poly - right.poly
+    if isinstance(left.expr, Literal) and left.expr.text == "0":
+        return Dimension(both, right.expr if op == "+" else Unary("-", right.expr, "long"))
+    if isinstance(right.expr, Literal) and right.expr.text == "0":
+        return Dimension(both, left.expr)
+    return Dimension(both, Binary(op, left.expr, right.expr, "long"))
+
+
+def lvalue(ctx: Context, expr: CExpr) -> tuple[Root, tuple[Dimension, ...], CType]:
+    """The object an expression designates. Raises Refuse."""
+    match expr:
+        case Ref(var=var):
+            return Root(var), (), var.ctype
+        case Member():
+            root, indices, _ = _member(ctx, expr)
+            return root, indices, expr.ctype
+        case Index(base=base, index=index):
+            place = pointer(ctx, base)
+            moved = _plus(place.indices[-1], dimension(ctx, index))
+            return place.root, (*place.indices[:-1], moved), place.target
+        case Un(op="*", operand=operand):
+            place = pointer(ctx, operand)
+            return place.root, place.indices, place.target
+        case Conv(operand=operand) if not expr.explicit:
+            return lvalue(ctx, operand)
+    raise Refuse(expr.at, "assigns to or reads something that is not a variable or array element", "use plain arrays")
+
+
+def _member(ctx: Context, expr: Member) -> tuple[Root, tuple[Dimension, ...], CType]:
+    base = expr.base
+    while isinstance(base, Conv) and not base.explicit:
+        base = base.operand
+    if isinstance(base, Ref):
+        root = Root(base.var)
+    elif isinstance(base, Member):
+        root, indices, _ = _member(ctx, base)
+        if indices:
+            raise Refuse(expr.at, "uses an array of structures", "use one array per field")
+    elif isinstance(base, Un) and base.op == "*" and isinstance(base.operand, Ref):
+        root = Root(base.operand.var)
+        expr = Member(base.operand, expr.name, True, expr.ctype, expr.at)
+    else:
+        raise Refuse(expr.at, "uses an array of structures", "use one array per field")
+    if base.ctype.kind == "pointer" and isinstance(base, Member):
+        raise Refuse(expr.at, "follows a pointer inside a structure", "copy the pointer to a local variable first")
+    if root.variable in ctx.written or root.variable in ctx.inside:
+        raise Refuse(expr.at, f"uses a member of '{root.variable.name}', which the loop changes", "use plain arrays")
+    member = Root(root.variable, (*root.path, (expr.name, expr.arrow)))
+    ctx.member_types[member] = expr.ctype
+    return member, (), expr.ctype
+
+
+def pointer(ctx: Context, expr: CExpr) -> Pointer:
+    """A pointer value. Raises Refuse."""
+    if isinstance(expr, Bin) and expr.op in ("+", "-") and "pointer" in _kinds(expr):
+        left, right = expr.left, expr.right
+        if left.ctype.kind not in ("pointer", "array"):
+            left, right = right, left
+        place = pointer(ctx, left)
+        moved = _plus(place.indices[-1], dimension(ctx, right), expr.op)
+        return Pointer(place.root, (*place.indices[:-1], moved), place.target)
+    if isinstance(expr, Un) and expr.op == "&":
+        root, indices, ctype = lvalue(ctx, expr.operand)
+        if not indices:
+            raise Refuse(expr.at, f"takes the address of '{root.text}'", "use the variable itself")
+        return Pointer(root, indices, ctype)
+    if isinstance(expr, Conv):
+        place = pointer(ctx, expr.operand)
+        element = expr.ctype.element
+        if element is None or bare_type(element) != bare_type(place.target):
+            raise Refuse(expr.at, "converts a pointer to another type", "declare the array with one type")
+        return place
+    if isinstance(expr, Ref) and expr.var in ctx.substitutions:
+        substituted = ctx.substitutions[expr.var].pointer
+        if substituted is not None:
+            return substituted
+    if isinstance(expr, Ref | Member | Index | Un):
+        root, indices, ctype = lvalue(ctx, expr)
+        if ctype.element is None:
+            raise Refuse(expr.at, "uses a pointer that is not understood", "use plain arrays")
+        if ctype.kind == "pointer" and indices:
+            raise Refuse(expr.at, "follows pointers stored in memory", "use a flat or two-dimensional array")
+        return Pointer(root, (*indices, ZERO), ctype.element)
+    raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
+
+
+def _kinds(expr: Bin) -> set[str]:
+    return {"pointer" if e.ctype.kind == "array" else e.ctype.kind for e in (expr.left, expr.right)}
+
+
+def bare_type(ctype: CType) -> str:
+    return ctype.name.replace("const ", "").replace("volatile ", "").replace(" *const", " *")
+
+
+def access(ctx: Context, expr: CExpr, write: bool) -> Access:
+    """One reference to a scalar or an array element; its subscripts are decided later. Raises Refuse."""
+    root, indices, ctype = lvalue(ctx, expr)
+    if ctype.is_volatile or expr.ctype.is_volatile or root.variable.ctype.is_volatile:
+        raise Refuse(expr.at, f"'{root.text}' is volatile", "copy it to an ordinary variable outside the loop")
+    if ctype.kind == "pointer":
+        what = "changes" if write else "uses the value of"
+        raise Refuse(expr.at, f"{what} the pointer '{root.text}'", "index arrays with integers instead")
+    if not ctype.is_scalar:
+        raise Refuse(expr.at, f"uses a value of type '{ctype.name}'", "use int, float or double")
+    name = array_name(ctx, root, ctype, expr.at)
+    ctx.pending.append(Pending(name, indices, ctx.domain, write))
+    return Access(f"@{len(ctx.pending) - 1}")
+
+
+def _read(ctx: Context, expr: CExpr) -> Read:
+    return Read(access(ctx, expr, False), expr.ctype.name)

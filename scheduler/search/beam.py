@@ -12,7 +12,7 @@ from itertools import islice
 
 from scheduler.ir.tree import TreeNode
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule
+from scheduler.schedule import Schedule, Vectorize
 from scheduler.space import Chain, Space, chains_with
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
@@ -106,13 +106,12 @@ class Beam:
         space = self.space
         bases = space.structures()
         beam = self._ranked(list(bases)) or [()]
-        tiled = self.best(_spread(space.time_tiled(), _TIME_TILINGS), 2)
-        self.best([space.vectorized(s) for s in tiled], 1)
+        self.best((space.vectorized(s) for s in islice(space.time_tiled(), _TIME_TILINGS)), 1)
         seen: set[str] = set()
         while head := self._next_chain(beam[0], seen):
             seen.add(head)
             beam = self._tune_chain(beam, head)
-        self.best([self.space.vectorized(c.scheduled.schedule) for c in self.result(True).ranked[:2]], 1)
+        self.best([_unvectorized(c.scheduled.schedule) for c in self.result(True).ranked[:2]], 1)
 
     def _next_chain(self, schedule: Schedule, seen: set[str]) -> str | None:
         """The innermost loop of the heaviest chain not tuned yet that matters at all."""
@@ -134,14 +133,18 @@ class Beam:
         return self._ranked(finished) or beam
 
     def _ranked(self, schedules: list[Schedule]) -> list[Schedule]:
-        """The fastest, each measured with its outer loops in parallel; what comes back is without those marks."""
-        marked = {self.space.parallelized(s): s for s in dict.fromkeys(schedules)}
+        """The fastest, each measured with its outer loops in parallel and its inner ones vectorized.
+
+        What comes back is without those marks.
+        """
+        space = self.space
+        marked = {space.vectorized(space.parallelized(s)): s for s in dict.fromkeys(schedules)}
         return [marked[m] for m in self.best(marked, self.width)]
 
     def _variants(self, base: Schedule, chain: Chain) -> list[Schedule]:
         space, innermost = self.space, chain[-1].name
         ordered = self._ranked(list(space.orders(base, chain, 3)))[:2] or [base]
-        found = [*ordered, *(space.vectorized(o) for o in ordered[:1])]
+        found = [*ordered]
         tree = space.replayer.tree
         found += self._ranked(
             [s for o in ordered[:1] for s in space.register_moves(o, chains_with(tree(o), innermost))]
@@ -151,10 +154,9 @@ class Beam:
             tiled = self._ranked(list(space.tilings(order, here)))[:2]
             found += tiled
             for shape in (order, *tiled):
-                inside = list(space.inner_moves(shape, chains_with(tree(shape), innermost)))
-                found += [*inside, *(space.vectorized(s) for s in inside)]
+                found += space.inner_moves(shape, chains_with(tree(shape), innermost))
         return found
 
 
-def _spread(schedules: Iterable[Schedule], count: int) -> list[Schedule]:
-    return list(islice(schedules, count))
+def _unvectorized(schedule: Schedule) -> Schedule:
+    return tuple(step for step in schedule if not isinstance(step, Vectorize))

@@ -49,5 +49,6 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
     found = {}
     for path in folder.rglob("*"):
         status = os.lstat(path)
-        found[str(path)] = (status.st_mode, path.read_bytes() if stat.S_ISREG(status.st_mode) else b"")
+        readable = stat.S_ISREG(status.st_mode) and status.st_size < 100 << 20
+        found[str(path)] = (status.st_mode, path.read_bytes() if readable else b"")
     return found

@@ -73,8 +73,8 @@ def mark_kernel(source: SourceFile, functions: Sequence[str] = ()) -> Marked:
     if inner:
         outer = _outermost(source, inner)
         edits = [(_body(source.content, f), _ENTER.encode()) for f in outer]
-        names = tuple(tuple(f.name for f in group) for group in (outer, inner))
-        return Marked(_with_prelude(_inserted(source.content, edits)), *names, 0)
+        content = _with_prelude(_inserted(source.content, edits))
+        return Marked(content, tuple(f.name for f in outer), tuple(f.name for f in inner), 0)
     places = list(_runs(source, _works)) or list(_runs(source, _writes))
     if not places:
         raise UsageError(f"{source.path}: no kernel found to time", "name its function with --kernel")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Iterator
 
+from perfembed.bench.legality.drawn import drawn_schedules
 from perfembed.bench.legality.model import Campaign, Disagreement, Kind, Runnable, Tally
 from perfembed.bench.legality.planted import Variant, variants
 from perfembed.bench.legality.privates import privates_problem
@@ -13,7 +13,7 @@ from perfembed.bench.legality.subject import Mismatch, Subject
 from perfembed.bench.legality.witness import witness_problem
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported
-from scheduler.generator import random_nest, random_schedule, random_step
+from scheduler.generator import random_nest
 from scheduler.ir.arithmetic import InterpreterError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest
@@ -21,10 +21,9 @@ from scheduler.ir.types import known_type
 from scheduler.polyhedral.legality import Illegal, Unknown
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayed, ScheduledNest
-from scheduler.schedule import Schedule, format_schedule
-from scheduler.transform import NotApplicable, apply_step
+from scheduler.schedule import format_schedule
+from scheduler.transform import NotApplicable
 
-_LENGTH = 6  # steps of a schedule
 _COMPILED = 2  # schedules of a program
 
 
@@ -70,7 +69,7 @@ class _Program:
     def run(self) -> None:
         replayer = self.subject.replayer
         legal: list[ScheduledNest] = []
-        for schedule in self.schedules():
+        for schedule in drawn_schedules(replayer, self.rng, self.campaign.schedules):
             self.counts["schedules"] += 1
             replayed = replayer.replay(schedule)
             try:
@@ -81,7 +80,7 @@ class _Program:
                 legal.append(replayed)
             self.judge(replayed, Variant("", tree, schedule))
         bases = legal or [s for s in (replayer.replay(()),) if isinstance(s, ScheduledNest)]
-        if not legal and not bases:
+        if not bases:
             self.report("internal error", Variant("", replayer.tree(()), ()), (), "the source order is not legal")
         for base in bases:
             for variant in variants(replayer, base.schedule, self.rng, self.campaign.planted):
@@ -89,34 +88,6 @@ class _Program:
                 self.judge(replayer.check(variant.tree, variant.schedule), variant)
         if self.index - self.campaign.first < self.campaign.compiled:
             self.emit(legal or bases)
-
-    def schedules(self) -> Iterator[Schedule]:
-        """By turns as they come, and grown step by step so that they stay legal."""
-        nest, replayer, rng = self.subject.replayer.nest, self.subject.replayer, self.rng
-        for number in range(self.campaign.schedules):
-            length = rng.randint(1, _LENGTH)
-            if number % 3 == 2:
-                yield random_schedule(nest, rng, length, replayer.tree(()), apply_step, refused=0.05)
-            else:
-                yield self.grown(length)
-
-    def grown(self, length: int) -> Schedule:
-        """Steps are kept while the schedule stays legal; now and then an illegal one ends it."""
-        replayer, schedule = self.subject.replayer, ()
-        kept: Schedule = schedule
-        for _ in range(length * 3):
-            step = random_step(replayer.nest, self.rng, replayer.tree(kept))
-            if step is None:
-                continue
-            longer = (*kept, step)
-            replayed = replayer.replay(longer)
-            if isinstance(replayed, ScheduledNest):
-                kept = longer
-            elif isinstance(replayed, Illegal) and self.rng.random() < 0.1:
-                return longer
-            if len(kept) == length:
-                break
-        return kept
 
     def judge(self, replayed: Replayed, variant: Variant) -> None:
         """Counts the verdict and holds it against the interpreter."""

@@ -92,7 +92,6 @@ def test_triangular(tmp_path: Path, schedule: str) -> None:
         "interchange(p, j)",
         "interchange(p, j); interchange(i, j)",
         "tile([j], [8]); parallelize(i)",
-        "tile([i, j], [4, 8])",
         "vectorize(j)",
         "tile([p, j], [4, 8])",
     ],

@@ -1,0 +1,78 @@
+"""Where the schedules of a campaign come from: as they come, grown while legal, and as the search proposes them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from scheduler.generator import random_schedule, random_step
+from scheduler.polyhedral.legality import Illegal
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile, Transformation
+from scheduler.space import Space, Target
+from scheduler.transform import apply_step
+
+_LENGTH = 6  # steps of a random schedule
+_PROPOSED = 0.2  # share of the programs whose search space is looked at
+_BLOCKS = {1: 1, 2: 2, 3: 3, 4: 2, 6: 3, 8: 4, 12: 5, 16: 4}  # small extents must still fill a block
+
+
+def drawn_schedules(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
+    """`count` schedules, and for some programs two more that the search would try."""
+    for number in range(count):
+        length = rng.randint(1, _LENGTH)
+        if number % 3 == 2:
+            yield random_schedule(replayer.nest, rng, length, replayer.tree(()), apply_step, refused=0.05)
+        else:
+            yield _grown(replayer, rng, length)
+    if rng.random() < _PROPOSED:
+        yield from _proposed(replayer, rng, 2)
+
+
+def _grown(replayer: Replayer, rng: random.Random, length: int) -> Schedule:
+    """Steps are kept while the schedule stays legal; now and then an illegal one ends it."""
+    kept: Schedule = ()
+    for _ in range(length * 3):
+        step = random_step(replayer.nest, rng, replayer.tree(kept))
+        if step is None:
+            continue
+        longer = (*kept, step)
+        replayed = replayer.replay(longer)
+        if isinstance(replayed, ScheduledNest):
+            kept = longer
+        elif isinstance(replayed, Illegal) and rng.random() < 0.1:
+            return longer
+        if len(kept) == length:
+            break
+    return kept
+
+
+def _proposed(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
+    """Structures of the search space with a move inside and parallel loops, in sizes that fit tiny extents."""
+    space = Space(replayer, Target(threads=3), {})
+    structures = space.structures()
+    for _ in range(count):
+        schedule = rng.choice(structures)
+        chains = space.leaf_chains(schedule)
+        if chains:
+            chain = rng.choice(chains)
+            makers = (space.tilings, space.wavefronts, space.register_moves, space.inner_moves)
+            moved = [s for s in islice(rng.choice(makers)(schedule, chain), 40) if len(s) > len(schedule)]
+            schedule = rng.choice(moved) if moved else schedule
+        small = tuple(_small(step, rng) for step in schedule)
+        if isinstance(replayer.replay(small), ScheduledNest) and rng.random() < 0.7:
+            small = space.parallelized(small)
+        yield small
+
+
+def _small(step: Transformation, rng: random.Random) -> Transformation:
+    match step:
+        case Tile():
+            return replace(step, sizes=tuple(rng.choice((2, 3, 4, 5)) for _ in step.sizes))
+        case RegisterBlock():
+            return replace(step, sizes=tuple(_BLOCKS.get(size, 4) for size in step.sizes))
+        case Pack() if step.panel:
+            return replace(step, panel=_BLOCKS.get(step.panel, 4))
+    return step

@@ -1,0 +1,46 @@
+"""The campaign in CI size: 2,000 random programs interpreted, 100 of them compiled too. No disagreement is allowed."""
+
+import os
+
+from perfembed.bench.kernels.compilers import newest_clang
+from perfembed.bench.legality.campaign import run_campaign
+from perfembed.bench.legality.model import Campaign, CampaignResult
+from perfembed.bench.render import render_campaign
+from perfembed.report.style import Style
+
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+JOBS = min(2, len(os.sched_getaffinity(0)))
+
+
+def run(campaign: Campaign) -> CampaignResult:
+    result = run_campaign(campaign, lambda done, tally: None)
+    assert not result.disagreements, render_campaign(result, Style())
+    assert result.programs == campaign.programs
+    return result
+
+
+def test_interpreted() -> None:
+    result = run(Campaign(programs=2000, seed=20, schedules=2, planted=1, jobs=JOBS))
+    counts = result.counts
+    assert counts["programs"] > 1900
+    assert counts["legal"] > 2000 and counts["illegal"] > 1000
+    assert result.planted > 300
+    assert counts["planted stale mark"] > 50
+
+
+def test_compiled() -> None:
+    clang = newest_clang(ENVIRONMENT)
+    compilers = ("gcc", clang) if clang else ("gcc",)
+    result = run(
+        Campaign(
+            programs=100,
+            seed=21,
+            schedules=2,
+            planted=0,
+            compiled=100,
+            compilers=compilers,
+            jobs=JOBS,
+            environment=tuple(ENVIRONMENT.items()),
+        )
+    )
+    assert result.counts["compiled runs gcc"] >= 100 * 6

@@ -1,0 +1,54 @@
+"""Compilers are found by trying them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from perfembed.bench.kernels.compilers import NAMES, configurations, newest_clang
+
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+
+
+def tool(folder: Path, name: str, text: str = "exit 1") -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_the_newest_clang(tmp_path: Path) -> None:
+    assert newest_clang({"PATH": str(tmp_path)}) is None
+    tool(tmp_path, "clang")
+    assert newest_clang({"PATH": str(tmp_path)}) == "clang"
+    for name in ("clang-9", "clang-14", "clang-tidy-22", "clang-format"):
+        tool(tmp_path, name)
+    assert newest_clang({"PATH": f"/nowhere:{tmp_path}"}) == "clang-14"
+
+
+def test_what_is_missing_says_why(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    tool(
+        folder, "clang-99", 'case "$1" in --version) echo clang 99;; *) echo "error: no -polly here" >&2; exit 1;; esac'
+    )
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    found = {c.name: c for c in configurations(NAMES, "gcc", None, environment, tmp_path)}
+    assert list(found) == list(NAMES)
+    assert not found["gcc"].missing and not found["ours"].missing
+    assert "gcc" in found["gcc"].version
+    for name in ("clang", "polly", "polly-stripmine"):
+        assert found[name].missing == "error: no -polly here"
+        assert found[name].version == "clang 99"
+
+
+def test_no_clang_at_all(tmp_path: Path) -> None:
+    found = {c.name: c for c in configurations(("clang",), "gcc", "no-such-clang", ENVIRONMENT, tmp_path)}
+    assert list(found) == ["gcc", "clang"]
+    assert "no-such-clang" in found["clang"].missing
+
+
+@pytest.mark.skipif(newest_clang(ENVIRONMENT) is None, reason="no clang")
+def test_clang_works_where_it_is(tmp_path: Path) -> None:
+    (_, clang) = configurations(("clang",), "gcc", None, ENVIRONMENT, tmp_path)
+    assert not clang.missing
+    assert "clang" in clang.version
