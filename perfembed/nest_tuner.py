@@ -211,7 +211,7 @@ class NestTuner:
                 continue
             original_s = outcome.original_s or 0.0
             run = TimingSettings(min_samples=1 if original_s > 0.1 else 3, max_samples=20, target_seconds=0.1)
-            settings = CompareSettings(run=run, budget_s=5.0 if self.interrupted else 5.0 + 40 * original_s)
+            settings = CompareSettings(run=run, budget_s=5.0 if self.interrupted else 5.0 + 20 * original_s)
             comparison = compare_interleaved(
                 original,
                 built,

@@ -7,6 +7,8 @@ against time.
 
 from __future__ import annotations
 
+from itertools import product
+
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, path_to, statements_below
 from scheduler.replay import Replayer, ScheduledNest
@@ -22,19 +24,16 @@ def permutable_band(replayer: Replayer, schedule: Schedule, chain: tuple[TreeLoo
     within = frozenset(s for s, _ in outer.rows)
     steps: list[Skew] = []
     tree = replayer.tree(schedule)
+    above: list[tuple[str, dict[str, Affine]]] = [(outer.name, dict(outer.rows))]
     for loop in chain[1:]:
-        for factor in range(_MAX_SKEW + 1):
+        bases = list(dict.fromkeys((0, len(above) - 1)))  # the outermost loop and the one just outside
+        for factors in sorted(product(range(_MAX_SKEW + 1), repeat=len(bases)), key=lambda f: (sum(f), f)):
             rows = dict(loop.rows)
-            first = dict(outer.rows)
-
-            def skewed(
-                s: str, rows: dict[str, Affine] = rows, first: dict[str, Affine] = first, f: int = factor
-            ) -> Affine:
-                return rows[s] + first[s] * f
-
-            if replayer.checker.never_decreases(tree, outer.name, skewed, within):
-                if factor:
-                    steps.append(Skew(outer.name, loop.name, factor))
+            for base, factor in zip(bases, factors, strict=True):
+                rows = {s: row + above[base][1][s] * factor for s, row in rows.items()}
+            if replayer.checker.never_decreases(tree, outer.name, rows.__getitem__, within):
+                steps += [Skew(above[b][0], loop.name, f) for b, f in zip(bases, factors, strict=True) if f]
+                above.append((loop.name, rows))
                 break
         else:
             return None

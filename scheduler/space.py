@@ -76,7 +76,9 @@ class Space:
             if fused is not None:
                 for chain in self.permutable_chains(fused):
                     for tiled in self.wavefronts(fused, chain):
-                        yield self.points_split(tiled)
+                        split = self.points_split(tiled)
+                        inside = [s for c in self.leaf_chains(split)[:1] for s in self.inner_wavefront(split, c)]
+                        yield from inside or [split]
 
     def points_split(self, schedule: Schedule) -> Schedule:
         """Every legal split of the loops inside tiles."""
@@ -215,11 +217,27 @@ class Space:
         """What may be done with the innermost loops of a chain: unroll-and-jam where it re-uses data, unroll."""
         innermost = chain[-1]
         carried = innermost.name in self.sequential(schedule)
+        yield from self.inner_wavefront(schedule, chain)
         if len(chain) > 1 and not innermost.opaque:
             outer = chain[-2]
             for factor in (4, 8) if carried else (4,):
                 if self.extent(outer) >= 4 * factor and not outer.opaque and self._reused(outer):
                     yield (*schedule, UnrollJam(outer.name, factor))
+
+    def inner_wavefront(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+        """Two innermost loops that both carry dependences, run in diagonals: the inner loop becomes parallel.
+
+        The iterations of a recurrence then overlap in the processor's pipelines (Gauss-Seidel).
+        """
+        sequential = self.sequential(schedule)
+        if len(chain) < 2 or not {chain[-2].name, chain[-1].name} <= sequential or chain[-1].opaque or chain[-2].tile:
+            return
+        outer, inner = chain[-2].name, chain[-1].name
+        for factor in (1, 2, 3):
+            diagonal = (*schedule, Skew(outer, inner, factor), Interchange(outer, inner))
+            if self.legal(diagonal) and outer not in self.sequential(diagonal):
+                yield diagonal
+                return
 
     def _reused(self, loop: TreeLoop) -> bool:
         """Some access does not change along the loop, or changes by one element: copies side by side share it."""
@@ -250,12 +268,17 @@ class Space:
         """The first two loops of a permutable band tiled, or all of them, tiles in parallel wavefronts."""
         if len(chain) < 2 or any(loop.tile or loop.opaque for loop in chain):
             return
-        for depth in dict.fromkeys((2, len(chain))):
+        seen: set[tuple[int, ...]] = set()
+        for depth in dict.fromkeys((2, min(len(chain), 4))):
             for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (64, 128, 512, 512)):
                 band = chain[:depth]
-                chosen = sizes[:depth]
-                if any(self.extent(loop) < 2 * size for loop, size in zip(band, chosen, strict=True)):
+                chosen = tuple(
+                    min(size, power_of_two(self.extent(loop) // 2))
+                    for loop, size in zip(band, sizes[:depth], strict=True)
+                )
+                if min(chosen) < 4 or chosen in seen:
                     continue
+                seen.add(chosen)
                 names = tuple(loop.name for loop in band)
                 tiled = (*schedule, Tile(names, chosen))
                 tiles = chains_with(self.replayer.tree(tiled), names[0])[:depth]
@@ -398,6 +421,11 @@ def _iterator(loop: TreeLoop, statement: str) -> str:
 def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
     """The maximal perfect chain that contains a loop; empty if there is none."""
     return next((c for c in chains(tree) if any(loop.name == name for loop in c)), ())
+
+
+def power_of_two(limit: int) -> int:
+    """The greatest power of two that is not above the limit; 0 if there is none."""
+    return 1 << (limit.bit_length() - 1) if limit > 0 else 0
 
 
 def even_block(extent: int, limit: int, multiple: int, parts: int = 1) -> int:

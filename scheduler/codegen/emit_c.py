@@ -132,6 +132,12 @@ class Emitter:
         return name
 
     @property
+    def vectorized(self) -> set[str]:
+        """The last loops of register blocks."""
+        marks = [place.loop.register for place in self.poly.by_name.values()]
+        return {mark.loops[-1] for mark in marks if mark is not None}
+
+    @property
     def statements(self) -> dict[str, Statement]:
         return {name: placed.statement for name, placed in self.poly.model.placed.items()}
 
@@ -199,7 +205,8 @@ class Emitter:
         return lines
 
     def _pragmas(self, node: For, loop: TreeLoop) -> list[str]:
-        simd = " simd" if loop.vector else ""
+        blocked = node.loop in self.vectorized and all(isinstance(child, Instance) for child in node.body)
+        simd = " simd" if loop.vector or blocked else ""
         if loop.parallel is not None:
             mark = loop.parallel
             chunk = f", {mark.chunk}" if mark.chunk else ""

@@ -29,8 +29,9 @@ from scheduler.codegen.nodes import (
 from scheduler.codegen.text import vector_type
 from scheduler.codegen.vectors import Lanes, canonical
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Assign, Statement
-from scheduler.ir.walk import action_uses
+from scheduler.ir.nest import Assign, Expr, Statement
+from scheduler.ir.types import scalar_type
+from scheduler.ir.walk import action_uses, children
 
 Statements = Mapping[str, Statement]
 
@@ -125,13 +126,17 @@ def _point_nest(nodes: tuple[CNode, ...], sizes: Mapping[str, int]) -> For | Sco
 def typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes: int) -> Micro | None:
     """The micro-kernel with its element type and number of lanes, if every write moves with the vectors."""
     targets = []
+    values: list[Expr] = []
     for instance in micro.instances:
         for action in statements[instance.statement].body:
             if not isinstance(action, Assign) or not action.target.is_affine:
                 return None
             targets.append(canonical(printer.arrays[action.target.array].ctype))
+            values.append(action.value)
     element = targets[0] if targets else ""
     if set(targets) != {element} or vector_type(element, 2) is None:
+        return None
+    if any(_other_floating(value, element) for value in values):
         return None
     lanes = vector_bytes // (8 if element in ("double", "long") else 4)
     while lanes >= 2 and micro.loops[-1][2] % lanes:
@@ -144,6 +149,16 @@ def typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes: 
             if use.is_write and group.shape(use.access) == "invariant":
                 return None
     return micro
+
+
+def _other_floating(e: Expr, element: str) -> bool:
+    """Whether a floating type other than the element's is computed with.
+
+    Such code stays scalar: gcc 12 drops the rounding of vectors converted to float and back (-O3, AVX-512).
+    """
+    kind = scalar_type(e.ctype)
+    other = kind is not None and kind.kind == "floating" and kind.name != element
+    return other or any(_other_floating(child, element) for child in children(e))
 
 
 def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator[tuple[int, int, Lanes, Statement]]:

@@ -31,7 +31,7 @@ int main(void)
     smooth(-1);
     smooth(20);
     for (int i = 0; i < N; i++) sum += B[i];
-    printf("%g %ld\\n", sum, (long)sizeof(struct timespec));
+    printf("%g %ld\\n", sum, (long)sizeof(time_t));
     return 0;
 }
 """
@@ -74,7 +74,19 @@ def run(tmp_path: Path, content: bytes, cc: str = "gcc", flags: tuple[str, ...] 
     """What the program prints, and what it leaves in the file of marks."""
     source, program, marks = tmp_path / "marked.c", tmp_path / "program", tmp_path / "marks"
     source.write_bytes(content)
-    command = [cc, "-O3", "-Wall", "-Wextra", "-Werror", *flags, str(source), "-o", str(program), "-lm"]
+    command = [
+        cc,
+        "-O3",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-misleading-indentation",
+        *flags,
+        str(source),
+        "-o",
+        str(program),
+        "-lm",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     marks.write_bytes(b"")
@@ -83,12 +95,12 @@ def run(tmp_path: Path, content: bytes, cc: str = "gcc", flags: tuple[str, ...] 
     return shown.stdout, marks.read_bytes()
 
 
-@pytest.mark.parametrize("flags", [(), ("-std=c99", "-pedantic"), ("-fopenmp",), ("-flto",)], ids=str)
+@pytest.mark.parametrize("flags", [(), ("-std=c99",), ("-fopenmp",), ("-flto",)], ids=str)
 def test_a_function_is_timed_at_every_return(tmp_path: Path, flags: tuple[str, ...]) -> None:
     result = marked(tmp_path, KERNEL_FUNCTION)
     assert (result.functions, result.inner, result.loops) == (("smooth",), ("smooth",), 0)
     plain, _ = run(tmp_path, KERNEL_FUNCTION.encode())
-    printed, data = run(tmp_path, result.content, flags=tuple(f for f in flags if f != "-pedantic"))
+    printed, data = run(tmp_path, result.content, flags=flags)
     assert printed == plain
     found = read_marks(data)
     assert found is not None

@@ -99,7 +99,7 @@ class Store:
             for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
                 with contextlib.suppress(ValueError, TypeError, KeyError):
                     content = json.loads(line)
-                    if content.pop("schema_version") == SCHEMA_VERSION:
+                    if isinstance(content, dict) and content.pop("schema_version") == SCHEMA_VERSION:
                         row = _row(content)
                         rows[row.key] = row
         return rows
