@@ -124,6 +124,7 @@ def _disagreement(d: Disagreement, seed: int, style: Style) -> list[str]:
         f"  again: perfembed bench legality --seed {seed} --first {d.program} --programs 1",
         *(f"  {line}" for line in d.nest.rstrip("\n").split("\n")),
         *(f"  schedule: {line}" for line in (d.schedule or "none").split("\n")),
+        *(["  sums may be reordered (--reassociate)"] if d.reassociate else []),
         *(f"  {line}" for line in d.detail.rstrip("\n").split("\n")),
     ]
 

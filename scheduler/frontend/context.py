@@ -160,7 +160,6 @@ class Context:
     statement_count: int = 0
     expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
     may_hoist: bool = False  # statements can be put before the one being read
-    inline_depth: int = 0
     hoisted: list[CStmt] = field(default_factory=list)
     member_types: dict[Root, CType] = field(default_factory=dict)
     outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside

@@ -132,10 +132,13 @@ class Set:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CCall:
+    """`depth`: how many inlined functions it comes from."""
+
     name: str
     arguments: tuple[CExpr, ...]
     ctype: CType
     at: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

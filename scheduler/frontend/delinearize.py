@@ -88,16 +88,23 @@ def _symbolic_strides(
 ) -> tuple[Stride, ...] | None:
     """Strides, largest first, each divisible by the next. `fine`: 9n, 3n, n are three, not one."""
     coefficients: dict[Monomial, set[int]] = {}
+    several: dict[Monomial, set[int]] = {}  # of iterators that meet in one subscript
     for poly in polys:
+        own: dict[Monomial, set[int]] = {}
         for mono, coefficient in poly.terms:
             iterators, parameters = _split(mono, is_parameter)
             if iterators or len(parameters) > 1:
                 coefficients.setdefault(parameters, set()).add(abs(coefficient))
+            if iterators:
+                own.setdefault(parameters, set()).add(abs(coefficient))
+        for parameters, found in own.items():
+            if len(found) > 1:
+                several.setdefault(parameters, set()).update(found)
     constants = coefficients.pop((), set())
     levels: list[Stride] = []
     for parameters in sorted(coefficients, key=lambda m: (-len(m), str(m))):
-        found = coefficients[parameters]
-        chosen = sorted(found, reverse=True) if fine else [gcd(*found)]
+        least = gcd(*coefficients[parameters])
+        chosen = sorted(several.get(parameters, set()) | {least}, reverse=True) if fine else [least]
         levels += [Stride(c, parameters) for c in chosen]
     for constant in sorted(constants, reverse=True):
         if constant > 1 and all(constant % s.coefficient == 0 or s.coefficient % constant == 0 for s in levels):

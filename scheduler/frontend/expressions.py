@@ -231,7 +231,10 @@ class Expressions:
                 return Cond(self.expr(parts[0]), self.expr(parts[1]), self.expr(parts[2]), ctype, at)
         elif kind == CursorKind.MEMBER_REF_EXPR:
             parts = list(cursor.get_children())
-            if parts and cursor.is_bitfield() is False:
+            field = cursor.referenced
+            if field is not None and field.semantic_parent.kind == CursorKind.UNION_DECL:
+                return Strange("a union", (), ctype, at)
+            if parts and field is not None and not field.is_bitfield():
                 base = self.expr(parts[0])
                 return Member(base, cursor.spelling, base.ctype.kind == "pointer", ctype, at)
         elif kind == CursorKind.CXX_UNARY_EXPR:

@@ -37,6 +37,7 @@ from scheduler.frontend.lexical import Directive, Lines, directives, preceded_by
 from scheduler.frontend.model import Function, Rejection, SourceFile
 from scheduler.ir.nest import LoopNest, Span, Storage
 
+_MISTAKES = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, RecursionError, isl.Error)
 INTERNAL = "the analysis of the loop failed"
 _MAX_RUN = 40  # statements in one region
 
@@ -183,7 +184,7 @@ class Finder:
         """Like `region`; a mistake of ours costs the user that nest, not the file."""
         try:
             return self.region(body, first, last, owner, frames)
-        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, RecursionError, isl.Error) as error:
+        except _MISTAKES as error:
             what = f"{type(error).__name__}: {error}".splitlines()[0]
             raise Refuse(body[first].begin, f"{INTERNAL} ({what})", "please report it with the file") from error
 
@@ -203,7 +204,8 @@ class Finder:
 
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a `while` loop over arrays is not looked at."""
-        if any(isinstance(e, Index) for e in all_expressions(stmt)):
+        known = any(at == stmt.begin for at, _ in self.seen)
+        if not known and any(isinstance(e, Index) for e in all_expressions(stmt)):
             self.reject(Refuse(stmt.begin, f"a {stmt.what} loop", WHILE_ADVICE), stmt)
 
     # -------------------------------------------------------------------------------- one region

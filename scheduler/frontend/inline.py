@@ -37,7 +37,7 @@ from scheduler.frontend.csyntax import (
     all_expressions,
     subexpressions,
 )
-from scheduler.frontend.scalars import flatten
+from scheduler.frontend.scalars import declared_inside, flatten
 
 _MAX_DEPTH = 6
 _MAX_EXPANSIONS = 2000
@@ -55,15 +55,12 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
     function = ctx.unit.functions.get(call.name)
     if function is None:
         return None
-    if ctx.inline_depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
+    if call.depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
         raise Refuse(call.at, f"calls '{call.name}', which is too complex to inline", _ADVICE)
-    ctx.inline_depth += 1
     try:
         expansion = _Inliner(ctx, call, function).run()
     except _Impure as problem:
         raise Refuse(call.at, f"calls '{call.name}', which {problem}", _ADVICE) from None
-    finally:
-        ctx.inline_depth -= 1
     ctx.expansions[key] = (call, expansion)
     return expansion
 
@@ -109,7 +106,9 @@ class _Inliner:
         assigned: set[Variable] = set()
         for stmt in body:
             self._collect(stmt, own)
-        visible = {v.name: v for v in self.ctx.uses}
+        hidden = {v.name for v in self.ctx.function.parameters} | {
+            v.name for v in declared_inside((self.ctx.function.body,)) - self.ctx.inside
+        }
         for expr in all_expressions(self.function.body):
             if isinstance(expr, Set | Step):
                 target = expr.left if isinstance(expr, Set) else expr.operand
@@ -117,10 +116,7 @@ class _Inliner:
                     raise _Impure("has side effects")
                 assigned.add(target.var)
             elif isinstance(expr, Ref) and expr.var not in own:
-                if expr.var.storage == "static":
-                    raise _Impure(f"uses its static variable '{expr.var.name}'")
-                other = visible.get(expr.var.name)
-                if other is not None and other is not expr.var:
+                if expr.var.name in hidden:
                     raise _Impure(f"uses the global '{expr.var.name}', hidden here by a variable of that name")
             elif isinstance(expr, Un) and expr.op == "&":
                 raise _Impure("takes an address")
@@ -132,7 +128,9 @@ class _Inliner:
         match stmt:
             case DeclStmt(variables=variables):
                 for variable in variables:
-                    if not variable.ctype.is_scalar or variable.storage == "static" or variable.ctype.is_volatile:
+                    if variable.storage == "static":
+                        raise _Impure(f"uses its static variable '{variable.name}'")
+                    if not variable.ctype.is_scalar or variable.ctype.is_volatile:
                         raise _Impure(f"declares '{variable.name}', which is not a plain scalar")
                 own.update(variables)
             case IfStmt():
@@ -230,7 +228,7 @@ class _Inliner:
         raise _Impure("has loops or jumps")
 
     def expr(self, expr: CExpr) -> CExpr:
-        return clone(expr, self.values, self.at)
+        return clone(expr, self.values, self.at, self.call.depth + 1)
 
 
 def _ends(body: tuple[CStmt, ...]) -> bool:
@@ -273,32 +271,30 @@ def repeatable(expr: CExpr, most: int = _MAX_REPEATED) -> bool:
     return True
 
 
-def clone(expr: CExpr, values: Mapping[Variable, CExpr], at: int) -> CExpr:
+def clone(expr: CExpr, values: Mapping[Variable, CExpr], at: int, depth: int) -> CExpr:
     """A copy at another place with variables replaced."""
     match expr:
         case Ref(var=var):
             return values.get(var) or replace(expr, at=at)
         case Index() | Bin() | Set():
             left, right = _pair(expr)
-            new_left, new_right = clone(left, values, at), clone(right, values, at)
+            new_left, new_right = clone(left, values, at, depth), clone(right, values, at, depth)
             if isinstance(expr, Index):
                 return Index(new_left, new_right, expr.ctype, at)
             return replace(expr, left=new_left, right=new_right, at=at)
         case Member(base=base):
-            return replace(expr, base=clone(base, values, at), at=at)
+            return replace(expr, base=clone(base, values, at, depth), at=at)
         case Un(operand=operand) | Step(operand=operand) | Conv(operand=operand):
-            return replace(expr, operand=clone(operand, values, at), at=at)
+            return replace(expr, operand=clone(operand, values, at, depth), at=at)
         case CCall(arguments=arguments):
-            return replace(expr, arguments=tuple(clone(a, values, at) for a in arguments), at=at)
+            return replace(expr, arguments=tuple(clone(a, values, at, depth) for a in arguments), at=at, depth=depth)
         case Items(items=items):
-            return replace(expr, items=tuple(clone(a, values, at) for a in items), at=at)
+            return replace(expr, items=tuple(clone(a, values, at, depth) for a in items), at=at)
         case Strange(parts=parts):
-            return replace(expr, parts=tuple(clone(a, values, at) for a in parts), at=at)
+            return replace(expr, parts=tuple(clone(a, values, at, depth) for a in parts), at=at)
         case Cond():
-            return Cond(
-                clone(expr.condition, values, at), clone(expr.then, values, at), clone(expr.orelse, values, at),
-                expr.ctype, at,
-            )
+            condition, then, orelse = (clone(e, values, at, depth) for e in (expr.condition, expr.then, expr.orelse))
+            return Cond(condition, then, orelse, expr.ctype, at)
         case Lit():
             return replace(expr, at=at)
 

@@ -100,17 +100,18 @@ class Lines:
 
 def preceded_by_macro(content: bytes, offset: int) -> bool:
     """The token before a statement is a name other than `else` and `do`: something a macro makes of it."""
-    start = content.rfind(b"\n", 0, offset) + 1
-    before = content[start:offset]
     while True:
-        text = re.sub(rb"/\*.*?\*/", b" ", before, flags=re.DOTALL)
-        text = re.sub(rb"//[^\n]*", b" ", text).rstrip()
-        if text or start == 0:
-            break
-        previous = content.rfind(b"\n", 0, start - 1) + 1
-        line = content[previous:start]
-        if line.lstrip().startswith(b"#") or line.rstrip().endswith((b"\\", b"*/")):
+        offset = len(content[:offset].rstrip())
+        start = content.rfind(b"\n", 0, offset) + 1
+        line = content[start:offset]
+        if line.lstrip().startswith(b"#") or content[:start].endswith((b"\\\n", b"\\\r\n")):
             return False
-        start, before = previous, line
-    match = re.search(rb"[A-Za-z_]\w*$", text)
-    return match is not None and match.group() not in (b"else", b"do")
+        if line.endswith(b"*/"):
+            offset = content.rfind(b"/*", 0, offset - 2)
+            if offset < 0:
+                return False
+        elif b"//" in line:
+            offset = start + line.index(b"//")
+        else:
+            match = re.search(rb"[A-Za-z_]\w*$", line)
+            return match is not None and match.group() not in (b"else", b"do")

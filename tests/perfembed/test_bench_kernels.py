@@ -304,7 +304,3 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row["status"] in ("tuned", "kept")
     assert row["programs"]["ours"]["output"] == "equal"
     assert document["summary"]["wrong"] == []
-
-
-def test_nest_rows_are_plain() -> None:
-    assert dataclasses.asdict(NestRow("a", 1, "kept", "why", "", None))["speedup"] is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,8 +145,3 @@ def _wait_for_quiet(settings: MeasureSettings) -> None:
     deadline = time.monotonic() + settings.quiet_s
     while other_load(0.3) > settings.max_other_load and time.monotonic() < deadline:
         time.sleep(0.2)
-
-
-def median(values: Sequence[float]) -> float | None:
-    """None of nothing."""
-    return statistics.median(values) if values else None

@@ -183,5 +183,6 @@ def _report(
     tally: Tally, kind: Kind, nest: LoopNest, runnable: Runnable, parameters: Mapping[str, int], detail: str
 ) -> None:
     given = tuple(sorted(parameters.items()))
-    entry = Disagreement(kind, runnable.program, format_nest(nest), runnable.schedule, given, detail)
+    text = format_nest(nest)
+    entry = Disagreement(kind, runnable.program, text, runnable.schedule, given, detail, runnable.reassociate)
     tally.disagreements.append(entry)

@@ -45,6 +45,7 @@ class Disagreement:
     schedule: str
     parameters: tuple[tuple[str, int], ...]
     detail: str
+    reassociate: bool = False  # sums may be reordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Runnable:
     program: int
     schedule: str
     body: str
+    reassociate: bool = False
 
 
 @dataclass(slots=True)

@@ -132,11 +132,14 @@ class _Program:
             except CodegenUnsupported:
                 self.counts["not emitted"] += 1
                 continue
-            self.tally.runnable.append(Runnable(self.index, format_schedule(scheduled.schedule), body))
+            text = format_schedule(scheduled.schedule)
+            self.tally.runnable.append(Runnable(self.index, text, body, self.subject.reassociate))
 
     def report(self, kind: Kind, variant: Variant, parameters: tuple[tuple[str, int], ...], detail: str) -> None:
         schedule = format_schedule(variant.schedule)
         if variant.change:
             schedule += f"\n# and then by hand: {variant.change}"
         nest = format_nest(self.subject.nest)
-        self.tally.disagreements.append(Disagreement(kind, self.index, nest, schedule, parameters, detail))
+        reassociate = self.subject.reassociate
+        entry = Disagreement(kind, self.index, nest, schedule, parameters, detail, reassociate)
+        self.tally.disagreements.append(entry)

@@ -1,0 +1,163 @@
+"""What is left alone: the reason, the place, and what would help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scheduler.frontend.support import lines, read, refusal
+
+BODIES = [
+    ('printf("%f", a[i]);', "calls 'printf'", "printf"),
+    ("a[i] = rand();", "calls 'rand'", "rand"),
+    ("goto out;", "goto", "goto"),
+    ("{ a[i] = 0; if (a[0] > 1) break; }", "break", "break"),
+    ("{ if (a[i] > 1) return; a[i] = 2; }", "returns from the function", "return"),
+    ("while (a[i] > 1) a[i] /= 2;", "while loop", "while"),
+    ("do a[i] /= 2; while (a[i] > 1);", "do loop", "do"),
+    ("switch (i) { case 1: a[i] = 0; }", "switch", "switch"),
+    ('__asm__("nop");', "inline assembly", "__asm__"),
+    ("v[i] = 0;", "'v' is volatile", "v[i]"),
+    ("*p++ = 0;", "pointer", "p++"),
+    ("{ double *q = p; p = w; w = q; }", "changes a pointer", "p = w"),
+    ("a[i] = ({ 3; });", "statement expression", "({"),
+    ("a[i] = i++;", "changed inside the loop", "i++"),
+    ("a[i] = a[k++];", "changes a variable inside an expression", "k++"),
+    ("a[i] += (k, 3);", "comma operator", "k, 3"),
+    ("l[i] = 0;", "long double", "l[i]"),
+    ("z[i] = 0;", "_Complex", "z[i]"),
+    ("b.x = i;", "bit-field", "b.x"),
+    ("u->d = i, u->i = 3;", "union", "u->d"),
+    ("{ static double s; s = a[i]; a[0] = s; }", "static inside the loop", "static"),
+    ("{ struct c t = {1}; a[i] = t.y; }", "declares 't'", "struct c t"),
+    ("a[i] = *(int *)(a + i);", "converts a pointer", "(int *)"),
+    ("chain = chain->next;", "pointer", "chain = "),
+    ("memcpy(a, w, 8);", "calls 'memcpy'", "memcpy"),
+    ("*(i > 2 ? a : w) = 0;", "computes a pointer", "i > 2"),
+]
+HEAD = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <complex.h>
+struct bits { int x : 3; }; union both { double d; int i; }; struct c { int y; }; struct n { struct n *next; };
+void f(int n, int k, double *a, volatile double *v, double *p, double *w, long double *l, double complex *z,
+       struct bits b, union both *u, struct n *chain)
+{
+"""
+
+
+@pytest.mark.parametrize(("code", "reason", "at"), BODIES, ids=[b[0] for b in BODIES])
+def test_bodies(code: str, reason: str, at: str) -> None:
+    line = f"    for (int i = 0; i < n; i++) {code}"
+    found = refusal(HEAD + line + "\nout: ;\n}\n")
+    assert reason in found.reason, found.reason
+    assert (found.span.line, found.span.column) == (9, line.rindex(at) + 1), line[found.span.column - 1 :]
+    assert found.advice and found.function == "f"
+
+
+def test_pragmas() -> None:
+    code = """void f(int n, double *a) {
+#pragma omp parallel for
+  for (int i = 0; i < n; i++) a[i] = 0;
+#pragma omp parallel
+  {
+#pragma omp for
+    for (int i = 0; i < n; i++) a[i] = 1;
+  }
+#pragma GCC ivdep
+  for (int i = 0; i < n; i++) a[i] = 2;
+#pragma unroll
+  for (int i = 0; i < n; i++) a[i] = 3;
+  for (int i = 0; i < n; i++) {
+#pragma omp simd
+    for (int j = 0; j < n; j++) a[j] = 4;
+    for (int j = 0; j < n; j++) a[j] = 5;
+  }
+#pragma scop
+  for (int i = 0; i < n; i++) a[i] = 6;
+#pragma endscop
+}
+"""
+    found = read(code)
+    assert [(r.span.line, r.reason) for r in found.rejections] == [
+        (3, "the loop already has an OpenMP pragma"),
+        (7, "the loop already has an OpenMP pragma"),
+        (10, "the loop already has a pragma"),
+        (12, "the loop already has a pragma"),
+        (14, "there is an OpenMP pragma inside the loop"),
+        (15, "the loop already has an OpenMP pragma"),
+    ]
+    assert [n.span.line for n in found.nests if n.span] == [16, 19]
+
+
+def test_conditional_compilation_inside() -> None:
+    code = """void f(int n, double *a) {
+  for (int i = 0; i < n; i++) {
+#ifdef X
+    a[i] = 0;
+#else
+    a[i] = 1;
+#endif
+    for (int j = 0; j < n; j++) a[j] = i;
+  }
+#if 1
+  for (int i = 0; i < n; i++) a[i] = 0;
+#endif
+  for (int i = 0; i < n; i++) a[i] = 2;
+}"""
+    found = read(code)
+    (refused,) = found.rejections
+    assert (refused.span.line, refused.reason) == (3, "there is a preprocessor directive inside the loop")
+    assert [n.span.line for n in found.nests if n.span] == [8, 11, 13]
+
+
+def test_loops_from_macros() -> None:
+    code = """#define LOOP for (int i = 0; i < n; i++) a[i] = 9;
+#define FOR(i, n) for (int i = 0; i < n; i++)
+#define PARALLEL _Pragma("omp parallel for")
+void f(int n, double *a) {
+  LOOP
+  FOR(i, n) a[i] = 1;
+  PARALLEL for (int i = 0; i < n; i++) a[i] = 2;
+  PARALLEL /* x */
+  for (int i = 0; i < n; i++) a[i] = 2;
+  // a comment
+  for (int i = 0; i < n; i++) a[i] = 3;
+}"""
+    found = read(code)
+    assert [(r.span.line, r.span.column) for r in found.rejections] == [(5, 3), (6, 3), (7, 12), (9, 3)]
+    assert all("macro" in r.reason for r in found.rejections)
+    assert [n.span.line for n in found.nests if n.span] == [11]
+
+
+def test_while_loops_over_arrays_are_reported() -> None:
+    code = "void f(int n, double *a) {\n int i = 0;\n while (i < n) { a[i] = 0; i++; }\n while (n > 0) n--; }"
+    found = refusal(code)
+    assert found.reason == "a while loop" and found.span.line == 3
+
+
+def test_a_region_is_cut_at_what_is_refused() -> None:
+    code = """int g(void);
+void f(int n, double *a) {
+  double s = 0;
+  for (int i = 0; i < n; i++) a[i] = 1;
+  s = g();
+  for (int i = 0; i < n; i++) a[i] += s;
+}"""
+    found = read(code)
+    assert not found.rejections
+    assert [lines(n) for n in found.nests] == [["for i = 0 to n", " a[i] = 1"], ["for i = 0 to n", " a[i] += s"]]
+
+
+def test_included_bodies_are_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "body.inc").write_text("for (int i = 0; i < n; i++) a[i] = 1;\n")
+    (tmp_path / "helper.h").write_text("static inline int twice(int x) { return 2 * x; }\n")
+    code = """#include "helper.h"
+void f(int n, double *a) {
+#include "body.inc"
+for (int i = 0; i < n; i++) a[i] = twice(i); }"""
+    found = read(code, path=str(tmp_path / "t.c"))
+    assert [n.span.line for n in found.nests if n.span] == [4]
+    assert lines(found.nests[0])[1] == " a[i] = (2 * i)"
+    assert [f.name for f in found.functions] == ["f"]
