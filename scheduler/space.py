@@ -29,11 +29,13 @@ from scheduler.schedule import (
     Schedule,
     Skew,
     Tile,
+    Unroll,
     UnrollJam,
     Vectorize,
 )
 
 Chain = tuple[TreeLoop, ...]
+_SHORT_LOOP = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +201,32 @@ class Space:
     # ---------------------------------------------------------------------------------- inside
 
     def vectorized(self, schedule: Schedule) -> Schedule:
-        """Every innermost loop that may be vectorized marked so."""
+        """Every innermost loop that may be vectorized marked so; short reductions inside are unrolled for it."""
         sequential = self.sequential(schedule)
-        found = tuple(tree_loops(self.replayer.tree(schedule)))
-        blocked = {name for loop in found if loop.register for name in loop.register.loops}
-        marked = [
-            Vectorize(loop.name)
-            for loop in found
-            if all(
-                isinstance(child, Leaf) or (isinstance(child, TreeLoop) and not child.unroll) for child in loop.children
-            )
-            and not (loop.name in sequential or loop.name in blocked or loop.opaque or loop.vector or loop.unroll != 1)
-        ]
-        return (*schedule, *marked)
+        tree = self.replayer.tree(schedule)
+        blocked = {name for loop in tree_loops(tree) if loop.register for name in loop.register.loops}
+        steps: list[Unroll | Vectorize] = []
+
+        def visit(node: TreeNode) -> bool:
+            """Marks what is below; True when the node is a statement or will be unrolled into one."""
+            if isinstance(node, Leaf):
+                return True
+            flat = all([visit(child) for child in node.children])
+            if not flat or node.name in blocked or node.opaque or node.vector:
+                return False
+            if node.unroll == 0:
+                return True
+            if node.name in sequential and self.extent(node) <= _SHORT_LOOP and not node.tile:
+                steps.append(Unroll(node.name, 0))
+                return True
+            if node.name not in sequential and node.unroll == 1:
+                steps.append(Vectorize(node.name))
+            return False
+
+        for node in tree:
+            visit(node)
+        useful = any(isinstance(step, Vectorize) for step in steps)
+        return (*schedule, *(steps if useful else ()))
 
     def inner_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
         """What may be done with the innermost loops of a chain: unroll-and-jam where it re-uses data, unroll."""

@@ -19,6 +19,8 @@ from scheduler.codegen.nodes import (
     add,
     extreme,
     scale,
+    walk,
+    with_bodies,
 )
 from scheduler.codegen.polytree import UNIT, PolyTree
 from scheduler.errors import CodegenUnsupported
@@ -63,7 +65,7 @@ class Walker:
             return tuple(n for k in range(count) for n in self._node(children.get_ast_node(k), env, loop))
         if kind == "mark":
             name = node.mark_get_id().get_name()
-            return self._node(node.mark_get_node(), env, self.poly.by_name[name].loop)
+            return _scoped(self._node(node.mark_get_node(), env, self.poly.by_name[name].loop), name)
         if kind == "if_":
             otherwise = self._node(node.if_get_else_node(), env, loop) if node.if_has_else_node() else ()
             condition = self.expr(node.if_get_cond(), env)
@@ -161,6 +163,29 @@ class Walker:
         if op in ("cond", "select"):
             return _choice(args[0], args[1], args[2])
         raise CodegenUnsupported(f"isl's AST has an operation {op}")
+
+
+def _scoped(nodes: tuple[CNode, ...], loop: str) -> tuple[CNode, ...]:
+    """What isl made of a loop, with its eliminated iterations in Scopes."""
+
+    def has_piece(node: CNode) -> bool:
+        return any(isinstance(n, For | Scope) and n.loop == loop for n in walk((node,)))
+
+    result: list[CNode] = []
+    run: list[CNode] = []
+    for node in nodes:
+        if not has_piece(node):
+            run.append(node)
+            continue
+        if run:
+            result.append(Scope(loop, None, tuple(run)))
+            run = []
+        if isinstance(node, Branch):
+            node = with_bodies(node, lambda body: _scoped(body, loop))
+        result.append(node)
+    if run:
+        result.append(Scope(loop, None, tuple(run)))
+    return tuple(result)
 
 
 def _choice(condition: IntExpr, then: IntExpr, orelse: IntExpr) -> IntExpr:

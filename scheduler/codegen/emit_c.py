@@ -232,7 +232,7 @@ class Emitter:
             copies += [rename(child, {node.var: node.start + offset}) for child in node.body]
         if any(isinstance(child, Private | Let | Bind) for child in node.body):
             width = len(node.body)
-            copies = [Scope(node.loop, Affine(), tuple(copies[k : k + width])) for k in range(0, len(copies), width)]
+            copies = [Scope(node.loop, None, tuple(copies[k : k + width])) for k in range(0, len(copies), width)]
         return tuple(copies)
 
 

@@ -41,10 +41,10 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The only iteration of a tree loop, at the time given."""
+    """The only iteration of a tree loop, at the time given if it is known."""
 
     loop: str
-    time: IntExpr
+    time: IntExpr | None
     body: tuple[CNode, ...]
 
 
@@ -315,7 +315,7 @@ def rename(node: CNode, values: Mapping[str, IntExpr]) -> CNode:
             time=substitute(node.time, values),
         )
     if isinstance(node, Scope):
-        return replace(node, time=substitute(node.time, values))
+        return replace(node, time=substitute(node.time, values) if node.time is not None else None)
     if isinstance(node, Branch):
         return replace(node, condition=substitute(node.condition, values))
     if isinstance(node, Packed):

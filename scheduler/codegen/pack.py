@@ -76,14 +76,24 @@ def insert_packs(nodes: tuple[CNode, ...], poly: PolyTree, walker: Walker) -> tu
     def one(node: CNode, times: Mapping[str, IntExpr]) -> CNode:
         if not isinstance(node, For | Scope):
             return with_bodies(node, lambda body: visit(body, times))
-        inner = {**times, node.loop: node.time}
-        body = visit(node.body, inner)
         place = poly.by_name[node.loop]
+        time = node.time if node.time is not None else _time(place, poly, walker, times)
+        inner = {**times, node.loop: time} if time is not None else times
+        body = visit(node.body, inner)
         for mark in reversed(place.loop.packs):
             body = (_packed(mark, place, poly, walker, inner, body),)
         return replace(node, body=body)
 
     return visit(nodes, {})
+
+
+def _time(place: Place, poly: PolyTree, walker: Walker, times: Mapping[str, IntExpr]) -> IntExpr | None:
+    """The time of a loop that isl eliminated."""
+    if not any(loop.packs for loop in (place.loop, *tree_loops(place.loop.children))):
+        return None
+    bound = poly.only_time(place.path)
+    env = {time_name(name): value for name, value in times.items()}
+    return None if bound is None else _integer(bound, poly.strides(place.path), walker, env)
 
 
 def _packed(
@@ -95,6 +105,8 @@ def _packed(
     body: tuple[CNode, ...],
 ) -> Packed:
     array = poly.model.nest.array(mark.array)
+    if not set(place.names) <= set(times):
+        raise CodegenUnsupported(f"the iterations of the loops around {place.loop.name} are not known one by one")
     if len(mark.order) != len(array.shape):
         raise CodegenUnsupported(f"{array.name} has {len(array.shape)} dimensions, its packing {len(mark.order)}")
     touched: isl.Set | None = None

@@ -134,6 +134,16 @@ class PolyTree:
         rows = ", ".join(self.row_text(statement, loop) for loop in loops)
         return self.read_map(f"{{ {self.model.tuple_text(statement)} -> [{rows}] }}")
 
+    def only_time(self, path: Loops) -> isl.PwAff | None:
+        """The time of the last loop where the outer ones allow just one."""
+        times: isl.Set | None = None
+        for statement in statements_below(path[-1]):
+            part = self.at(statement, path[:-1]).apply(self.time_map(statement, path[-1:]))
+            times = part if times is None else times.union(part)
+        assert times is not None
+        low: isl.PwAff = times.dim_min(0)
+        return low if low.is_equal(times.dim_max(0)) else None
+
     def reached(self, outer: tuple[TreeLoop, ...]) -> isl.Set:
         """[t0, t1, …]: the iterations of the loops `outer` in which any statement below the last runs."""
         total: isl.Set | None = None

@@ -74,7 +74,7 @@ def directives(content: bytes) -> tuple[Directive, ...]:
             continue
         rest = line.match(content, position)
         end = rest.end() if rest else position
-        text = re.sub(rb"\\\r?\n|\s+", b" ", content[match.start() : end]).strip().decode("utf-8", "replace")
+        text = re.sub(rb"(?:\\\r?\n|\s)+", b" ", content[match.start() : end]).strip().decode("utf-8", "replace")
         found.append(Directive(match.start(), end, re.sub(r"^#\s*", "#", text), end))
         position = end
     result: list[Directive] = []

@@ -249,6 +249,8 @@ def lvalue(ctx: Context, expr: CExpr) -> tuple[Root, tuple[Dimension, ...], CTyp
             return place.root, place.indices, place.target
         case Conv(operand=operand) if not expr.explicit:
             return lvalue(ctx, operand)
+    if isinstance(expr, Strange):
+        raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
     raise Refuse(expr.at, "assigns to or reads something that is not a variable or array element", "use plain arrays")
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 
 from scheduler.ir.tree import TreeNode
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule, Vectorize
+from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
 from scheduler.space import Chain, Space, chains_with
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
@@ -25,6 +25,7 @@ class SearchStopped(Exception):
 
 _TIME_TILINGS = 8
 _MINIMUM_WORK = 0.01
+_SHORT_S = 2e-3  # nests below may not be worth starting threads for
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,9 @@ class Beam:
         while head := self._next_chain(beam[0], seen):
             seen.add(head)
             beam = self._tune_chain(beam, head)
-        self.best([_unvectorized(c.scheduled.schedule) for c in self.result(True).ranked[:2]], 1)
+        fastest = self.result(True).ranked[:2]
+        self.best([_without(c.scheduled.schedule, Vectorize) for c in fastest], 1)
+        self.best([_without(c.scheduled.schedule, Parallelize) for c in fastest if c.seconds < _SHORT_S], 1)
 
     def _next_chain(self, schedule: Schedule, seen: set[str]) -> str | None:
         """The innermost loop of the heaviest chain not tuned yet that matters at all."""
@@ -158,5 +161,5 @@ class Beam:
         return found
 
 
-def _unvectorized(schedule: Schedule) -> Schedule:
-    return tuple(step for step in schedule if not isinstance(step, Vectorize))
+def _without(schedule: Schedule, kind: type[Transformation]) -> Schedule:
+    return tuple(step for step in schedule if not isinstance(step, kind))

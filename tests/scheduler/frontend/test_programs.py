@@ -1,0 +1,56 @@
+"""Programs whose nests are replaced by C printed from the IR must print what they printed before."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scheduler.codegen.original import emit_original
+from scheduler.codegen.text import preamble
+from scheduler.frontend import ParseOptions, SourceFile, read_source
+from scheduler.frontend.extract import INTERNAL
+from scheduler.ir.text import format_nest, parse_nest, without_spans
+from tests.scheduler.frontend.programs import PROGRAMS
+
+KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.c"))
+FLAGS = ("-O1", "-w", "-ffp-contract=off")
+
+
+def rewritten(source: SourceFile) -> bytes:
+    """Every nest as the IR describes it, in place of the user's text."""
+    text = source.content
+    for nest in sorted(source.nests, key=lambda n: -n.span.begin if n.span else 0):
+        assert nest.span is not None
+        assert parse_nest(format_nest(nest)) == without_spans(nest)
+        text = text[: nest.span.begin] + b"{\n" + emit_original(nest).encode() + b"}" + text[nest.span.end :]
+    return preamble(text.decode()).encode() + text
+
+
+def output(source: bytes, folder: Path, name: str, *flags: str) -> str:
+    path = folder / f"{name}.c"
+    path.write_bytes(source)
+    subprocess.run(["gcc", *FLAGS, *flags, str(path), "-o", str(folder / name), "-lm"], check=True, timeout=60)
+    done = subprocess.run([str(folder / name)], check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout
+
+
+def check(source: SourceFile, folder: Path, *flags: str) -> None:
+    assert not [r for r in source.rejections if INTERNAL in r.reason]
+    assert output(rewritten(source), folder, "new", *flags) == output(source.content, folder, "old", *flags)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str, tmp_path: Path) -> None:
+    source = read_source("t.c", ParseOptions(), PROGRAMS[name].encode())
+    assert source.nests
+    reasons = [r.reason for r in source.rejections]
+    assert all("hidden here" in r for r in reasons), reasons
+    check(source, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.stem)
+def test_kernels(kernel: Path, tmp_path: Path) -> None:
+    check(read_source(kernel, ParseOptions(("-DSMALL",))), tmp_path, "-DSMALL")
