@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import product
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, path_to, statements_below
+from scheduler.ir.tree import TreeLoop, TreeNode, path_to, statements_below
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Fuse, Schedule, Shift, Skew
 
@@ -27,7 +27,7 @@ def permutable_band(replayer: Replayer, schedule: Schedule, chain: tuple[TreeLoo
     above: list[tuple[str, dict[str, Affine]]] = [(outer.name, dict(outer.rows))]
     for loop in chain[1:]:
         bases = list(dict.fromkeys((0, len(above) - 1)))  # the outermost loop and the one just outside
-        for factors in sorted(product(range(_MAX_SKEW + 1), repeat=len(bases)), key=lambda f: (sum(f), f)):
+        for factors in sorted(product(range(_MAX_SKEW + 1), repeat=len(bases)), key=lambda f: (sum(f), f[::-1])):
             rows = dict(loop.rows)
             for base, factor in zip(bases, factors, strict=True):
                 rows = {s: row + above[base][1][s] * factor for s, row in rows.items()}
@@ -41,17 +41,16 @@ def permutable_band(replayer: Replayer, schedule: Schedule, chain: tuple[TreeLoo
     return result if isinstance(replayer.replay(result), ScheduledNest) else None
 
 
-def fuse_time_loop(replayer: Replayer, schedule: Schedule, time: TreeLoop) -> Schedule | None:
-    """Fuses all the nests inside a time loop into one perfect chain, each delayed by the least legal shifts.
+def fuse_time_loop(replayer: Replayer, schedule: Schedule, time: TreeLoop, depth: int) -> Schedule | None:
+    """Fuses the outer `depth` levels of all the nests inside a time loop, each delayed by the least legal shifts.
 
-    None if the nests differ in depth or no shifts up to 4 iterations a level are legal.
+    None if a nest is not a perfect chain that deep or no shifts up to 4 iterations a level are legal.
     """
     children = time.children
     if len(children) < 2 or not all(isinstance(child, TreeLoop) for child in children):
         return None
     levels = [_chain_names(child) for child in children]
-    depth = len(levels[0])
-    if depth == 0 or any(len(names) != depth for names in levels):
+    if any(len(names) < depth for names in levels):
         return None
     delays = [[0] * depth for _ in children]
     for number in range(1, len(children)):
@@ -81,7 +80,7 @@ def _chain_names(node: TreeNode) -> list[str]:
     while isinstance(node, TreeLoop):
         names.append(node.name)
         if len(node.children) != 1:
-            return names if all(isinstance(child, Leaf) for child in node.children) else []
+            return names
         node = node.children[0]
     return names
 

@@ -19,7 +19,6 @@ from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, legal_orders, minimize_strides, permute_steps
-from scheduler.permutable import fuse_time_loop, permutable_band
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import (
     Interchange,
@@ -67,56 +66,6 @@ class Space:
         normalized = minimize_strides(replayer, fissioned)
         found = (refuse_neighbours(replayer, normalized), normalized, (), minimize_strides(replayer, ()))
         return tuple(dict.fromkeys(found))
-
-    def time_tiled(self) -> Iterator[Schedule]:
-        """Time loops fused, skewed, tiled and run in wavefronts (Pluto's schedule of stencils), in a few sizes.
-
-        Inside the tiles the fused nests are split again, so that their innermost loops stay simple.
-        """
-        for base in dict.fromkeys((maximal_fission(self.replayer), ())):
-            fused = self.time_fused(base)
-            if fused is not None:
-                for chain in self.permutable_chains(fused):
-                    for tiled in self.wavefronts(fused, chain):
-                        split = self.points_split(tiled)
-                        inside = [s for c in self.leaf_chains(split)[:1] for s in self.inner_wavefront(split, c)]
-                        yield from inside or [split]
-
-    def points_split(self, schedule: Schedule) -> Schedule:
-        """Every legal split of the loops inside tiles."""
-        return maximal_fission(self.replayer, schedule, only=lambda loop: not loop.tile)
-
-    def permutable_chains(self, schedule: Schedule) -> tuple[Chain, ...]:
-        """Perfect chains that start with a loop that is not parallel."""
-        sequential = self.sequential(schedule)
-        found = chains(self.replayer.tree(schedule))
-        return tuple(c for c in found if len(c) > 1 and c[0].name in sequential)
-
-    def time_fused(self, schedule: Schedule) -> Schedule | None:
-        """Every outer sequential loop over several nests fused into one permutable band; None if there is none."""
-        changed = False
-        tried: set[str] = set()
-        while True:
-            sequential = self.replayer.checker.sequential_loops(self.replayer.tree(schedule))
-            loop = next(
-                (
-                    x
-                    for x in tree_loops(self.replayer.tree(schedule))
-                    if x.name in sequential and x.name not in tried and any(isinstance(c, TreeLoop) for c in x.children)
-                ),
-                None,
-            )
-            if loop is None:
-                return schedule if changed else None
-            tried.add(loop.name)
-            fused = schedule if len(loop.children) == 1 else fuse_time_loop(self.replayer, schedule, loop)
-            if fused is None:
-                continue
-            chain = next((c for c in chains(self.replayer.tree(fused)) if c[0].name == loop.name), ())
-            band = permutable_band(self.replayer, fused, chain) if len(chain) > 1 else None
-            if band is not None and band != schedule:
-                schedule, changed = band, True
-            tried |= {x.name for x in chain}
 
     # ------------------------------------------------------------------------------- questions
 
@@ -279,27 +228,24 @@ class Space:
                 if kept:
                     yield (*schedule, Tile(tuple(n for n, _ in kept), tuple(s for _, s in kept)))
 
-    def wavefronts(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-        """The first two loops of a permutable band tiled, or all of them, tiles in parallel wavefronts."""
-        if len(chain) < 2 or any(loop.tile or loop.opaque for loop in chain):
+    def wavefronts(self, schedule: Schedule, band: Chain) -> Iterator[Schedule]:
+        """A permutable band tiled, its tiles run in parallel wavefronts."""
+        if len(band) < 2 or any(loop.tile or loop.opaque for loop in band):
             return
         seen: set[tuple[int, ...]] = set()
-        for depth in dict.fromkeys((2, min(len(chain), 4))):
-            for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (64, 128, 512, 512)):
-                band = chain[:depth]
-                chosen = tuple(
-                    min(size, power_of_two(self.extent(loop) // 2))
-                    for loop, size in zip(band, sizes[:depth], strict=True)
-                )
-                if min(chosen) < 4 or chosen in seen:
-                    continue
-                seen.add(chosen)
-                names = tuple(loop.name for loop in band)
-                tiled = (*schedule, Tile(names, chosen))
-                tiles = chains_with(self.replayer.tree(tiled), names[0])[:depth]
-                outer, second = tiles[0].name, tiles[1].name
-                step = max(chosen[1] // chosen[0], 1)
-                yield (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
+        for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (64, 128, 512, 512)):
+            chosen = tuple(
+                min(size, power_of_two(self.extent(loop) // 2)) for loop, size in zip(band, sizes, strict=False)
+            )
+            if len(band) > len(sizes) or min(chosen) < 4 or chosen in seen:
+                continue
+            seen.add(chosen)
+            names = tuple(loop.name for loop in band)
+            tiled = (*schedule, Tile(names, chosen))
+            tiles = chains_with(self.replayer.tree(tiled), names[0])
+            outer, second = (loop.name for loop in [x for x in tiles if x.tile][:2])
+            step = max(chosen[1] // chosen[0], 1)
+            yield (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
 
     # ------------------------------------------------------------------------------- registers
 

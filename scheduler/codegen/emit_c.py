@@ -31,10 +31,10 @@ from scheduler.codegen.pack import insert_packs, pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.privates import declare_privates, plan_privates
 from scheduler.codegen.register import expand, micro_lines
-from scheduler.codegen.text import block, indented
+from scheduler.codegen.text import VERBATIM, block, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Array, Statement
+from scheduler.ir.nest import Array, LoopNest, Statement
 from scheduler.ir.tree import TreeLoop
 from scheduler.polyhedral.model import Model
 from scheduler.replay import ScheduledNest
@@ -46,7 +46,8 @@ _MAX_UNROLLED = 64
 def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None, vector_bytes: int = 32) -> str:
     """The scheduled nest as C text, to stand where the nest stood.
 
-    `original` runs where memory for private arrays cannot be had (default: the nest in source order).
+    Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text
+    of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim.
     `vector_bytes` is the width of the vectors of register blocks. Helper functions and types the
     text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
     """
@@ -73,7 +74,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
     allocations = [*(_allocation(a, emitter.printer) for a in plan.heap), *emitter.allocations]
     if allocations:
-        lines = _on_heap(allocations, lines, original or emit_original(scheduled.nest))
+        lines = _on_heap(allocations, lines, scheduled.nest, original)
     elif plan.top:
         lines = block("", lines)
     return "\n".join(lines) + "\n"
@@ -83,15 +84,18 @@ def schedule_comment(scheduled: ScheduledNest) -> str:
     return f"perfembed: {format_schedule(scheduled.schedule) or 'identity'}"
 
 
-def _on_heap(allocations: list[tuple[str, str]], lines: list[str], original: str) -> list[str]:
+def _on_heap(allocations: list[tuple[str, str]], lines: list[str], nest: LoopNest, original: str | None) -> list[str]:
     names = [name for _, name in allocations]
+    fallback = [f"{VERBATIM}{original}{VERBATIM}"]
+    if original is None:
+        fallback = indented(emit_original(nest).rstrip("\n").split("\n"))
     return block(
         "",
         [
             *(line for line, _ in allocations),
             *block(f"if ({' && '.join(names)})", lines)[:-1],
             "} else {",
-            *indented(original.rstrip("\n").split("\n")),
+            *fallback,
             "}",
             *(f"pe_free({name});" for name in reversed(names)),
         ],

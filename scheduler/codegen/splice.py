@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scheduler.codegen.text import INDENT, indented
+from scheduler.codegen.text import INDENT, VERBATIM, indented
 
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
 
@@ -15,14 +15,17 @@ def nest_text(new: str, original: bytes, comment: str, condition: str | None) ->
 
     `original` is the user's text of the nest, which becomes the other branch as it is.
     """
+    if b"\0" in original:
+        raise ValueError("a nest with a NUL byte")
     note = f"/* {comment.replace('*/', '* /')} */\n"
-    body = "\n".join(indented(new.rstrip("\n").split("\n")))
+    pieces = new.rstrip("\n").split(VERBATIM)
+    for k in range(0, len(pieces), 2):
+        first, *rest = pieces[k].split("\n")
+        pieces[k] = "\n".join([*(indented([first]) if k == 0 else [first]), *indented(rest)])
+    body = VERBATIM.join(pieces)
     if condition is None:
         return f"{note}{{\n{body}\n}}"
-    return f"{note}if ({condition}) {{\n{body}\n}} else {{\n{_VERBATIM}{original.decode('latin-1')}{_VERBATIM}\n}}"
-
-
-_VERBATIM = "\x00"  # encloses text of the user's, which keeps its indentation and line ends
+    return f"{note}if ({condition}) {{\n{body}\n}} else {{\n{VERBATIM}{original.decode('latin-1')}{VERBATIM}\n}}"
 
 
 def splice(content: bytes, replacements: Iterable[Edit], header: str = "") -> bytes:
@@ -62,7 +65,7 @@ def _placed(new: str, indentation: str, end_of_line: str) -> str:
     """The new text at its place: tabs where the surroundings use tabs."""
     tabs = "\t" in indentation
     pieces: list[str] = []
-    for number, piece in enumerate(new.split(_VERBATIM)):
+    for number, piece in enumerate(new.split(VERBATIM)):
         if number % 2:
             pieces.append(indentation + ("\t" if tabs else INDENT) + piece)
             continue

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 INDENT = "    "
+VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps its indentation and line ends
 
 _HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # name, headers it needs, definition
@@ -101,7 +102,7 @@ def preamble(text: str) -> str:
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:
     """Preprocessor lines stay in the first column's logic: they are indented like the rest."""
-    return [INDENT * levels + line if line else line for line in lines]
+    return [INDENT * levels + line if line and not line.startswith(VERBATIM) else line for line in lines]
 
 
 def block(head: str, lines: Iterable[str]) -> list[str]:

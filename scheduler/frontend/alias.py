@@ -141,6 +141,22 @@ class Aliases:
         a, b = self.objects(first), self.objects(second)
         return a is not None and b is not None and not a & b
 
+    def may_derive(self, pointer: Variable, base: Variable, depth: int = _DEPTH) -> bool:
+        """The pointer variable may have been computed from another one."""
+        if base not in self.leaked and base not in self.passed:
+            return False
+        if depth == 0 or pointer.address_taken:
+            return True
+        for source in self.sources.get(pointer, ()):
+            if _fresh(source) or _null(source):
+                continue
+            roots = _roots(source)
+            if roots is None or base in roots:
+                return True
+            if any(self.may_derive(r, base, depth - 1) for r in roots if r.ctype.kind == "pointer"):
+                return True
+        return False
+
     def same(self, first: Variable, second: Variable) -> bool:
         """They are known to share an object."""
         a, b = self.objects(first), self.objects(second)

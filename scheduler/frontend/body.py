@@ -18,14 +18,12 @@ from scheduler.frontend.csyntax import (
     Member,
     Ref,
     Set,
-    Step,
-    all_expressions,
     statements,
     subexpressions,
 )
 from scheduler.frontend.forward import substitution_for
 from scheduler.frontend.integers import NotAffine
-from scheduler.frontend.scalars import access_path, dead_after, flatten, stored_variables
+from scheduler.frontend.scalars import access_path, changed_paths, dead_after, flatten, stored_variables
 from scheduler.ir.nest import (
     Access,
     Assign,
@@ -45,18 +43,17 @@ from scheduler.ir.nest import (
 _MAX_LOOP_DEPTH = 24
 
 
-def nodes(ctx: Context, body: tuple[CStmt, ...], owner: CStmt | None) -> tuple[Node, ...]:
-    """The nodes of a statement list. Raises Refuse."""
+def nodes(ctx: Context, body: tuple[CStmt, ...], owner: CStmt | None, first: int = 0) -> tuple[Node, ...]:
+    """The nodes of a statement list, from its statement `first` on. Raises Refuse."""
     ctx.work.spend(len(body) + 1, ctx.begin)
     result: list[Node] = []
     body = flatten(body)
-    for position, stmt in enumerate(body):
+    for position in range(first, len(body)):
+        stmt = body[position]
+        if isinstance(owner, ForStmt) and isinstance(stmt, IfStmt) and _is_continue(stmt):
+            result.extend(_skip(ctx, stmt, body, position, owner))
+            break
         with ctx.frame(Frame(owner, body, position, position)):
-            if isinstance(stmt, IfStmt) and _is_continue(stmt.then) and stmt.orelse is None:
-                if not isinstance(owner, ForStmt):
-                    raise Refuse(stmt.then.begin, "continue", "turn it into an if around the rest of the body")
-                result.extend(_skip(ctx, stmt, body[position + 1 :], owner))
-                return tuple(result)
             result.extend(node(ctx, stmt, body[position + 1 :]))
     return tuple(result)
 
@@ -122,29 +119,29 @@ def _check_bound_reads(ctx: Context, stmt: ForStmt) -> None:
     """C evaluates the limit again and again: what it reads must not change in the loop."""
     if stmt.condition is None:
         return
-    read = {access_path(e) for e in subexpressions(stmt.condition) if isinstance(e, Ref | Member)}
-    for expr in all_expressions(stmt.body):
-        target: CExpr | None = expr.left if isinstance(expr, Set) else expr.operand if isinstance(expr, Step) else None
-        if target is None:
-            continue
-        written = access_path(target)
-        if written is not None and written in read and ctx.active(written[0]) is None:
-            name = ".".join((written[0].name, *written[1]))
-            raise Refuse(expr.at, f"the loop changes '{name}', which its limit depends on", "copy the limit first")
+    changes = changed_paths(stmt.body, ctx.work.changes)
+    for expr in subexpressions(stmt.condition):
+        path = access_path(expr) if isinstance(expr, Ref | Member) else None
+        if path is not None and path in changes and ctx.active(path[0]) is None:
+            name = ".".join((path[0].name, *path[1]))
+            reason = f"the loop changes '{name}', which its limit depends on"
+            raise Refuse(changes[path], reason, "copy the limit to a variable first")
 
 
 # ---------------------------------------------------------------------------------------- branches
 
 
-def _is_continue(stmt: CStmt) -> bool:
-    inner = flatten((stmt,))
-    return len(inner) == 1 and isinstance(inner[0], JumpStmt) and inner[0].what == "continue"
+def _is_continue(stmt: IfStmt) -> bool:
+    """`if (...) continue;`"""
+    inner = flatten((stmt.then,))
+    return stmt.orelse is None and len(inner) == 1 and isinstance(inner[0], JumpStmt) and inner[0].what == "continue"
 
 
-def _skip(ctx: Context, stmt: IfStmt, rest: tuple[CStmt, ...], owner: ForStmt) -> list[Node]:
+def _skip(ctx: Context, stmt: IfStmt, body: tuple[CStmt, ...], position: int, owner: ForStmt) -> list[Node]:
     """`if (c) continue; rest` is `if (!c) { rest }`."""
+    rest = body[position + 1 :]
     try:
-        return _guard(ctx, condition(ctx, stmt.condition, False), rest, owner)
+        return _guard(ctx, condition(ctx, stmt.condition, False), body, owner, position + 1)
     except NotAffine:
         pass
     if not _has_loops(rest):
@@ -152,7 +149,7 @@ def _skip(ctx: Context, stmt: IfStmt, rest: tuple[CStmt, ...], owner: ForStmt) -
             found = actions(ctx, rest)
         test = _test(ctx, stmt.condition, False)
         return [ctx.statement((If(test, tuple(found)),), stmt.begin, rest[-1].end)] if found else []
-    return _predicates(ctx, stmt, (), rest, owner)
+    return _predicates(ctx, stmt, (), body, owner, position + 1)
 
 
 def _branch(ctx: Context, stmt: IfStmt) -> list[Node]:
@@ -171,24 +168,27 @@ def _has_loops(body: tuple[CStmt, ...]) -> bool:
     return any(isinstance(s, ForStmt) for b in body for s in statements(b))
 
 
-def _guard(ctx: Context, dnf: Dnf, body: tuple[CStmt, ...], owner: CStmt) -> list[Node]:
-    """An affine condition around statements."""
-    if not body:
+def _guard(ctx: Context, dnf: Dnf, body: tuple[CStmt, ...], owner: CStmt, first: int = 0) -> list[Node]:
+    """An affine condition around body[first:]."""
+    if first >= len(body):
         return []
     if any(not conjunction for conjunction in dnf):
-        return list(nodes(ctx, body, owner))
+        return list(nodes(ctx, body, owner, first))
     with ctx.within(ctx.domain.where(dnf[0]) if len(dnf) == 1 else ctx.domain.inexact()):
-        inner = nodes(ctx, body, owner)
+        inner = nodes(ctx, body, owner, first)
     return [Guard(dnf, inner)] if inner else []
 
 
 def _predicates(
-    ctx: Context, stmt: IfStmt, then: tuple[CStmt, ...], orelse: tuple[CStmt, ...], owner: CStmt
+    ctx: Context, stmt: IfStmt, then: tuple[CStmt, ...], orelse: tuple[CStmt, ...], owner: CStmt, first: int = 0
 ) -> list[Node]:
-    """A data-dependent `if` around loops. Where a branch changes what is tested, the test is kept in a variable."""
+    """A data-dependent `if` around loops; `orelse` counts from `first` on.
+
+    Where a branch changes what is tested, the test is kept in a variable.
+    """
     before: list[Node] = []
     read = {e.var for e in subexpressions(stmt.condition) if isinstance(e, Ref) and ctx.active(e.var) is None}
-    if any(read & stored_variables(s) for s in (*then, *orelse)):
+    if any(read & stored_variables(s) for s in (*then, *orelse[first:])):
         name = ctx.fresh("taken")
         scope = ctx.loops[-1].name if ctx.loops else None
         ctx.arrays[name] = ArrayInfo(name, "int", INT, Storage.PRIVATE, None, None, scope)
@@ -202,9 +202,9 @@ def _predicates(
     else:
         tests = (_test(ctx, stmt.condition, True), _test(ctx, stmt.condition, False))
     result = before
-    for test, body in zip(tests, (then, orelse), strict=True):
+    for test, body, start in zip(tests, (then, orelse), (0, first), strict=True):
         with ctx.within(ctx.domain.inexact()):
-            inner = nodes(ctx, body, owner) if body else ()
+            inner = nodes(ctx, body, owner, start)
         if inner:
             result.append(Predicate(test, inner))
     return result

@@ -35,6 +35,7 @@ class Work:
     file_limit: int = 250_000
     region: int = 0
     file: int = 0
+    changes: dict[int, dict[tuple[Variable, tuple[str, ...]], int]] = field(default_factory=dict)  # of `changed_paths`
 
     def spend(self, steps: int, at: int) -> None:
         self.region += steps
@@ -164,6 +165,8 @@ class Context:
     member_types: dict[Root, CType] = field(default_factory=dict)
     outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside
     changes: dict[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
+    named: dict[str, set[Variable]] = field(default_factory=dict)
+    derived_pointers: dict[Variable, Pointer | None] = field(default_factory=dict)
     derived: dict[Variable, Poly | None] = field(default_factory=dict)  # set once in front of the nest, and affine
     writes: dict[Variable, int] = field(default_factory=dict)  # scalars assigned in the region: places
     uses: dict[Variable, int] = field(default_factory=dict)  # occurrences in the region
@@ -243,6 +246,18 @@ class Context:
         return name in self.maybe_parameters or name in self.parameters
 
     # ----------------------------------------------------------------------------------- variables
+
+    def visible(self, variable: Variable) -> bool:
+        """No other variable of the function has its name, so that it can be named anywhere."""
+        if not self.named:
+            for other in (*self.function.parameters, *self._declared()):
+                self.named.setdefault(other.name, set()).add(other)
+        return not self.named.get(variable.name, set()) - {variable}
+
+    def _declared(self) -> Iterator[Variable]:
+        for stmt in statements(self.function.body):
+            if isinstance(stmt, DeclStmt):
+                yield from stmt.variables
 
     def active(self, variable: Variable) -> Active | None:
         return next((a for a in reversed(self.loops) if a.variable is variable), None)

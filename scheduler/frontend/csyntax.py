@@ -318,7 +318,7 @@ def own_expressions(stmt: CStmt) -> tuple[CExpr, ...]:
         case ExprStmt(expr=e):
             return (e,)
         case DeclStmt(variables=variables):
-            return tuple(v.init for v in variables if v.init is not None)
+            return tuple(e for v in variables for e in (*extents(v.ctype), v.init) if e is not None)
         case IfStmt(condition=c):
             return (c,)
         case ForStmt(condition=c, increment=inc):
@@ -329,6 +329,17 @@ def own_expressions(stmt: CStmt) -> tuple[CExpr, ...]:
             return exprs
         case _:
             return ()
+
+
+def extents(ctype: CType) -> tuple[CExpr, ...]:
+    """Extents of variable length arrays in a declaration."""
+    found: list[CExpr] = []
+    inner: CType | None = ctype
+    while inner is not None:
+        if inner.extent is not None and not isinstance(inner.extent, int):
+            found.append(inner.extent)
+        inner = inner.element
+    return tuple(found)
 
 
 def inner_statements(stmt: CStmt) -> tuple[CStmt, ...]:

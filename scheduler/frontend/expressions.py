@@ -162,6 +162,13 @@ class Expressions:
             return CType("record", spelling, None, None, const, volatile)
         return CType("other", spelling, None, None, const, volatile)
 
+    def hide(self, cursor: Cursor) -> None:
+        """What is done to variables in code we do not read: they count as accessed through pointers."""
+        for inner in cursor.walk_preorder():
+            target = inner.referenced if inner.kind == CursorKind.DECL_REF_EXPR else None
+            if target is not None and target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
+                self.variable(target).address_taken = True
+
     # ---------------------------------------------------------------------------------- positions
 
     def begin(self, cursor: Cursor) -> int:
@@ -176,6 +183,7 @@ class Expressions:
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
+                self.hide(cursor)
                 return Strange("an expression nested too deeply", (), self.ctype(cursor.type), self.begin(cursor))
             return self._expr(cursor)
         finally:
@@ -245,6 +253,8 @@ class Expressions:
             return Items(tuple(self.expr(c) for c in cursor.get_children()), ctype, at)
         elif kind == CursorKind.STRING_LITERAL:
             return Lit(cursor.spelling, None, ctype, at)
+        if kind == CursorKind.StmtExpr:
+            self.hide(cursor)
         parts = [c for c in cursor.get_children() if c.kind.is_expression()]
         return Strange(_STRANGE.get(kind, "an expression"), tuple(self.expr(c) for c in parts), ctype, at)
 

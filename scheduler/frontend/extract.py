@@ -37,7 +37,16 @@ from scheduler.frontend.lexical import Directive, Lines, directives, preceded_by
 from scheduler.frontend.model import Function, Rejection, SourceFile
 from scheduler.ir.nest import LoopNest, Span, Storage
 
-_MISTAKES = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, RecursionError, isl.Error)
+_MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    isl.Error,
+)
 INTERNAL = "the analysis of the loop failed"
 _MAX_RUN = 40  # statements in one region
 
@@ -118,30 +127,27 @@ class Finder:
             position += 1
 
     def _run_end(self, body: tuple[CStmt, ...], first: int) -> int:
-        """Index of the last loop of the run that starts at `first`."""
+        """Index of the last loop of the run that starts at `first`.
+
+        It ends before a statement that reads an integer scalar set earlier in the run: apart, that is a
+        parameter there.
+        """
         last = first
-        for position in range(first + 1, min(len(body), first + _MAX_RUN)):
+        counted: set[Variable] = set()
+        for position in range(first, min(len(body), first + _MAX_RUN)):
             stmt = body[position]
-            if self._directive_between(body[position - 1].end, stmt.begin):
-                break
-            if self._carries(body, first, position):
-                break
+            if position > first:
+                if self._directive_between(body[position - 1].end, stmt.begin):
+                    break
+                if any(scalars.statement_use(v, stmt) == "read" for v in counted & scalars.mentioned(stmt)):
+                    break
             if isinstance(stmt, ForStmt):
                 last = position
             elif not (isinstance(stmt, ExprStmt) and isinstance(strip(stmt.expr), Set | Step)):
                 break
+            own = scalars.declared_inside((stmt,))
+            counted |= {v for v in scalars.written_variables((stmt,)) if v.ctype.kind == "int" and v not in own}
         return last
-
-    def _carries(self, body: tuple[CStmt, ...], first: int, position: int) -> bool:
-        """The statement reads an integer scalar set earlier in the run: apart, it is a parameter there."""
-        stmt = body[position]
-        for earlier in body[first:position]:
-            own = scalars.declared_inside((earlier,))
-            for variable in scalars.written_variables((earlier,)):
-                integer = variable.ctype.kind == "int" and variable not in own
-                if integer and scalars.statement_use(variable, stmt) == "read":
-                    return True
-        return False
 
     def _directive_between(self, begin: int, end: int) -> bool:
         return any(begin <= d.begin < end for d in self.directives)
@@ -283,7 +289,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
     ctx.written = set(ctx.writes)
     iterators = set()
     for stmt in region:
-        ctx.work.spend(sum(1 for _ in all_expressions(stmt)) // 4, stmt.begin)
+        ctx.work.spend(sum(1 for _ in all_expressions(stmt)), stmt.begin)
         for expr in all_expressions(stmt):
             if isinstance(expr, Ref):
                 ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1

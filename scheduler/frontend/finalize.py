@@ -85,12 +85,27 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
     return LoopNest(
         name,
         tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
-        tuple(_distinct(ctx, arrays, array) for array in arrays.values()),
+        tuple(_distinct(ctx, arrays, _restricted(ctx, arrays, array)) for array in arrays.values()),
         body,
         tuple(dict.fromkeys(ctx.facts.assumptions)),
         span,
         ctx.function.name,
     )
+
+
+def _restricted(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
+    """A restrict pointer from which another pointer of the nest was computed says nothing about that one."""
+    own = ctx.arrays[array.name].variable if array.storage == Storage.RESTRICT else None
+    if own is None:
+        return array
+    for other in arrays.values():
+        info = ctx.arrays.get(other.name)
+        variable = info.variable if info is not None else None
+        if other is array or other.storage != Storage.POINTER or variable is None or variable.storage == "param":
+            continue
+        if ctx.aliases.may_derive(variable, own):
+            return replace(array, storage=Storage.POINTER)
+    return array
 
 
 def _distinct(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
@@ -258,6 +273,9 @@ def _check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) ->
         for array in arrays.values():
             own = variable.ctype.name.removeprefix("unsigned ")
             same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
+            info = ctx.arrays.get(array.name)
+            if info is not None and info.variable is not None and ctx.aliases.apart(info.variable, variable):
+                continue
             if array.name in written and array.storage == Storage.POINTER and same:
                 raise Refuse(
                     ctx.begin,

@@ -91,7 +91,7 @@ def _derived(ctx: Context, variable: Variable) -> Poly | None:
     if init is None or not set_once(variable) or variable.storage != "local" or known_value(variable) is not None:
         return None
     names = [e for e in subexpressions(init) if isinstance(e, Ref)]
-    if not names or any(not _unchanging(e.var) for e in names):
+    if not names or any(not unchanging(ctx, e.var) for e in names):
         return None
     if any(not isinstance(e, Lit | Ref | Conv | Bin | Un) for e in subexpressions(init)):
         return None
@@ -106,9 +106,10 @@ def _derived(ctx: Context, variable: Variable) -> Poly | None:
     return value
 
 
-def _unchanging(variable: Variable) -> bool:
-    """A parameter never assigned, or a local set once."""
-    return (variable.storage == "param" and not variable.writes and not variable.address_taken) or set_once(variable)
+def unchanging(ctx: Context, variable: Variable) -> bool:
+    """A parameter never assigned, or a variable set once; known by its name everywhere in the function."""
+    never = variable.storage == "param" and not variable.writes and not variable.address_taken
+    return (never or set_once(variable)) and ctx.visible(variable)
 
 
 def _conversion(ctx: Context, expr: Conv) -> Poly:

@@ -106,6 +106,7 @@ class Lowering(Expressions):
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
+                self.hide(cursor)
                 return OtherStmt("too deep", (), (), self.begin(cursor), self.end(cursor))
             return self._stmt(cursor)
         finally:
@@ -120,6 +121,8 @@ class Lowering(Expressions):
         if handler is not None:
             return handler(self, cursor, begin, end)
         what = _OTHERS.get(kind, "an unknown statement")
+        if what not in _READ:
+            self.hide(cursor)
         exprs: list[CExpr] = []
         body: list[CStmt] = []
         for child in cursor.get_children():
@@ -195,6 +198,7 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
     CursorKind.INDIRECT_GOTO_STMT: Lowering._jump,
 }
 
+_READ = ("while", "do", "switch", "case", "label", "null", "pragma")
 _OTHERS = {
     CursorKind.WHILE_STMT: "while",
     CursorKind.DO_STMT: "do",

@@ -27,13 +27,16 @@ from scheduler.frontend.csyntax import (
     Un,
     Variable,
     all_expressions,
+    inner_statements,
     operands,
+    own_expressions,
     statements,
     strip,
     subexpressions,
 )
 
 Use = OneOf["read", "kill", "none"]
+Path = tuple[Variable, tuple[str, ...]]  # a variable, or a member of one
 
 
 def target_variable(expr: CExpr) -> Variable | None:
@@ -85,7 +88,7 @@ def base_variable(expr: CExpr) -> Variable | None:
     return expr.var
 
 
-def access_path(expr: CExpr) -> tuple[Variable, tuple[str, ...]] | None:
+def access_path(expr: CExpr) -> Path | None:
     """The variable or member (`s->n`) an lvalue starts from."""
     variable = base_variable(expr)
     path: list[str] = []
@@ -99,6 +102,25 @@ def access_path(expr: CExpr) -> tuple[Variable, tuple[str, ...]] | None:
             path = []
         expr = next((b for b in below if b.ctype.kind in ("pointer", "array", "record")), below[0])
     return None if variable is None else (variable, tuple(path))
+
+
+def changed_paths(stmt: CStmt, cache: dict[int, dict[Path, int]]) -> dict[Path, int]:
+    """What a statement assigns, and where first. The cache is good for one file."""
+    known = cache.get(id(stmt))
+    if known is not None:
+        return known
+    found: dict[Path, int] = {}
+    for whole in own_expressions(stmt):
+        for expr in subexpressions(whole):
+            if isinstance(expr, Set | Step):
+                path = access_path(expr.left if isinstance(expr, Set) else expr.operand)
+                if path is not None:
+                    found.setdefault(path, expr.at)
+    for inner in inner_statements(stmt):
+        for path, at in changed_paths(inner, cache).items():
+            found.setdefault(path, at)
+    cache[id(stmt)] = found
+    return found
 
 
 def stored_variables(stmt: CStmt) -> set[Variable]:

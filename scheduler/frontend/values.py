@@ -22,10 +22,13 @@ from scheduler.frontend.csyntax import (
     Step,
     Strange,
     Un,
+    Variable,
+    subexpressions,
 )
-from scheduler.frontend.fold import fold
+from scheduler.frontend.fold import fold, set_once
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.poly import Poly
+from scheduler.frontend.prove import Domain
 from scheduler.ir.nest import Access, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
 from scheduler.ir.types import FUNCTIONS, common_type, promoted
 
@@ -302,6 +305,10 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         substituted = ctx.substitutions[expr.var].pointer
         if substituted is not None:
             return substituted
+    if isinstance(expr, Ref) and expr.var.ctype.kind == "pointer":
+        derived = _derived_pointer(ctx, expr.var)
+        if derived is not None:
+            return derived
     if isinstance(expr, Ref | Member | Index | Un):
         root, indices, ctype = lvalue(ctx, expr)
         if ctype.element is None:
@@ -310,6 +317,33 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
             raise Refuse(expr.at, "follows pointers stored in memory", "use a flat or two-dimensional array")
         return Pointer(root, (*indices, ZERO), ctype.element)
     raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
+
+
+def _derived_pointer(ctx: Context, variable: Variable) -> Pointer | None:
+    """The `A + n` of `double *p = A + n;` in front of the nest, where neither changes."""
+    if variable in ctx.derived_pointers:
+        return ctx.derived_pointers[variable]
+    ctx.derived_pointers[variable] = None
+    init, element = variable.init, variable.ctype.element
+    if init is None or element is None or variable.storage != "local" or not set_once(variable):
+        return None
+    for part in subexpressions(init):
+        if not isinstance(part, Lit | Ref | Conv | Bin | Un | Index):
+            return None
+        if isinstance(part, Ref):
+            array = part.var.ctype.kind == "array" and part.var.storage != "param" and ctx.visible(part.var)
+            if not array and not integers.unchanging(ctx, part.var):
+                return None
+    assumed = len(ctx.facts.assumptions)
+    try:
+        with ctx.within(Domain()):
+            place = pointer(ctx, init)
+    except Refuse:
+        del ctx.facts.assumptions[assumed:]
+        return None
+    if bare_type(element) == bare_type(place.target) and place.root.variable.ctype.is_scalar is False:
+        ctx.derived_pointers[variable] = place
+    return ctx.derived_pointers[variable]
 
 
 def _kinds(expr: Bin) -> set[str]:

@@ -71,12 +71,14 @@ class Checker:
         self.model = model
         self.dependences = dependences
         self.reassociate = reassociate
+        self._comparisons: dict[tuple[str, str, Affine, Affine, str], isl.Map] = {}
         self._split: dict[tuple[object, ...], tuple[isl.Map | None, isl.Map | None, isl.Map | None]] = {}
 
     def check(self, tree: tuple[TreeNode, ...]) -> Legality:
         """Legal, or the first violated dependence with a witness, or Unknown when isl gives up."""
         if len(self._split) > _MEMO_ENTRIES:
             self._split.clear()
+            self._comparisons.clear()
         concurrent = concurrent_loops(tree)
         paths = {s: path_to(tree, s) for s in self.model.placed}
         try:
@@ -225,14 +227,20 @@ class Checker:
 
     def _comparison(self, dependence: Dependence, source_row: Affine, sink_row: Affine, op: str) -> isl.Map:
         """{source -> sink : row(sink) op row(source)}"""
+        key = (dependence.source, dependence.sink, source_row, sink_row, op)
+        known = self._comparisons.get(key)
+        if known is not None:
+            return known
         model = self.model
         source = affine_text(source_row, "", frozenset(model.iterators(dependence.source)))
         sink = affine_text(sink_row, "_t", frozenset(model.iterators(dependence.sink)))
-        return isl.Map.read_from_str(
+        found = isl.Map.read_from_str(
             model.context,
             f"{model.parameter_prefix()}{{ {model.tuple_text(dependence.source)} -> "
             f"{model.tuple_text(dependence.sink, '_t')} : {sink} {op} {source} }}",
         )
+        self._comparisons[key] = found
+        return found
 
     def _witness(self, dependence: Dependence, violated: isl.Map | None, loop: str | None) -> Illegal:
         assert violated is not None

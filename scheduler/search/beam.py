@@ -14,6 +14,7 @@ from scheduler.ir.tree import TreeNode
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
 from scheduler.space import Chain, Space, chains_with
+from scheduler.time_tiling import time_tiled
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
 """Seconds of each schedule, None where it failed. Raises SearchStopped when the budget is spent."""
@@ -107,7 +108,7 @@ class Beam:
         space = self.space
         bases = space.structures()
         beam = self._ranked(list(bases)) or [()]
-        self.best((space.vectorized(s) for s in islice(space.time_tiled(), _TIME_TILINGS)), 1)
+        self.best((space.vectorized(s) for s in islice(time_tiled(space), _TIME_TILINGS)), 1)
         seen: set[str] = set()
         while head := self._next_chain(beam[0], seen):
             seen.add(head)

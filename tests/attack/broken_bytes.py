@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from random import Random
 
 from tests.attack.registry import ANY, case, generator, kernel
 
 _KERNELS = ("gemm", "spmm", "lu", "jacobi-2d", "harris", "covariance", "nussinov", "deriche", "mlp", "adi")
+
+_KINDS = (
+    (b"+", b"-", b"*", b"/"),
+    (b"<", b">", b"<=", b">="),
+    (b"+=", b"-=", b"*=", b"/="),
+    (b"i", b"j", b"k"),
+    (b"0", b"1", b"-1", b"2147483647", b"4294967296", b"7"),  # whatever else
+)
 
 
 def register() -> None:
@@ -43,20 +52,12 @@ def register() -> None:
     case("sorted", b"\n".join(sorted(kernel("gemm").split(b"\n"))), frozenset((4,)))
 
 
-def _other_tokens(text: bytes, random: object) -> bytes:
-    """Operators, numbers and loop variables replaced by others: mostly still C, and mostly nonsense."""
-    from random import Random
-
-    assert isinstance(random, Random)
+def _other_tokens(text: bytes, random: Random) -> bytes:
+    """Operators, numbers and loop variables replaced by others of their kind: mostly still C, and mostly nonsense."""
     head = text.index(b"static")
-    pieces = re.split(rb"(\b\d+\b|[-+*/%<>]=?|\b[ijk]\b)", text[head:])
+    pieces = re.split(rb"(\b\d+\b|(?<=[\w)\]] )[-+*/%<>]=?(?= )|\b[ijk]\b)", text[head:])
     for _ in range(random.choice((1, 3, 8))):
         position = random.randrange(1, len(pieces), 2)
-        old = pieces[position]
-        if old.isdigit():
-            pieces[position] = random.choice((b"0", b"1", b"-1", b"2147483647", b"4294967296", b"08", b"1e300"))
-        elif old.isalpha():
-            pieces[position] = random.choice((b"i", b"j", b"k", b"0", b"n"))
-        else:
-            pieces[position] = random.choice((b"+", b"-", b"*", b"/", b"%", b"<", b">", b"<=", b"=", b"=="))
+        kind = next(kind for kind in _KINDS if pieces[position] in kind or kind is _KINDS[-1])
+        pieces[position] = random.choice(kind)
     return text[:head] + b"".join(pieces)

@@ -43,7 +43,7 @@ def register() -> None:
         "assembler-suffix": "a.S",
         "object-suffix": "a.o",
         "capital-suffix": "a.C",
-        "trigraph": "a??/b.c",
+        "trigraph": "a??'b.c",
     }.items():
         case(f"path-{name}", _BAD + loops("A[i] = i;").replace("f(", "h("), UNDERSTOOD, file=file)
     case("path-error-newline", "int x = y;\n", frozenset((4,)), file="a\nb.c")

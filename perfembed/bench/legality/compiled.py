@@ -51,8 +51,9 @@ def check_compiled(campaign: Campaign, runnable: Sequence[Runnable]) -> Tally:
         for case in _build(campaign, runnable, folder, tally):
             program = case.schedules[0][0].program
             rng = random.Random(f"{campaign.seed}:{program}:compiled")
+            check = _Check(campaign, case, folder, tally, rng)
             for number, (low, high) in enumerate(_RANGES):
-                _Check(campaign, case, folder, tally, rng).run(low, high, number < _INTERPRETED)
+                check.run(low, high, number < _INTERPRETED)
     return tally
 
 
@@ -111,6 +112,7 @@ class _Check:
         self.tally = tally
         self.rng = rng
         self.environment = _environment(campaign)
+        self.reported: set[Runnable] = set()  # one report a schedule is enough
 
     def run(self, low: int, high: int, interpreted: bool) -> None:
         """One set of inputs."""
@@ -129,7 +131,8 @@ class _Check:
             _report(self.tally, "interpreter differs from C", nest, replace(first, schedule=""), parameters, detail)
         for runnable, cc, built in case.schedules:
             if isinstance(built, BuildFailed):
-                if low == _RANGES[0][0]:
+                if runnable not in self.reported:
+                    self.reported.add(runnable)
                     _report(self.tally, "compiled code differs", nest, runnable, {}, f"{cc}: {built.message}")
                 continue
             for threads in self.campaign.threads:
@@ -139,9 +142,12 @@ class _Check:
     def _compare(
         self, runnable: Runnable, cc: str, built: Built, reference: Path, parameters: Mapping[str, int]
     ) -> None:
+        if runnable in self.reported:
+            return
         outcome = check_workload(built, reference, limits=_LIMITS, environment=self.environment)
         self.tally.counts[f"compiled runs {cc}"] += 1
         if not isinstance(outcome, Verified):
+            self.reported.add(runnable)
             detail = f"{cc}, {built.workload.threads} threads: {outcome}\n{runnable.body}"
             _report(self.tally, "compiled code differs", self.case.nest, runnable, parameters, detail)
 

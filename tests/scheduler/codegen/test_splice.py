@@ -3,6 +3,7 @@
 import pytest
 
 from scheduler.codegen.splice import header_position, nest_text, splice
+from scheduler.codegen.text import VERBATIM
 
 SOURCE = b"""/* #include <fake.h> */
 #define _GNU_SOURCE
@@ -74,3 +75,14 @@ def test_overlapping_edits_are_refused() -> None:
 def test_header_position(source: str, before: str) -> None:
     limit = source.index("for") if "for" in source else len(source)
     assert source[header_position(source, limit) :].startswith(before)
+
+
+def test_original_inside_the_new_code_stays_verbatim() -> None:
+    new = f"if (p) {{\n    a;\n}} else {{\n{VERBATIM}x;\t// \xe9\r\n  y;{VERBATIM}\n}}"
+    result = splice(b"f() {\n  nest\n}", [(8, 12, nest_text(new, b"o", "c", None))])
+    assert b"      } else {\n" in result and b"x;\t// \xe9\r\n  y;\n      }" in result
+
+
+def test_nul_bytes_are_refused() -> None:
+    with pytest.raises(ValueError):
+        nest_text("a;", b"b\0", "c", None)

@@ -264,3 +264,12 @@ def test_spans_of_unbraced_bodies_reach_the_semicolon() -> None:
     span = nest(code).span
     assert span is not None
     assert code[span.begin : span.end].startswith("for") and code[span.begin : span.end].endswith("/* x */ ;")
+
+
+def test_an_iterator_read_behind_a_continue() -> None:
+    code = """int f(int n, double *a) { int j;
+        for (int i = 0; i < n; i++) { if (i == 3) continue; for (j = 0; j < n; j++) a[j] = i; }
+        return j; }"""
+    found = read(code)
+    assert all("'j' is used behind the loop" in r.reason for r in found.rejections) and found.rejections
+    assert not found.nests

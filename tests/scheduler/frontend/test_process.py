@@ -25,7 +25,7 @@ def nested(depth: int) -> bytes:
 HOSTILE = {
     "20000 nested loops": nested(20_000),
     "1000 nested loops": nested(1_000),
-    "300000 terms": b"void f(double *a) { for (int i = 0; i < 9; i++) a[i] = " + b"+".join([b"a[i]"] * 300_000) + b"; }",
+    "300000 terms": b"void f(double *a) { for (int i = 0; i < 9; i++) a[i]=" + b"+".join([b"a[i]"] * 300_000) + b"; }",
     "5000 terms": b"void f(double *a) { for (int i = 0; i < 9; i++) a[i] = " + b"+".join([b"a[i]"] * 5_000) + b"; }",
     "50000 dimensions": b"double A" + b"[1]" * 50_000 + b"; void f(void) { A" + b"[0]" * 50_000 + b" = 0; }",
     "100000 parentheses": b"int x = " + b"(" * 100_000 + b"1" + b")" * 100_000 + b";",

@@ -233,3 +233,25 @@ def test_two_names_of_one_array_are_not_put_into_one_region() -> None:
             for (int i = 0; i < 100; i++) h = h * 31 + bytes[i];
             u[0] = h; }"""
     assert [n.name for n in read(code).nests] == ["f_0", "f_1"]
+
+
+def test_pointers_computed_in_front() -> None:
+    code = """double g[90];
+        void f(int n, double *a, double *restrict r) {
+            double *p = a + n, *q = &g[3], *s = r + 1; const double *t = p;
+            for (int i = 0; i < n; i++) p[i] = q[i] + s[i] + t[i]; }"""
+    assert lines(nest(code))[1] == " a[i + n] = ((g[i + 3] + r[i + 1]) + a[i + n])"
+
+
+def test_pointers_that_move_keep_their_name() -> None:
+    code = """void f(int n, double *restrict a) { double *p = a; p++;
+        for (int i = 0; i < n; i++) p[i] = a[i]; }"""
+    found = nest(code)
+    assert lines(found)[1] == " p[i] = a[i]"
+    assert found.array("a").storage == found.array("p").storage == Storage.POINTER
+
+
+def test_pointers_computed_from_hidden_names_keep_theirs() -> None:
+    code = """void f(int n, double *a) { double *p = a + n; int half = n / 2;
+        { double a[9]; int n = 3; for (int i = 0; i < half; i++) p[i] = n; a[0] = p[0]; } }"""
+    assert lines(nest(code)) == ["for i = 0 to half", " p[i] = n"]

@@ -1,0 +1,70 @@
+"""Time tiling: the loops inside a time loop fused, skewed, tiled and run in wavefronts (Pluto's schedule of stencils).
+
+Inside the tiles the fused nests are split again, so that their innermost loops stay simple and vectorize.
+Source: Bondhugula et al. 2008 (PLDI), section 5; the split inside tiles is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
+from scheduler.normalize.fission import maximal_fission
+from scheduler.normalize.stride import chains
+from scheduler.permutable import fuse_time_loop, permutable_band
+from scheduler.replay import Replayer
+from scheduler.schedule import Schedule
+from scheduler.space import Chain, Space
+
+_MAX_DEPTH = 3
+
+
+def time_tiled(space: Space) -> Iterator[Schedule]:
+    """Time-tiled schedules in a few depths and sizes, from the nest as written and as fissioned."""
+    for base in dict.fromkeys((maximal_fission(space.replayer), ())):
+        for name in _time_loops(space, base):
+            for depth in range(1, _MAX_DEPTH + 1):
+                yield from _tiled(space, base, name, depth)
+
+
+def _time_loops(space: Space, schedule: Schedule) -> list[str]:
+    """Outermost loops that carry dependences and have loops inside."""
+    sequential = space.sequential(schedule)
+
+    def outermost(nodes: tuple[TreeNode, ...]) -> Iterator[str]:
+        for node in nodes:
+            if isinstance(node, TreeLoop):
+                if node.name in sequential and any(isinstance(child, TreeLoop) for child in node.children):
+                    yield node.name
+                else:
+                    yield from outermost(node.children)
+
+    return list(outermost(space.replayer.tree(schedule)))
+
+
+def _tiled(space: Space, schedule: Schedule, name: str, depth: int) -> Iterator[Schedule]:
+    """The time loop and `depth` levels inside it as one tiled band."""
+    loop = next(x for x in tree_loops(space.replayer.tree(schedule)) if x.name == name)
+    if len(loop.children) > 1:
+        fused = fuse_time_loop(space.replayer, schedule, loop, depth)
+        if fused is None:
+            return
+        schedule = fused
+    chain = _chain_from(space.replayer, schedule, name)
+    if len(chain) <= depth:
+        return
+    band = permutable_band(space.replayer, schedule, chain[: depth + 1])
+    if band is None:
+        return
+    for tiled in space.wavefronts(band, _chain_from(space.replayer, band, name)[: depth + 1]):
+        if not space.legal(tiled):
+            continue
+        split = maximal_fission(space.replayer, tiled, only=lambda x: not x.tile)
+        inside = [s for c in space.leaf_chains(split)[:1] for s in space.inner_wavefront(split, c)]
+        yield from inside or [split]
+
+
+def _chain_from(replayer: Replayer, schedule: Schedule, name: str) -> Chain:
+    found = next((c for c in chains(replayer.tree(schedule)) if any(loop.name == name for loop in c)), ())
+    names = [loop.name for loop in found]
+    return found[names.index(name) :] if name in names else ()
