@@ -13,8 +13,7 @@ import islpy as isl
 
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.nodes import Block, BlockPoint, Branch, CNode, IntExpr
-from scheduler.codegen.polytree import PolyTree, time_name
-from scheduler.ir.affine import FloorDiv
+from scheduler.codegen.polytree import PolyTree, tiled_row, time_name
 from scheduler.ir.nest import Access
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below
 from scheduler.polyhedral.model import isl_name
@@ -65,11 +64,7 @@ def find_groups(poly: PolyTree) -> dict[str, BlockGroup]:
 def _block_loop(loop: TreeLoop, above: tuple[TreeLoop, ...]) -> tuple[TreeLoop, int] | None:
     """The loop over the blocks of a point loop, and the block's size."""
     for outer in reversed(above):
-        if outer.tile and all(
-            outer.row(s).terms == ((FloorDiv(row, outer.tile), outer.tile),) and not outer.row(s).const
-            for s, row in loop.rows
-            if s in dict(outer.rows)
-        ):
+        if outer.tile and all(tiled_row(outer, s) == row for s, row in loop.rows):
             return outer, outer.tile
         if not outer.tile and outer.rows == loop.rows:
             return outer, 1

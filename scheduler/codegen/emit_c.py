@@ -28,7 +28,7 @@ from scheduler.codegen.nodes import (
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
 from scheduler.codegen.original import array_declaration, emit_original, increment
 from scheduler.codegen.pack import insert_packs, pack_code, printer_inside
-from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.polytree import PolyTree, is_aligned
 from scheduler.codegen.privates import declare_privates, plan_privates
 from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.text import VERBATIM, block, indented
@@ -69,7 +69,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     nodes = drop_scopes(nodes)
     emitter = Emitter(poly, Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), vector_bytes)
     emitter.taken.update(variables.values(), emitter.printer.arrays, emitter.printer.parameters)
-    emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if p.loop.tile})
+    emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
     allocations = [*(_allocation(a, emitter.printer) for a in plan.heap), *emitter.allocations]
@@ -214,7 +214,7 @@ class Emitter:
         if loop.parallel is not None:
             mark = loop.parallel
             chunk = f", {mark.chunk}" if mark.chunk else ""
-            depth = _collapsible(node, mark.collapse)
+            depth = self._collapsible(node, mark.collapse)
             collapse = f" collapse({depth})" if depth > 1 else ""
             return [f"#pragma omp parallel for{simd} schedule({mark.schedule}{chunk}){collapse}"]
         if simd:
@@ -239,15 +239,16 @@ class Emitter:
             copies = [Scope(node.loop, None, tuple(copies[k : k + width])) for k in range(0, len(copies), width)]
         return tuple(copies)
 
-
-def _collapsible(node: For, wanted: int) -> int:
-    """How many loops from here on are rectangular and perfectly nested, at most `wanted`."""
-    outer = {node.var}
-    depth = 1
-    while depth < wanted and len(node.body) == 1 and isinstance(node.body[0], For):
-        node = node.body[0]
-        if (names_of(node.start) | names_of(node.stop)) & outer:
-            break
-        outer.add(node.var)
-        depth += 1
-    return depth if depth == wanted else 1
+    def _collapsible(self, node: For, wanted: int) -> int:
+        """`wanted` if so many loops from here on are rectangular and perfectly nested, else 1."""
+        outer = {node.var}
+        for _ in range(wanted - 1):
+            inner = node.body[0] if len(node.body) == 1 else None
+            if not isinstance(inner, For) or (names_of(inner.start) | names_of(inner.stop)) & outer:
+                return 1
+            loop = self.poly.by_name[inner.loop].loop
+            if self._pragmas(inner, loop) or self._unrolled(inner, loop) is not None:
+                return 1
+            outer.add(inner.var)
+            node = inner
+        return wanted

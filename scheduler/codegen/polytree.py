@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from scheduler.errors import CodegenUnsupported
-from scheduler.ir.affine import FloorDiv
+from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
 from scheduler.polyhedral.model import Model, affine_text, isl_name
@@ -52,6 +52,21 @@ def places(nodes: tuple[TreeNode, ...], above: tuple[TreeLoop, ...] = ()) -> Ite
         if isinstance(node, TreeLoop):
             yield Place((*above, node))
             yield from places(node.children, (*above, node))
+
+
+def tiled_row(loop: TreeLoop, statement: str) -> Affine | None:
+    """r, where the loop steps over blocks of r: its row is tile * floor(r / tile)."""
+    row = loop.row(statement)
+    if loop.tile and len(row.terms) == 1 and not row.const:
+        floor, factor = row.terms[0]
+        if isinstance(floor, FloorDiv) and floor.denominator == loop.tile == factor:
+            return floor.numerator
+    return None
+
+
+def is_aligned(loop: TreeLoop) -> bool:
+    """Whether the loop only stands at multiples of its tile size."""
+    return bool(loop.tile) and all(tiled_row(loop, statement) is not None for statement, _ in loop.rows)
 
 
 class PolyTree:
@@ -111,14 +126,12 @@ class PolyTree:
         """
         conditions = []
         for loop in outer:
-            row, size = loop.row(statement), loop.tile
-            if size and len(row.terms) == 1 and not row.const:
-                floor, factor = row.terms[0]
-                if isinstance(floor, FloorDiv) and floor.denominator == size == factor:
-                    inner, time = affine_text(floor.numerator), time_name(loop.name)
-                    conditions.append(f"{time} <= {inner} < {time} + {size}")
-                    continue
-            conditions.append(f"{self.row_text(statement, loop)} = {time_name(loop.name)}")
+            inner = tiled_row(loop, statement)
+            if inner is not None:
+                time = time_name(loop.name)
+                conditions.append(f"{time} <= {affine_text(inner)} < {time} + {loop.tile}")
+            else:
+                conditions.append(f"{self.row_text(statement, loop)} = {time_name(loop.name)}")
         domain = self.domain(statement)
         if not conditions:
             return domain
@@ -126,7 +139,7 @@ class PolyTree:
 
     def strides(self, outer: Iterable[TreeLoop]) -> isl.Set:
         """That the times of tile loops are multiples of their sizes."""
-        parts = [f"{time_name(loop.name)} mod {loop.tile} = 0" for loop in outer if loop.tile]
+        parts = [f"{time_name(loop.name)} mod {loop.tile} = 0" for loop in outer if is_aligned(loop)]
         return self.read_set(f"{{ : {' and '.join(parts) or '0 = 0'} }}").params()
 
     def time_map(self, statement: str, loops: Iterable[TreeLoop]) -> isl.Map:

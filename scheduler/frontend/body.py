@@ -28,6 +28,7 @@ from scheduler.ir.nest import (
     Access,
     Assign,
     Binary,
+    Constraint,
     Expr,
     Guard,
     If,
@@ -168,9 +169,28 @@ def _has_loops(body: tuple[CStmt, ...]) -> bool:
     return any(isinstance(s, ForStmt) for b in body for s in statements(b))
 
 
+def _simplified(dnf: Dnf) -> Dnf:
+    """Without constraints that always hold, and without conjunctions that never do; () never holds."""
+    result = []
+    for conjunction in dnf:
+        open_ = tuple(c for c in conjunction if not c.affine.is_constant)
+        if all(_holds(c) for c in conjunction if c.affine.is_constant):
+            result.append(open_)
+    return tuple(dict.fromkeys(result))
+
+
+def _holds(constraint: Constraint) -> bool:
+    """A constraint without variables."""
+    value = constraint.affine.const
+    if constraint.kind == "mod":
+        return value % constraint.modulus == 0
+    return value >= 0 if constraint.kind == ">=" else value == 0
+
+
 def _guard(ctx: Context, dnf: Dnf, body: tuple[CStmt, ...], owner: CStmt, first: int = 0) -> list[Node]:
     """An affine condition around body[first:]."""
-    if first >= len(body):
+    dnf = _simplified(dnf)
+    if first >= len(body) or not dnf:
         return []
     if any(not conjunction for conjunction in dnf):
         return list(nodes(ctx, body, owner, first))

@@ -108,6 +108,14 @@ def test_a_function_is_timed_at_every_return(tmp_path: Path, flags: tuple[str, .
     assert 0 < found[0] < 1
 
 
+def test_the_form_kept_apart(tmp_path: Path) -> None:
+    result = marked(tmp_path, KERNEL_FUNCTION)
+    assert result.apart is not None
+    assert b"__attribute__((noinline)) static int smooth(" in result.apart
+    assert run(tmp_path, result.apart)[0] == run(tmp_path, result.content)[0]
+    assert marked(tmp_path, IN_MAIN).apart is None
+
+
 def test_loops_of_main_are_timed_without_input_and_checksum(tmp_path: Path) -> None:
     result = marked(tmp_path, IN_MAIN)
     assert (result.functions, result.loops) == (("main",), 1)

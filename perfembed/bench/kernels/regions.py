@@ -7,6 +7,9 @@ starts and stops the clock, so that no loop is separated from its neighbours and
 loops of `main`, they are put into a block of their own. The clock is read by functions the compilers may not
 inline, which may read and write anything: no computation can leave or enter the marked part.
 
+Whether Polly finds loops to transform depends on whether the kernel was inlined into `main` (it finds gemm only if
+not, 3mm only if so); a second form of the marked text forbids that, and Polly is given the form it does better with.
+
 What the kernel is: the functions (but main) that hold a loop which writes an array and reads one, unless their
 name says that they prepare or check data, and their callers; without any, such loops of `main`; without any,
 loops of `main` that write an array. `functions` overrides this.
@@ -54,14 +57,19 @@ int file = path && *path ? pe_bench_open(path, 1) : -1; \
 if (file >= 0 && pe_bench_write(file, &pe_bench, 2 * sizeof(long)) < 0) return; }
 """.replace("MARKS_FILE", MARKS_VARIABLE)
 _ENTER = " int pe_bench_mark __attribute__((cleanup(pe_bench_end), unused)) = pe_bench_begin();"
+_NOINLINE = b"__attribute__((noinline)) "
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The clock runs in `functions`, the kernel's loops are in `inner`; `loops` counts marked runs of main."""
+    """The clock runs in `functions`, the kernel's loops are in `inner`; `loops` counts marked runs of main.
+
+    `apart` is the text with the functions kept out of line; None where the kernel is in main.
+    """
 
     content: bytes
+    apart: bytes | None
     functions: tuple[str, ...]
     inner: tuple[str, ...]
     loops: int
@@ -74,11 +82,12 @@ def mark_kernel(source: SourceFile, functions: Sequence[str] = ()) -> Marked:
         outer = _outermost(source, inner)
         edits = [(_body(source.content, f), _ENTER.encode()) for f in outer]
         content = _with_prelude(_inserted(source.content, edits))
-        return Marked(content, tuple(f.name for f in outer), tuple(f.name for f in inner), 0)
+        apart = _with_prelude(_inserted(source.content, [*edits, *((f.span.begin, _NOINLINE) for f in outer)]))
+        return Marked(content, apart, tuple(f.name for f in outer), tuple(f.name for f in inner), 0)
     places = list(_runs(source, _works)) or list(_runs(source, _writes))
     if not places:
         raise UsageError(f"{source.path}: no kernel found to time", "name its function with --kernel")
-    return Marked(_with_prelude(wrap(source.content, places)), ("main",), ("main",), len(places))
+    return Marked(_with_prelude(wrap(source.content, places)), None, ("main",), ("main",), len(places))
 
 
 def read_marks(data: bytes) -> tuple[float, int] | None:

@@ -19,13 +19,17 @@ Output = OneOf["equal", "close", "differs", ""]
 
 @dataclass(slots=True)
 class ProgramRow:
-    """One configuration's runs in seconds. `output`: how what it printed compares with gcc's original."""
+    """One configuration's runs in seconds.
+
+    `output`: how what it printed compares with gcc's original. `apart`: the kernel was kept out of line.
+    """
 
     kernel_s: list[float] = field(default_factory=list)
     whole_s: list[float] = field(default_factory=list)
     good: list[bool] = field(default_factory=list)
     output: Output = ""
     failure: str = ""
+    apart: bool = False
 
     @property
     def seconds(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,7 +12,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from perfembed.bench.kernels.compilers import FLAGS, GCC, OURS, Configuration, build, configurations, said
+from perfembed.bench.kernels.compilers import (
+    FLAGS,
+    GCC,
+    OURS,
+    POLLY,
+    STRIPMINE,
+    Configuration,
+    build,
+    configurations,
+    said,
+)
 from perfembed.bench.kernels.measure import MeasureSettings, Run, Samples, measure, openblas_run, program_run
 from perfembed.bench.kernels.openblas import product_of
 from perfembed.bench.kernels.regions import Marked, mark_kernel
@@ -138,6 +149,7 @@ class _Kernel:
         self.content = content
         self.environment = dict(bench.environment)
         small = ("-DSMALL",) if bench.small else ()
+        self.apart: set[str] = set()
         self.extra = (*small, "-iquote", str(Path(path).absolute().parent))
 
     def run(self) -> None:
@@ -152,7 +164,8 @@ class _Kernel:
         original, tuned = self.folder / "original.c", self.folder / "tuned.c"
         original.write_bytes(marked.content)
         self._tune(original, tuned, marked, options)
-        programs = self._programs(original, tuned)
+        with measuring():
+            programs = self._programs(original, tuned, marked)
         if GCC not in programs:
             self.row.status, self.row.reason = "failed", self.row.programs[GCC].failure
             return
@@ -167,7 +180,9 @@ class _Kernel:
         self.row.loads, self.row.noisy = [round(x, 3) for x in measured.loads], measured.noisy
         reference = measured.samples[GCC].stdout
         for name, samples in measured.samples.items():
-            self.row.programs[name] = _program_row(samples, reference if name != OPENBLAS else None)
+            program = _program_row(samples, reference if name != OPENBLAS else None)
+            program.apart = name in self.apart
+            self.row.programs[name] = program
 
     # ---------------------------------------------------------------------------------- tuning
 
@@ -208,21 +223,47 @@ class _Kernel:
 
     # ---------------------------------------------------------------------------------- builds
 
-    def _programs(self, original: Path, tuned: Path) -> dict[str, Run]:
+    def _programs(self, original: Path, tuned: Path, marked: Marked) -> dict[str, Run]:
         """What could be built, by configuration; the others are noted in the row."""
         programs: dict[str, Run] = {}
         for c in self.built:
             if c.missing:
                 self.row.programs[c.name] = ProgramRow(failure=c.missing)
                 continue
-            executable = self.folder / c.name
-            source = tuned if c.name == OURS else original
-            finished = build(c.compiler, source, executable, self.environment, self.extra)
-            if finished.ok:
-                programs[c.name] = program_run(executable, self.bench.threads, self.environment, self.folder)
+            run, failure = self._built(c, tuned if c.name == OURS else original, c.name)
+            if (
+                c.name in (POLLY, STRIPMINE)
+                and marked.apart is not None
+                and self._apart_is_faster(c, marked.apart, run)
+            ):
+                run, failure = self._built(c, self.folder / "apart.c", f"{c.name}-apart")
+                self.apart.add(c.name)
+            if run is None:
+                self.row.programs[c.name] = ProgramRow(failure=failure)
             else:
-                self.row.programs[c.name] = ProgramRow(failure=said(finished))
+                programs[c.name] = run
         return programs
+
+    def _built(self, c: Configuration, source: Path, name: str) -> tuple[Run | None, str]:
+        """A program of one configuration, or why there is none."""
+        executable = self.folder / name
+        finished = build(c.compiler, source, executable, self.environment, self.extra)
+        if not finished.ok:
+            return None, said(finished)
+        return program_run(executable, self.bench.threads, self.environment, self.folder), ""
+
+    def _apart_is_faster(self, c: Configuration, content: bytes, other: Run | None) -> bool:
+        """Whether the second form of the text runs faster, by the better of two runs each."""
+        (self.folder / "apart.c").write_bytes(content)
+        apart, _ = self._built(c, self.folder / "apart.c", f"{c.name}-apart")
+        best: list[float] = []
+        for run in (apart, other):
+            samples = Samples(failure="" if run else "not built")
+            for _ in range(2):
+                if run is not None and not samples.failure:
+                    run(samples)
+            best.append(math.inf if samples.failure else min(samples.kernel_s))
+        return best[0] < best[1]
 
     def _verify(self, original: Path, tuned: Path) -> None:
         """Without contraction the tuned program must print exactly what the original prints, every time."""
