@@ -15,7 +15,7 @@ _MAX_BYTES = 64 << 20
 def read_input(path: str) -> bytes:
     """The content of a C file. Raises UsageError, NoTunableNest (empty) or SourceRejected (not text)."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UsageError(f"{path}: not a regular file")
             content = file.read(_MAX_BYTES + 1)
@@ -32,6 +32,11 @@ def read_input(path: str) -> bytes:
     if b"\0" in content:
         raise SourceRejected(f"{path}: a binary file, not C text")
     return content
+
+
+def _open(path: str, flags: int) -> int:
+    """Without waiting for whoever might one day write into a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def check_output(source: str, output: str | None, in_place: bool) -> None:

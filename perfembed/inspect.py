@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from perfembed.distances import DependenceView, view
 from perfembed.errors import SourceRejected, UsageError
+from perfembed.in_time import in_time
 from scheduler.errors import NotApplicable, TextError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span
@@ -19,6 +21,7 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import Interchange, Parallelize, Schedule, Vectorize
 
+_NEST_S = 3.0  # for the analysis of one nest
 Vectorizable = OneOf["yes", "as innermost", "no"]
 
 
@@ -78,13 +81,22 @@ class Inspection:
     warnings: tuple[str, ...]
 
 
-def inspect_file(path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = ()) -> Inspection:
-    """Analyses the nests of the named functions (empty: of all). Raises SourceRejected, UsageError."""
+def inspect_file(
+    path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = (), limit_s: float = 7.0
+) -> Inspection:
+    """Analyses the nests of the named functions (empty: of all). Raises SourceRejected, UsageError.
+
+    What is not analysed `limit_s` after the beginning, or takes too long itself, says so.
+    """
+    began = time.monotonic()
     source = parse(path, content, options)
     check_functions(source, functions)
+    nests = [nest for nest in source.nests if not functions or nest.function in functions]
+    left_s = max(1.0, limit_s - (time.monotonic() - began))
+    analysed = in_time(inspect_nest, nests, item_s=_NEST_S, total_s=left_s)
     return Inspection(
         path,
-        tuple(inspect_nest(nest) for nest in source.nests if not functions or nest.function in functions),
+        tuple(facts or _not_analysed(nest) for nest, facts in zip(nests, analysed, strict=True)),
         tuple(
             RefusedNest(
                 r.function, r.span, r.reason, r.advice, render_diagnostic(source.content, r.span, r.reason, r.advice)
@@ -113,6 +125,11 @@ def check_functions(source: SourceFile, functions: tuple[str, ...]) -> None:
     for name in functions:
         if name not in known:
             raise UsageError(f"{source.path}: there is no function {name}", f"functions: {', '.join(known) or 'none'}")
+
+
+def _not_analysed(nest: LoopNest) -> NestFacts:
+    problem = "the analysis takes too long"
+    return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), problem)
 
 
 def inspect_nest(nest: LoopNest) -> NestFacts:

@@ -14,7 +14,9 @@ SCHEMA_VERSION = 1
 
 def document(kind: str, content: dict[str, Any]) -> str:
     """The text of a document: one JSON object with the version and the kind in front."""
-    return json.dumps({"schema_version": SCHEMA_VERSION, "kind": kind, **content}, indent=2, ensure_ascii=False)
+    text = json.dumps({"schema_version": SCHEMA_VERSION, "kind": kind, **content}, indent=2, ensure_ascii=False)
+    # Names and messages may hold what steers a terminal or is no text: that is escaped, other languages are not.
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def tune_document(result: TuneResult) -> str:

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from perfembed.distances import DependenceView
 from perfembed.inspect import Inspection, LoopFacts, NestFacts
 from perfembed.report.documents import document
-from perfembed.report.style import Style, count, printable, table
+from perfembed.report.style import Style, count, one_line, printable, table
 
 
 def render_inspection(inspection: Inspection, style: Style, *, verbose: bool = False) -> str:
     """`verbose` adds why loops cannot be exchanged or vectorized, and every dependence by itself."""
-    head = f"{inspection.path}: {count(len(inspection.nests), 'nest')}, {len(inspection.refused)} refused"
+    head = f"{one_line(inspection.path)}: {count(len(inspection.nests), 'nest')}, {len(inspection.refused)} refused"
     parts = [style.paint(head, "bold")]
-    parts += [f"warning: {warning}" for warning in inspection.warnings]
+    parts += [f"warning: {one_line(warning)}" for warning in inspection.warnings]
     for nest in inspection.nests:
         parts += ["", *_nest(inspection.path, nest, style, verbose)]
     for refused in inspection.refused:
@@ -23,7 +23,7 @@ def render_inspection(inspection: Inspection, style: Style, *, verbose: bool = F
 
 
 def _nest(path: str, nest: NestFacts, style: Style, verbose: bool) -> list[str]:
-    where = f"{nest.span.file}:{nest.span.line}:{nest.span.column}" if nest.span else path
+    where = f"{one_line(nest.span.file)}:{nest.span.line}:{nest.span.column}" if nest.span else one_line(path)
     inside = f" in {nest.function}" if nest.function else ""
     lines = [style.paint(f"{where}: nest {nest.name}{inside}", "bold") + style.paint(f"  {nest.identity}", "dim"), ""]
     lines += [f"  {line}" for line in nest.text.rstrip("\n").split("\n")] if nest.text else []

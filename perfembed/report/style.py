@@ -37,6 +37,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
+def one_line(name: str) -> str:
+    """A file name on one line, without what could steer a terminal."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in name)
+
+
 def seconds(value: float) -> str:
     """1.49 s, 145 ms, 12.3 µs: three digits."""
     if value >= 120:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfembed.report.style import Style, count, percent, seconds, times
+from perfembed.report.style import Style, count, one_line, percent, printable, seconds, times
 from perfembed.result import NestReport, TuneResult
 
 _COLORS = {"tuned": "green", "kept": "yellow", "skipped": "dim", "refused": "dim"}
@@ -24,12 +24,12 @@ def render_result(result: TuneResult, style: Style, *, quiet: bool = False, verb
 def nest_line(report: NestReport, style: Style) -> str:
     """One line on one nest, also what progress prints when it is done."""
     label = style.paint(report.status.ljust(_LABEL), _COLORS[report.status])
-    where = f"{report.file}:{report.line}:{report.column}"
+    where = f"{one_line(report.file)}:{report.line}:{report.column}"
     text = f"{label}{style.paint(report.nest, 'bold')} ({where})"
     if report.share is not None and report.status in ("tuned", "kept"):
         text += f", {percent(report.share)} of the run"
     gain = _gain(report)
-    return f"{text}: {gain or report.reason}"
+    return f"{text}: {gain or printable(report.reason)}"
 
 
 def _gain(report: NestReport) -> str:
@@ -94,11 +94,11 @@ def _program(result: TuneResult, style: Style) -> list[str]:
     if program:
         add("program", program)
     if result.output_path is not None and not tuned:
-        add("wrote", f"{result.output_path}: the original, unchanged: nothing faster was confirmed")
+        add("wrote", f"{one_line(result.output_path)}: the original, unchanged: nothing faster was confirmed")
     elif result.output_path is not None:
-        add("wrote", f"{result.output_path} ({tuned} of {count(len(result.nests), 'nest')} tuned)")
+        add("wrote", f"{one_line(result.output_path)} ({tuned} of {count(len(result.nests), 'nest')} tuned)")
     else:
         add("wrote", "nothing" if tuned else "nothing: the original stays, nothing faster was confirmed")
-    flags = " ".join((result.compiler, *result.flags))
+    flags = one_line(" ".join((result.compiler, *result.flags)))
     add("with", f"{flags}; {count(result.threads, 'thread')}; {result.machine}; {seconds(result.seconds)}")
     return lines

@@ -24,6 +24,7 @@ from scheduler.codegen.nodes import (
     When,
     names_of,
     rename,
+    walk,
 )
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
 from scheduler.codegen.original import array_declaration, emit_original, increment
@@ -36,7 +37,7 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, LoopNest, Statement
 from scheduler.ir.tree import TreeLoop
-from scheduler.polyhedral.model import Model
+from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import format_schedule
 
@@ -51,8 +52,11 @@ def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None,
     `vector_bytes` is the width of the vectors of register blocks. Helper functions and types the
     text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
     """
-    with model.quota():
-        return _emit(scheduled, model, original, vector_bytes)
+    try:
+        with model.quota():
+            return _emit(scheduled, model, original, vector_bytes)
+    except QuotaExceeded as error:
+        raise CodegenUnsupported(str(error)) from error
 
 
 def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int) -> str:
@@ -210,7 +214,7 @@ class Emitter:
 
     def _pragmas(self, node: For, loop: TreeLoop) -> list[str]:
         blocked = node.loop in self.vectorized and all(isinstance(child, Instance) for child in node.body)
-        simd = " simd" if loop.vector or blocked else ""
+        simd = " simd" if blocked or (loop.vector and self._vectorizable(node)) else ""
         if loop.parallel is not None:
             mark = loop.parallel
             chunk = f", {mark.chunk}" if mark.chunk else ""
@@ -238,6 +242,11 @@ class Emitter:
             width = len(node.body)
             copies = [Scope(node.loop, None, tuple(copies[k : k + width])) for k in range(0, len(copies), width)]
         return tuple(copies)
+
+    def _vectorizable(self, node: For) -> bool:
+        """No loops inside, but for short ones that are to be unrolled."""
+        inside = [n for n in walk(node.body) if isinstance(n, For | Packed | Block)]
+        return all(isinstance(n, For) and self.poly.by_name[n.loop].loop.unroll == 0 for n in inside)
 
     def _collapsible(self, node: For, wanted: int) -> int:
         """`wanted` if so many loops from here on are rectangular and perfectly nested, else 1."""

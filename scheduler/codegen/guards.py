@@ -14,7 +14,7 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, LoopNest, Storage
 from scheduler.ir.types import scalar_type
-from scheduler.polyhedral.model import Model, isl_name
+from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
 
@@ -25,9 +25,12 @@ def runtime_condition(nest: LoopNest, model: Model) -> str | None:
     It tests the nest's assumptions, and that pointers do not reach into other arrays where one of the two
     is written. Raises CodegenUnsupported where the accessed range of such an array is not known.
     """
-    with model.quota():
-        guard = _Guard(nest, model)
-        parts = [*guard.assumptions(), *guard.overlaps()]
+    try:
+        with model.quota():
+            guard = _Guard(nest, model)
+            parts = [*guard.assumptions(), *guard.overlaps()]
+    except QuotaExceeded as error:
+        raise CodegenUnsupported(str(error)) from error
     return " && ".join(parts) or None
 
 

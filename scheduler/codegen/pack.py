@@ -129,10 +129,10 @@ def _packed(
         start = first
         if mark.panel and d == mark.panel_dim:
             start = first.sub(first.mod_val(isl.Val.int_from_si(poly.model.context, mark.panel)))
-        size = last.sub(start).intersect_params(strides).max_val()
-        if size.is_infty() or size.is_nan():
+        extent = _largest(last.sub(start).intersect_params(strides))
+        if extent is None:
             raise CodegenUnsupported(f"the block of {array.name} read in {place.loop.name} has no constant bound")
-        extent = size.to_python() + 1
+        extent += 1
         low.append(_integer(first, strides, walker, env))
         high.append(_integer(last, strides, walker, env))
         extents.append(-(-extent // mark.panel) * mark.panel if mark.panel and d == mark.panel_dim else extent)
@@ -191,6 +191,13 @@ def action_expressions(action: Action) -> Iterator[Expr]:
     yield action.condition
     for inner in (*action.then, *action.orelse):
         yield from action_expressions(inner)
+
+
+def _largest(value: isl.PwAff) -> int | None:
+    """The largest value for any parameters; None where there is none."""
+    values = isl.Set.from_pw_aff(value)
+    largest = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param)).dim_max_val(0)
+    return largest.to_python() if largest.is_int() else None
 
 
 def _integer(bound: isl.PwAff, strides: isl.Set, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:

@@ -187,6 +187,8 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
         raise Refuse(stmt.begin, f"'{variable.name}' is static inside the loop", "declare it outside the function")
     if variable.ctype.is_volatile:
         raise Refuse(stmt.begin, f"'{variable.name}' is volatile", "use an ordinary variable")
+    if variable.oddity:
+        raise Refuse(stmt.begin, f"'{variable.name}' is {variable.oddity}", "use an ordinary variable")
     if variable.ctype.kind == "pointer":
         if variable.init is None or variable.writes or variable.address_taken:
             at = ctx.changes.get(variable, stmt.begin)

@@ -6,6 +6,7 @@ import pickle
 import resource
 import sys
 import threading
+from typing import Any
 
 from scheduler.frontend.extract import extract
 from scheduler.frontend.libclang import cindex
@@ -14,6 +15,7 @@ from scheduler.frontend.model import Failure, Request, SourceFile
 
 _STACK_BYTES = 256 << 20
 _MAX_DIAGNOSTICS = 20
+_MAX_READ = 1000  # errors in headers looked at for one in the file
 
 
 def parse(request: Request) -> SourceFile | Failure:
@@ -22,6 +24,8 @@ def parse(request: Request) -> SourceFile | Failure:
     try:
         tu = index.parse(request.path, args=list(request.arguments), unsaved_files=[(request.path, request.content)])
     except cindex.TranslationUnitLoadError:
+        if _reads_nothing(index, request):
+            return Failure(reason=f"the C parser does not understand the flags {' '.join(request.arguments)}")
         return Failure(reason="the C parser crashed on this file")
     errors: list[str] = []
     warnings: list[str] = []
@@ -33,11 +37,22 @@ def parse(request: Request) -> SourceFile | Failure:
         text = f"{name}:{location.line}:{location.column}: {diagnostic.spelling}"
         foreign = location.file is not None and name != request.path
         (warnings if foreign and diagnostic.severity == cindex.Diagnostic.Error else errors).append(text)
+        if len(errors) == _MAX_DIAGNOSTICS or len(warnings) == _MAX_READ:
+            break
     if errors:
-        return Failure(diagnostics=tuple(errors[:_MAX_DIAGNOSTICS]))
+        return Failure(diagnostics=tuple(errors))
     unit = Lowering(tu, request.path, request.content).run()
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     return extract(unit)
+
+
+def _reads_nothing(index: Any, request: Request) -> bool:
+    """Whether not even an empty file can be parsed with these flags."""
+    try:
+        index.parse("empty.c", args=list(request.arguments), unsaved_files=[("empty.c", "")])
+    except cindex.TranslationUnitLoadError:
+        return True
+    return False
 
 
 def main() -> None:

@@ -67,6 +67,10 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
     """The loop nests of a C file. Raises ParseFailed or ParserDied."""
     name = os.fspath(path)
+    if name.startswith("-"):  # libclang would take it for an option, or for its standard input
+        name = f"./{name}"
+    if not all(map(_is_utf8, (name, *options.arguments))):
+        raise ParseFailed((f"{name}:1:1: the name of the file, or a compiler flag, is not valid UTF-8",))
     if content is None:
         try:
             with open(name, "rb") as file:
@@ -114,6 +118,14 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise ParserDied(answer.reason)
     assert isinstance(answer, SourceFile)
     return answer
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _reason(code: int, errors: bytes) -> str:

@@ -161,10 +161,12 @@ def _modular(ctx: Context, expr: Bin, op: str) -> Dnf | None:
     value = exact(ctx, left.left)
     if abs(residue) >= modulus or (left.op == "&" and residue < 0):
         return None
-    divisible = Constraint(value - residue, "mod", modulus)
+    shifted = value - residue
+    shifted = shifted - shifted.const + shifted.const % modulus
+    divisible = Constraint(shifted, "mod", modulus)
     sign = Constraint(value if residue > 0 else -value)
     certain = residue == 0 or left.op == "&" or (residue > 0 and ctx.facts.proves(value, ctx.domain))
     if op == "==":
         return ((divisible,),) if certain else ((divisible, sign),)
-    different = (Constraint(remainder(value - residue, modulus) - 1),)
+    different = (Constraint(remainder(shifted, modulus) - 1),)
     return (different,) if certain else (different, (Constraint(-sign.affine - 1),))

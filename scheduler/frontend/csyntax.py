@@ -48,6 +48,7 @@ class Variable:
     init: CExpr | None = None
     address_taken: bool = False
     writes: int = 0  # assignments in all function bodies read so far, its declaration not counted
+    oddity: str = ""  # what makes it something else than a variable of C; it is then never touched
 
 
 # ------------------------------------------------------------------------------------ expressions
@@ -167,6 +168,9 @@ class Items:
     items: tuple[CExpr, ...]
     ctype: CType
     at: int
+
+
+TOO_DEEP = "an expression nested too deeply"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

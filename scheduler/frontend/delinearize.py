@@ -13,6 +13,8 @@ from scheduler.frontend.prove import Domain, Facts
 from scheduler.ir.affine import Affine
 
 _MAX_TRIALS = 12
+_MAX_SLACK = 16
+_MAX_FACTOR = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,7 @@ def _is_symbolic(polys: list[Poly], is_parameter: Callable[[str], bool]) -> bool
     return any(all(_split(mono, is_parameter)) for poly in polys for mono, _ in poly.terms)
 
 
-def _symbolic_strides(
-    polys: list[Poly], is_parameter: Callable[[str], bool], fine: bool
-) -> tuple[Stride, ...] | None:
+def _symbolic_strides(polys: list[Poly], is_parameter: Callable[[str], bool], fine: bool) -> tuple[Stride, ...] | None:
     """Strides, largest first, each divisible by the next. `fine`: 9n, 3n, n are three, not one."""
     coefficients: dict[Monomial, set[int]] = {}
     several: dict[Monomial, set[int]] = {}  # of iterators that meet in one subscript
@@ -195,9 +195,7 @@ def _move_multiples(subscripts: list[Affine], levels: tuple[Stride, ...], is_par
         extent = levels[position].extent(levels[position - 1])
         if extent is None or extent.is_constant or len(extent.terms) + bool(extent.const) < 2:
             continue
-        own = Affine.build(
-            [(a, c) for a, c in subscripts[position].terms if isinstance(a, str) and is_parameter(a)], 0
-        )
+        own = Affine.build([(a, c) for a, c in subscripts[position].terms if isinstance(a, str) and is_parameter(a)], 0)
         atom, coefficient = extent.terms[0]
         times = own.coefficient(atom) // coefficient if isinstance(atom, str) else 0
         if times and own - Affine(extent.terms) * times == Affine():
@@ -227,6 +225,9 @@ def _within(facts: Facts, subscript: Affine, extent: Affine, domain: Domain, ass
     check = facts.require if assume else facts.proves
     saved = list(facts.assumptions)
     if check(subscript, domain) and check(extent - subscript - 1, domain):
-        return True
+        # `ld >= m` is how such code is written; `m >= 33 n + 78` means that the shape is a wrong guess.
+        added = [c.affine for c in facts.assumptions[len(saved) :]]
+        if all(a.const >= -_MAX_SLACK and all(abs(k) <= _MAX_FACTOR for _, k in a.terms) for a in added):
+            return True
     facts.assumptions[:] = saved
     return False

@@ -7,6 +7,7 @@ import re
 from scheduler.frontend import libclang
 from scheduler.frontend.arith import literal_text
 from scheduler.frontend.csyntax import (
+    TOO_DEEP,
     Bin,
     CCall,
     CExpr,
@@ -25,9 +26,11 @@ from scheduler.frontend.csyntax import (
     Unit,
     Variable,
 )
-from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageClass, TranslationUnit, TypeKind
+from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageClass, TLSKind, TranslationUnit, TypeKind
 
 MAX_DEPTH = 400  # nesting of statements and expressions; deeper code is left alone
+
+_LONG_INITIALIZER = 50_000  # bytes
 
 _SCALARS = {
     TypeKind.BOOL: "_Bool",
@@ -48,6 +51,7 @@ _SCALARS = {
 }
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 _FLOAT_TEXT = re.compile(rb"(?:0[xX][0-9a-fA-F.]+[pP][+-]?\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fF]?(?![\w.])")
+_THREAD_PRIVATE = re.compile(rb"#[ \t]*pragma[ \t]+omp[ \t]+threadprivate[ \t]*\(([^)\n]*)\)")
 
 
 class Expressions:
@@ -63,6 +67,11 @@ class Expressions:
         self.helpers: list[Cursor] = []
         self.depth = 0
         self.in_file = True
+        self.threadprivate = {
+            name.strip().decode("utf-8", "replace")
+            for names in _THREAD_PRIVATE.findall(content)
+            for name in names.split(b",")
+        }
 
     # ------------------------------------------------------------------------------ declarations
 
@@ -90,12 +99,46 @@ class Expressions:
             internal,
         )
         self.variables[key] = variable
+        variable.oddity = self._oddity(cursor, storage)
+        variable.address_taken = bool(variable.oddity)
         init = libclang.initializer(cursor) if cursor.kind == CursorKind.VAR_DECL else None
         if cursor.type.get_canonical().kind in (*_ARRAYS, TypeKind.POINTER):
             variable.ctype = self.declared_type(cursor, init)
         if init is not None:
-            variable.init = self.expr(init)
+            variable.init = self._long_table(variable, init) or self.expr(init)
         return variable
+
+    def _oddity(self, cursor: Cursor, storage: str) -> str:
+        """What a declaration says that makes two threads, or two names, see other objects than C tells."""
+        if cursor.kind != CursorKind.VAR_DECL:
+            return ""
+        lasting = storage in ("global", "static")
+        if cursor.tls_kind != TLSKind.NONE or (lasting and cursor.spelling in self.threadprivate):
+            return "a thread-local variable"
+        for child in cursor.get_children():
+            if child.kind == CursorKind.ASM_LABEL_ATTR and storage == "global":
+                return "a variable with a name for the assembler"
+            if child.kind == CursorKind.UNEXPOSED_ATTR:
+                text = self._text(child)
+                if "alias" in text if lasting else "unused" not in text.lower():
+                    return f"a variable with an attribute ({text})"
+        return ""
+
+    def _text(self, cursor: Cursor) -> str:
+        start, end = cursor.extent.start, cursor.extent.end
+        if not self.in_file or start.file is None or start.file.name != self.path:
+            return "?"
+        return self.content[start.offset : end.offset].decode("utf-8", "replace")[:80]
+
+    def _long_table(self, variable: Variable, init: Cursor) -> CExpr | None:
+        """A stand-in for the initializer of a large table of numbers: nobody looks into it."""
+        extent = init.extent
+        element: CType | None = variable.ctype
+        while element is not None and element.kind == "array":
+            element = element.element
+        if extent.end.offset - extent.start.offset < _LONG_INITIALIZER or element is None or not element.is_scalar:
+            return None
+        return Strange("a long initializer", (), self.ctype(init.type), self.begin(init))
 
     def declared_type(self, cursor: Cursor, init: Cursor | None) -> CType:
         """The type of a declaration with the extents of variable length arrays filled in."""
@@ -164,7 +207,10 @@ class Expressions:
 
     def hide(self, cursor: Cursor) -> None:
         """What is done to variables in code we do not read: they count as accessed through pointers."""
-        for inner in cursor.walk_preorder():
+        waiting = [cursor]
+        while waiting:
+            inner = waiting.pop()
+            waiting.extend(inner.get_children())
             target = inner.referenced if inner.kind == CursorKind.DECL_REF_EXPR else None
             if target is not None and target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
                 self.variable(target).address_taken = True
@@ -184,7 +230,7 @@ class Expressions:
         try:
             if self.depth > MAX_DEPTH:
                 self.hide(cursor)
-                return Strange("an expression nested too deeply", (), self.ctype(cursor.type), self.begin(cursor))
+                return Strange(TOO_DEEP, (), self.ctype(cursor.type), self.begin(cursor))
             return self._expr(cursor)
         finally:
             self.depth -= 1
@@ -281,7 +327,10 @@ class Expressions:
                 self.in_file and target.location.file is not None and (target.location.file.name == self.path),
             )
             try:
-                return Ref(self.variable(target), ctype, at)
+                variable = self.variable(target)
+                if variable.oddity:
+                    return Strange(variable.oddity, (), ctype, at)
+                return Ref(variable, ctype, at)
             finally:
                 self.in_file = in_file
         if target.kind == CursorKind.FUNCTION_DECL:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from scheduler.errors import TextError
 from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
 from scheduler.frontend.actions import WHILE_ADVICE
@@ -36,6 +37,7 @@ from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines, directives, preceded_by_macro
 from scheduler.frontend.model import Function, Rejection, SourceFile
 from scheduler.ir.nest import LoopNest, Span, Storage
+from scheduler.ir.text import format_nest
 
 _MISTAKES = (
     ArithmeticError,
@@ -239,7 +241,13 @@ class Finder:
         name = f"{self.function.name}_{len(self.nests) - self.first}"
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
-        return finish(ctx, tuple(nodes), name, span)
+        nest = finish(ctx, tuple(nodes), name, span)
+        try:
+            format_nest(nest)
+        except TextError as error:  # what cannot be written down can be neither shown nor stored
+            reason = str(error).partition(": ")[2]
+            raise Refuse(ctx.begin, reason, "use names of ASCII letters, and expressions of fewer levels") from None
+        return nest
 
     def _check_shared(self, region: tuple[CStmt, ...]) -> None:
         """Loops that reach one object through two names are not put into one region: a run-time test would fail."""

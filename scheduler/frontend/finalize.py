@@ -14,6 +14,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
     Array,
+    Constraint,
     Expr,
     Loop,
     LoopNest,
@@ -87,10 +88,21 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
         tuple(_distinct(ctx, arrays, _restricted(ctx, arrays, array)) for array in arrays.values()),
         body,
-        tuple(dict.fromkeys(ctx.facts.assumptions)),
+        _tightest(ctx.facts.assumptions),
         span,
         ctx.function.name,
     )
+
+
+def _tightest(assumptions: list[Constraint]) -> tuple[Constraint, ...]:
+    """Without those that another one of the same form implies."""
+    least: dict[tuple[object, str], Constraint] = {}
+    for constraint in assumptions:
+        key = (constraint.affine.terms if constraint.kind == ">=" else constraint.affine, constraint.kind)
+        known = least.get(key)
+        if known is None or constraint.affine.const < known.affine.const:
+            least[key] = constraint
+    return tuple(least.values())
 
 
 def _restricted(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:

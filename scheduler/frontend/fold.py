@@ -5,21 +5,28 @@ from __future__ import annotations
 from scheduler.frontend.arith import is_integer, wrap
 from scheduler.frontend.csyntax import Bin, CExpr, Cond, Conv, Lit, Ref, Un, Variable
 
+Known = dict[Variable, int | None]  # values of variables that are set once, as far as they were asked for
 
-def fold(expr: CExpr, deep: bool = False) -> int | None:
+
+def fold(expr: CExpr, known: Known | None = None) -> int | None:
     """The value of an integer constant expression; None for anything else (and for overflow traps).
 
-    `deep`: variables that are set once, to a constant, count as constants.
+    `known`: variables that are set once, to a constant, count as constants.
     """
     if not is_integer(expr.ctype.name):
         return None
-    value = _fold(expr, deep)
+    value = _fold(expr, known)
     return None if value is None else wrap(value, expr.ctype.name)
 
 
-def known_value(variable: Variable) -> int | None:
+def known_value(variable: Variable, known: Known | None = None) -> int | None:
     """The value of an integer variable that is set once, to a constant."""
-    return fold(variable.init, True) if variable.init is not None and set_once(variable) else None
+    known = {} if known is None else known
+    if variable not in known:
+        known[variable] = None  # what is set to itself has no value
+        if variable.init is not None and set_once(variable):
+            known[variable] = fold(variable.init, known)
+    return known[variable]
 
 
 def set_once(variable: Variable) -> bool:
@@ -31,29 +38,30 @@ def set_once(variable: Variable) -> bool:
     return variable.storage in ("static", "local")
 
 
-def _fold(expr: CExpr, deep: bool) -> int | None:
+def _fold(expr: CExpr, known: Known | None) -> int | None:
     if isinstance(expr, Lit):
         return expr.value if isinstance(expr.value, int) else None
     if isinstance(expr, Conv):
         if isinstance(expr.operand, Lit) and isinstance(expr.operand.value, float):
             return int(expr.operand.value) if abs(expr.operand.value) < 2**31 else None
-        return fold(expr.operand, deep)
+        return fold(expr.operand, known)
     if isinstance(expr, Un):
-        operand = fold(expr.operand, deep)
+        operand = fold(expr.operand, known)
         if operand is None:
             return None
         return {"-": -operand, "+": operand, "~": ~operand, "!": int(not operand)}.get(expr.op)
     if isinstance(expr, Cond):
-        condition = fold(expr.condition, deep)
-        return None if condition is None else fold(expr.then if condition else expr.orelse, deep)
+        condition = fold(expr.condition, known)
+        return None if condition is None else fold(expr.then if condition else expr.orelse, known)
     if isinstance(expr, Bin):
-        left, right = fold(expr.left, deep), fold(expr.right, deep)
+        left = fold(expr.left, known)
+        right = fold(expr.right, known) if left is not None else None
         return None if left is None or right is None else _binary(expr.op, left, right)
     if isinstance(expr, Ref):
         variable = expr.var
         if variable.ctype.is_const and variable.init is not None and variable.storage in ("global", "static"):
             return fold(variable.init)
-        return known_value(variable) if deep else None
+        return known_value(variable, known) if known is not None else None
     return None
 
 

@@ -8,16 +8,21 @@ from scheduler.frontend import conditions, integers, values
 from scheduler.frontend.arith import bits, is_integer, is_unsigned
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
+    TOO_DEEP,
     Bin,
     CExpr,
     Conv,
     DeclStmt,
     ExprStmt,
     ForStmt,
+    OtherStmt,
     Ref,
     Set,
     Step,
+    Strange,
     Variable,
+    all_expressions,
+    statements,
     strip,
 )
 from scheduler.frontend.fold import fold
@@ -49,6 +54,7 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     if variable.ctype.is_volatile:
         raise Refuse(loop.begin, f"'{variable.name}' is volatile", "use an ordinary variable")
     if variable.storage in ("global", "static") or variable.address_taken:
+        _check_depth(loop)
         what = "accessed through a pointer" if variable.storage not in ("global", "static") else "not local"
         raise Refuse(loop.begin, f"the iterator '{variable.name}' is {what}", "declare it in the loop header")
     step = _step(loop, variable)
@@ -74,6 +80,14 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     if abs(step) > 1 and isinstance(start, tuple) and len(start) > 1:
         raise Refuse(loop.begin, "the start of a strided loop is a minimum or maximum", "compute it before the loop")
     return Header(variable, start, tuple(dict.fromkeys(stops)) if opaque is None else opaque, step)
+
+
+def _check_depth(loop: ForStmt) -> None:
+    """Raises Refuse where it is only the code left unread that might change the iterator."""
+    deep = [s.begin for s in statements(loop) if isinstance(s, OtherStmt) and s.what == "too deep"]
+    deep += [e.at for e in all_expressions(loop) if isinstance(e, Strange) and e.what == TOO_DEEP]
+    if deep:
+        raise Refuse(deep[0], "the code is nested too deeply", "split it into functions")
 
 
 def _init(loop: ForStmt) -> tuple[Variable, CExpr]:

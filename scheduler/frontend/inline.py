@@ -183,9 +183,7 @@ class _Inliner:
             before.extend(self.stmt(stmt))
         raise _Impure("does not return a value on every path")
 
-    def _choice(
-        self, before: list[CStmt], stmt: IfStmt, rest: tuple[CStmt, ...]
-    ) -> tuple[tuple[CStmt, ...], CExpr]:
+    def _choice(self, before: list[CStmt], stmt: IfStmt, rest: tuple[CStmt, ...]) -> tuple[tuple[CStmt, ...], CExpr]:
         """`if (c) return a; rest`."""
         condition = self.expr(stmt.condition)
         then_body = flatten((stmt.then,))

@@ -8,13 +8,15 @@ arithmetic or a narrowing conversion could have wrapped it proves or assumes tha
 from __future__ import annotations
 
 from scheduler.frontend import inline
-from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range
+from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range, wrap
 from scheduler.frontend.context import Context
 from scheduler.frontend.csyntax import Bin, CCall, CExpr, Conv, Lit, Ref, Un, Variable, subexpressions
 from scheduler.frontend.fold import fold, known_value, set_once
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, bounds_of
-from scheduler.ir.affine import Affine
+from scheduler.ir.affine import Affine, FloorDiv
+
+_MAX_DIVISIONS = 4  # nested; isl needs a multiple of the time for each
 
 
 class NotAffine(Exception):
@@ -29,6 +31,8 @@ def poly(ctx: Context, expr: CExpr) -> Poly:
     if not isinstance(expr, Ref):
         constant = fold(expr)
         if constant is not None:
+            if is_unsigned(expr.ctype.name) and constant > value_range(expr.ctype.name)[1] // 2:
+                constant -= value_range(expr.ctype.name)[1] + 1  # `i + (size_t)-1` is i - 1
             return Poly.of(Affine.constant(constant))
     match expr:
         case Ref():
@@ -138,8 +142,10 @@ def _conversion(ctx: Context, expr: Conv) -> Poly:
 
 def _plain(expr: CExpr) -> bool:
     """A variable or literal, possibly widened: in the range of its type by itself."""
-    while isinstance(expr, Conv) and value_range(expr.ctype.name)[0] <= value_range(expr.operand.ctype.name)[0] and (
-        value_range(expr.operand.ctype.name)[1] <= value_range(expr.ctype.name)[1]
+    while (
+        isinstance(expr, Conv)
+        and value_range(expr.ctype.name)[0] <= value_range(expr.operand.ctype.name)[0]
+        and (value_range(expr.operand.ctype.name)[1] <= value_range(expr.ctype.name)[1])
     ):
         expr = expr.operand
     return isinstance(expr, Ref | Lit)
@@ -213,6 +219,8 @@ def exact(ctx: Context, expr: CExpr) -> Affine:
     if affine is None:
         raise NotAffine
     if is_unsigned(expr.ctype.name):
+        if affine.is_constant:
+            return Affine.constant(wrap(affine.const, expr.ctype.name))
         _in_range(ctx, value, expr)
     return affine
 
@@ -230,6 +238,8 @@ def _division(ctx: Context, expr: Bin) -> Affine:
     if divisor is None or divisor < 1:
         raise NotAffine
     numerator = exact(ctx, expr.left)
+    if _levels(numerator) >= _MAX_DIVISIONS:
+        raise NotAffine
     if expr.op == ">>":
         if divisor > 30:
             raise NotAffine
@@ -241,6 +251,11 @@ def _division(ctx: Context, expr: Bin) -> Affine:
     if not ctx.facts.require(numerator, ctx.domain):
         raise NotAffine
     return numerator.floordiv(divisor) if expr.op == "/" else remainder(numerator, divisor)
+
+
+def _levels(affine: Affine) -> int:
+    """How deep divisions are nested."""
+    return max((1 + _levels(atom.numerator) for atom, _ in affine.terms if isinstance(atom, FloorDiv)), default=0)
 
 
 def remainder(numerator: Affine, divisor: int) -> Affine:

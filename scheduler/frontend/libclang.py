@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -10,10 +11,24 @@ from typing import Any
 cindex: Any = import_module("clang.cindex")
 CursorKind: Any = cindex.CursorKind
 StorageClass: Any = cindex.StorageClass
+TLSKind: Any = cindex.TLSKind
 TypeKind: Any = cindex.TypeKind
 Cursor = Any
 ClangType = Any
 TranslationUnit = Any
+
+
+def _complete(kinds: list[Any], unexposed: Callable[[int], Any]) -> None:
+    """Kinds that the library knows and its binding does not (`_Float16`) read as unexposed instead of raising."""
+    kinds += [None] * (1000 - len(kinds))
+    kinds[:] = [unexposed(number) if kind is None else kind for number, kind in enumerate(kinds)]
+
+
+_complete(TypeKind._kinds, lambda number: TypeKind.UNEXPOSED)
+_complete(
+    CursorKind._kinds,
+    lambda number: CursorKind.UNEXPOSED_EXPR if 100 <= number < 200 else CursorKind.UNEXPOSED_STMT,
+)
 
 _OPERATORS = "* / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,"
 BINARY = dict(enumerate(_OPERATORS.split(), start=3))

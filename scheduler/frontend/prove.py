@@ -136,7 +136,7 @@ def set_text(parameters: Iterable[str], iterators: Iterable[str], constraints: I
 def _conditions(violations: isl.Set, context: isl.Set, wanted: Affine) -> list[Constraint] | None:
     """Conditions on parameters under which the set is empty."""
     bad = violations.params().coalesce()
-    bad = bad.gist(context).coalesce()
+    bad = bad.gist(context).coalesce().compute_divs()
     result: list[Constraint] = []
     basics = bad.get_basic_sets()
     if len(basics) > 4:
@@ -170,7 +170,10 @@ def _parameter_set(affine: Affine) -> isl.Set:
 
 def _affine(constraint: isl.Constraint) -> Affine | None:
     """A constraint over parameters only; None with divisions."""
-    aff = constraint.get_aff()
+    try:
+        aff = constraint.get_aff()
+    except isl.Error:  # a division isl has no expression for
+        return None
     if aff.dim(isl.dim_type.div):
         return None
     terms = []

@@ -52,9 +52,7 @@ class Rewriter:
             case Call():
                 return replace(expr, arguments=tuple(self.expr(a) for a in expr.arguments))
             case Conditional():
-                return Conditional(
-                    self.expr(expr.condition), self.expr(expr.then), self.expr(expr.orelse), expr.ctype
-                )
+                return Conditional(self.expr(expr.condition), self.expr(expr.then), self.expr(expr.orelse), expr.ctype)
 
     def actions(self, actions: tuple[Action, ...]) -> tuple[Action, ...]:
         result: list[Action] = []
@@ -62,9 +60,7 @@ class Rewriter:
             if isinstance(action, Assign):
                 result.append(Assign(self.access(action.target), action.op, self.expr(action.value)))
             else:
-                result.append(
-                    If(self.expr(action.condition), self.actions(action.then), self.actions(action.orelse))
-                )
+                result.append(If(self.expr(action.condition), self.actions(action.then), self.actions(action.orelse)))
         return tuple(result)
 
     def bound(self, bound: Bound) -> Bound:

@@ -181,8 +181,10 @@ def updated(ctx: Context, op: str, target: str, expr: CExpr) -> Expr:
     """The right side of a compound assignment."""
     if isinstance(expr, Conv) and not expr.explicit and expr.operand.ctype.is_scalar:
         inner = expr.operand
-        same = promoted(inner.ctype.name) == expr.ctype.name if op in ("<<=", ">>=") else (
-            common_type(target, inner.ctype.name) == common_type(target, expr.ctype.name)
+        same = (
+            promoted(inner.ctype.name) == expr.ctype.name
+            if op in ("<<=", ">>=")
+            else (common_type(target, inner.ctype.name) == common_type(target, expr.ctype.name))
         )
         if same:
             return value(ctx, inner)
@@ -316,6 +318,8 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         if ctype.kind == "pointer" and indices:
             raise Refuse(expr.at, "follows pointers stored in memory", "use a flat or two-dimensional array")
         return Pointer(root, (*indices, ZERO), ctype.element)
+    if isinstance(expr, Strange):
+        raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
     raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
 
 

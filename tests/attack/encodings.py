@@ -52,7 +52,11 @@ def register() -> None:
     case("trigraphs-in-gnu", "void f(double A??(8??)) ??< ??>\n", REJECTED | _NONE)
     case("utf-8-identifiers", loops("A[i] = größe * π;", "double größe, π;"), UNDERSTOOD)
     case("utf-8-iterator", "void f(double *Ä) { for (int ı = 0; ı < 9; ı++) Ä[ı] = ı; }\n", UNDERSTOOD)
-    case("utf-8-function", "void 计算(double *A) { for (int i = 0; i < 9; i++) { A[i] = 1; g(); } }\n", UNDERSTOOD | REJECTED)
+    case(
+        "utf-8-function",
+        "void 计算(double *A) { for (int i = 0; i < 9; i++) { A[i] = 1; g(); } }\n",
+        UNDERSTOOD | REJECTED,
+    )
     case("universal-names", "void f(double *\\u00e4) { for (int i = 0; i < 9; i++) \\u00e4[i] = i; }\n", UNDERSTOOD)
     case("emoji", loops("A[i] = 🦀;", "double 🦀;"), UNDERSTOOD | REJECTED)
     case("latin-1-comment", b"/* gr\xf6\xdfe */\n" + gemm, _NEST)

@@ -82,6 +82,8 @@ def check(run: Run, codes: frozenset[int], said: str = "") -> None:
     assert run.code in DOCUMENTED, said_all
     assert run.code in codes, said_all
     assert "Traceback" not in run.err and "Traceback" not in run.out, said_all
+    for internal in ("C parser failed", "analysis of the loop failed", "internal error"):
+        assert internal not in run.out + run.err, said_all
     assert run.survivors == (), said_all
     assert [name for name in run.left if name != "perfembed-measurement.lock"] == [], said_all
     if run.code in (1, 2, 4, 5, 130) or not run.out:

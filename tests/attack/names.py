@@ -7,7 +7,22 @@ from tests.attack.registry import UNDERSTOOD, case, nest
 _NEST = frozenset((0,))
 _ISL = ("max", "min", "floor", "floord", "ceil", "mod", "and", "or", "not", "exists", "implies", "infty", "nan", "rat")
 _MORE_ISL = ("true", "false", "domain", "schedule", "filter", "context", "mark", "set", "leaf", "Max", "AND")
-_OURS = ("S0", "S1", "pe_min", "pe_max", "pe_alloc", "pe_threads", "pe_v4d", "i_t", "i_2", "i_", "taken", "s", "t", "c0")
+_OURS = (
+    "S0",
+    "S1",
+    "pe_min",
+    "pe_max",
+    "pe_alloc",
+    "pe_threads",
+    "pe_v4d",
+    "i_t",
+    "i_2",
+    "i_",
+    "taken",
+    "s",
+    "t",
+    "c0",
+)
 _INTERNAL = ("__a0", "__lo_p", "__hi_p", "_0", "_", "__", "i__o", "src", "snk", "e0", "acc", "tile", "pack", "nest")
 
 
@@ -16,40 +31,104 @@ def register() -> None:
         case(f"name-{name}", _everywhere(name), UNDERSTOOD)
     case("names-all-isl", _together((*_ISL, *_MORE_ISL)), _NEST)
     case("names-all-ours", _together((*_OURS, *_INTERNAL)), _NEST)
-    case("name-and-its-substitute", nest(
-        "for (int max = 0; max < n; max++) for (int max_ = 0; max_ < n; max_++) A[max * n + max_] = A[max_ * n + max];"
-        "for (int min_ = 0; min_ < n; min_++) for (int min = 0; min < min_; min++) A[min * n + min_] = A[min_ * n + min];"
-    ), _NEST)
-    case("parameter-and-its-substitute", nest(
-        "for (int i = max_; i < max; i++) A[i] = A[i + max - max_];", parameters="int max, int max_, double *A"
-    ), _NEST)
-    case("names-with-dollar", nest(
-        "for (int $i = 0; $i < $; $i++) $A[$i] = $A[$i + $];", parameters="int $, double *$A"), UNDERSTOOD)
-    case("names-by-case", nest(
-        "for (int i = 0; i < n; i++) for (int I = 0; I < N; I++) a[i * N + I] = A[I * n + i];",
-        parameters="int n, int N, double *restrict a, double *restrict A"), _NEST)
-    case("same-name-everywhere", "struct x { double x; } x;\nvoid f(int n, double *restrict A) {\n"
+    case(
+        "name-and-its-substitute",
+        nest(
+            "for (int max = 0; max < n; max++) for (int max_ = 0; max_ < n; max_++) A[max * n + max_] = A[max_ * n + max];"
+            "for (int min_ = 0; min_ < n; min_++) for (int min = 0; min < min_; min++) A[min * n + min_] = A[min_ * n + min];"
+        ),
+        _NEST,
+    )
+    case(
+        "parameter-and-its-substitute",
+        nest("for (int i = max_; i < max; i++) A[i] = A[i + max - max_];", parameters="int max, int max_, double *A"),
+        _NEST,
+    )
+    case(
+        "names-with-dollar",
+        nest("for (int $i = 0; $i < $; $i++) $A[$i] = $A[$i + $];", parameters="int $, double *$A"),
+        UNDERSTOOD,
+    )
+    case(
+        "names-by-case",
+        nest(
+            "for (int i = 0; i < n; i++) for (int I = 0; I < N; I++) a[i * N + I] = A[I * n + i];",
+            parameters="int n, int N, double *restrict a, double *restrict A",
+        ),
+        _NEST,
+    )
+    case(
+        "same-name-everywhere",
+        "struct x { double x; } x;\nvoid f(int n, double *restrict A) {\n"
         "x: for (int x = 0; x < n; x++) { { struct x x; x.x = 1; } A[x] += x; { double x = 2; A[0] += x; } } goto x; }\n",
-        UNDERSTOOD)
-    case("shadowed-iterators", nest(
-        "for (int i = 0; i < n; i++) { for (int i = 0; i < n; i++) A[i] += 1; B[i] = 1; for (int i = n; i > 0; i--) { int i = 3; A[i] += 2; } }"
-    ), _NEST)
-    case("shadowed-parameter", nest("for (int i = 0; i < n; i++) { int n = 5; A[i] += n; for (int j = 0; j < n; j++) A[j] += 1; }"), UNDERSTOOD)
-    case("shadowed-array", nest("for (int i = 0; i < n; i++) { double A[4]; for (int j = 0; j < 4; j++) A[j] = i; B[i] = A[2]; }"), _NEST)
-    case("iterator-is-array", nest("double i[9]; for (int j = 0; j < 9; j++) i[j] = 1; { for (int i = 0; i < 9; i++) A[i] = 1; }"), UNDERSTOOD)
+        UNDERSTOOD,
+    )
+    case(
+        "shadowed-iterators",
+        nest(
+            "for (int i = 0; i < n; i++) { for (int i = 0; i < n; i++) A[i] += 1; B[i] = 1; for (int i = n; i > 0; i--) { int i = 3; A[i] += 2; } }"
+        ),
+        _NEST,
+    )
+    case(
+        "shadowed-parameter",
+        nest("for (int i = 0; i < n; i++) { int n = 5; A[i] += n; for (int j = 0; j < n; j++) A[j] += 1; }"),
+        UNDERSTOOD,
+    )
+    case(
+        "shadowed-array",
+        nest("for (int i = 0; i < n; i++) { double A[4]; for (int j = 0; j < 4; j++) A[j] = i; B[i] = A[2]; }"),
+        _NEST,
+    )
+    case(
+        "iterator-is-array",
+        nest("double i[9]; for (int j = 0; j < 9; j++) i[j] = 1; { for (int i = 0; i < 9; i++) A[i] = 1; }"),
+        UNDERSTOOD,
+    )
     case("function-is-array", "double f[9];\nvoid g(void) { for (int g = 0; g < 9; g++) f[g] = g; }\n", _NEST)
     case("typedef-is-iterator", "typedef int i;\nvoid f(double *A) { for (i i = 0; i < 9; i++) A[i] = i; }\n", _NEST)
-    case("keywords-of-cpp", nest("for (int class = 0; class < n; class++) A[class] = new + this;",
-        parameters="int n, double *A, double new, double this"), _NEST)
-    case("libm-names", nest("for (int j0 = 0; j0 < n; j0++) for (int y1 = 0; y1 < n; y1++) gamma[j0 + y1] += 1;",
-        parameters="int n, double *gamma"), UNDERSTOOD)
-    case("own-sqrt", nest("for (int i = 0; i < n; i++) A[i] = sqrt(B[i]);", "double sqrt(double x) { static double c; return c += x; }"), UNDERSTOOD)
+    case(
+        "keywords-of-cpp",
+        nest(
+            "for (int class = 0; class < n; class++) A[class] = new + this;",
+            parameters="int n, double *A, double new, double this",
+        ),
+        _NEST,
+    )
+    case(
+        "libm-names",
+        nest(
+            "for (int j0 = 0; j0 < n; j0++) for (int y1 = 0; y1 < n; y1++) gamma[j0 + y1] += 1;",
+            parameters="int n, double *gamma",
+        ),
+        UNDERSTOOD,
+    )
+    case(
+        "own-sqrt",
+        nest(
+            "for (int i = 0; i < n; i++) A[i] = sqrt(B[i]);",
+            "double sqrt(double x) { static double c; return c += x; }",
+        ),
+        UNDERSTOOD,
+    )
     case("sqrt-is-a-variable", nest("for (int sqrt = 0; sqrt < n; sqrt++) A[sqrt] = sqrt;"), _NEST)
     case("sqrt-undeclared", nest("for (int i = 0; i < n; i++) A[i] = sqrt(B[i]);"), UNDERSTOOD)
-    case("long-names", nest("".join(f"for (int {c * 5000} = 0; {c * 5000} < n; {c * 5000}++) " for c in "ijk")
-        + f"A[{'i' * 5000} + {'j' * 5000} - {'k' * 5000}] = 1;"), UNDERSTOOD)
-    case("statement-names", "".join(f"double S{k}[99];" for k in range(4)) + nest(
-        "for (int i = 1; i < n; i++) { S1[i] = S0[i - 1]; S0[i] = S1[i]; for (int S2 = 0; S2 < i; S2++) S3[S2] += S0[i]; }"), _NEST)
+    case(
+        "long-names",
+        nest(
+            "".join(f"for (int {c * 5000} = 0; {c * 5000} < n; {c * 5000}++) " for c in "ijk")
+            + f"A[{'i' * 5000} + {'j' * 5000} - {'k' * 5000}] = 1;"
+        ),
+        UNDERSTOOD,
+    )
+    case(
+        "statement-names",
+        "".join(f"double S{k}[99];" for k in range(4))
+        + nest(
+            "for (int i = 1; i < n; i++) { S1[i] = S0[i - 1]; S0[i] = S1[i]; for (int S2 = 0; S2 < i; S2++) S3[S2] += S0[i]; }"
+        ),
+        _NEST,
+    )
 
 
 def _everywhere(name: str) -> str:
@@ -71,4 +150,6 @@ def _together(names: tuple[str, ...]) -> str:
     sizes = ", ".join(f"int {name}" for name in names)
     body = "\n".join(f"for (int i = {name}; i < 2 * {name}; i++) A[i] = A[i - {name}] + {name};" for name in names)
     loops = "".join(f"for (int {name} = 0; {name} < n; {name}++) " for name in names[:6])
-    return nest(body, parameters=f"{sizes}, double *A") + nest(f"{loops} A[{' + '.join(names[:6])}] += 1;").replace("f(", "g(")
+    return nest(body, parameters=f"{sizes}, double *A") + nest(f"{loops} A[{' + '.join(names[:6])}] += 1;").replace(
+        "f(", "g("
+    )

@@ -61,7 +61,13 @@ def register() -> None:
     case("path-empty", None, USAGE, file="")
     case("path-too-long", None, USAGE, file="a" * 300 + ".c")
     case("path-deep", None, USAGE, file="/".join(["a"] * 3_000))
-    case("path-through-file", None, USAGE, file="a.c/b.c", prepare=lambda folder: (folder / "a.c").write_text("int x;") and None)
+    case(
+        "path-through-file",
+        None,
+        USAGE,
+        file="a.c/b.c",
+        prepare=lambda folder: (folder / "a.c").write_text("int x;") and None,
+    )
     case("path-link", None, _NEST, prepare=_linked)
     case("path-link-loop", None, USAGE, prepare=lambda folder: (folder / "a.c").symlink_to("a.c"))
     case("path-link-nowhere", None, USAGE, prepare=lambda folder: (folder / "a.c").symlink_to("none.c"))

@@ -103,7 +103,15 @@ def register() -> None:
     case("dead-if", nest("for (int i = 0; i < n; i++) if (0) A[i] = 1;"), UNDERSTOOD)
     case("assumption-conflict", nest("if (n < 0) for (unsigned i = 0; i < n - 1; i++) A[i] = 1;"), UNDERSTOOD)
     case("endless-inside", nest("for (int i = 0; i < n; i++) for (;;) A[i] = 1;"), UNDERSTOOD)
-    case("uninitialised", nest("int m; for (int i = 0; i < m; i++) A[i] = 1; for (int j; j < n; j++) A[j] = 1;"), UNDERSTOOD)
+    case(
+        "uninitialised",
+        nest("int m; for (int i = 0; i < m; i++) A[i] = 1; for (int j; j < n; j++) A[j] = 1;"),
+        UNDERSTOOD,
+    )
     case("self-initialised", nest("for (int i = i; i < n; i++) A[i] = 1;"), UNDERSTOOD)
-    case("out-of-bounds", "double T[4][4];\nvoid f(void) { for (int i = 0; i < 4; i++) for (int j = 0; j < 9; j++) T[i][j] = T[j][i]; }\n", UNDERSTOOD)
+    case(
+        "out-of-bounds",
+        "double T[4][4];\nvoid f(void) { for (int i = 0; i < 4; i++) for (int j = 0; j < 9; j++) T[i][j] = T[j][i]; }\n",
+        UNDERSTOOD,
+    )
     case("null", "void f(void) { double *p = 0; for (int i = 0; i < 9; i++) p[i] = 1; }\n", UNDERSTOOD)

@@ -1,4 +1,4 @@
-"""The campaign in CI size: 2,000 random programs interpreted, 100 of them compiled too. No disagreement is allowed."""
+"""The campaign in CI size: 2,000 random programs interpreted, 100 schedules compiled. No disagreement is allowed."""
 
 import os
 
@@ -33,14 +33,14 @@ def test_compiled() -> None:
     compilers = ("gcc", clang) if clang else ("gcc",)
     result = run(
         Campaign(
-            programs=100,
+            programs=60,
             seed=21,
             schedules=2,
             planted=0,
-            compiled=100,
+            compiled=60,
             compilers=compilers,
             jobs=JOBS,
             environment=tuple(ENVIRONMENT.items()),
         )
     )
-    assert result.counts["compiled runs gcc"] >= 100 * 6
+    assert result.counts["compiled runs gcc"] > 100 * 6

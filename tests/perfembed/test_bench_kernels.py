@@ -11,7 +11,7 @@ import pytest
 from perfembed.bench.kernels import run as module
 from perfembed.bench.kernels.measure import MeasureSettings
 from perfembed.bench.kernels.report import gemm, kernels_document, render_kernels, summary
-from perfembed.bench.kernels.rows import NestRow, ProgramRow, Row, Store
+from perfembed.bench.kernels.rows import ProgramRow, Row, Store
 from perfembed.bench.kernels.run import BenchResult, KernelsBench, compare_outputs, run_kernels
 from perfembed.cli.main import main
 from perfembed.cli.session import Session

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from perfembed.bench.kernels.compilers import CLANG, GCC, NAMES, OURS, POLLY, STRIPMINE
+from perfembed.bench.kernels.compilers import GCC, NAMES, OURS, POLLY, STRIPMINE
 from perfembed.bench.kernels.rows import Row
 from perfembed.bench.kernels.run import OPENBLAS, BenchResult
 from perfembed.bench.statistics import geometric_mean
@@ -71,18 +71,21 @@ def gemm(row: Row) -> dict[str, Any] | None:
 
 # -------------------------------------------------------------------------------------- text
 
-_HEADER = ["kernel", GCC, CLANG, POLLY, STRIPMINE, OURS, "ours/gcc", "ours/polly", "noise", "ours is"]
+
+def _header(names: Sequence[str]) -> list[str]:
+    return ["kernel", *names, "ours/gcc", "ours/polly", "noise", "ours is"]
 
 
 def render_kernels(result: BenchResult, style: Style, *, markdown: bool = False) -> str:
     """One row a kernel: the fastest run of each program, then the means."""
-    rows = [_cells(row) for row in result.rows]
+    names = [name for name in NAMES if any(name in row.programs for row in result.rows)]
+    rows = [_header(names), *(_cells(row, names) for row in result.rows)]
     lines = [_title(result, markdown), ""]
     lines += _markdown(rows) if markdown else _table(rows, style)
     lines += ["", *_conclusions(result)]
     notes = [*_missing(result), *_notes(result.rows)]
     lines += ["", *notes] if notes else []
-    return "\n".join(f"- {x}" if markdown and x and k > len(rows) + 4 else x for k, x in enumerate(lines))
+    return "\n".join(f"- {x}" if markdown and x and k > len(rows) + 3 else x for k, x in enumerate(lines))
 
 
 def _title(result: BenchResult, markdown: bool) -> str:
@@ -97,9 +100,9 @@ def _title(result: BenchResult, markdown: bool) -> str:
     return f"**{text}**" if markdown else text
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, names: Sequence[str]) -> list[str]:
     cells = [row.kernel]
-    for name in NAMES:
+    for name in names:
         program, value = row.programs.get(name), row.seconds(name)
         if program is None or (value is None and not program.output):
             cells.append("")
@@ -112,22 +115,22 @@ def _cells(row: Row) -> list[str]:
     cells.append(times(polly) if polly else "")
     noise = max((p.cov for p in row.programs.values() if not p.failure), default=0.0)
     cells.append(f"{noise * 100:.0f} %{'*' if row.noisy else ''}")
-    return [*cells, row.status]
+    return [*cells, row.status if OURS in row.programs or row.status == "failed" else ""]
 
 
 def _table(rows: list[list[str]], style: Style) -> list[str]:
-    widths = [max(len(row[k]) for row in [_HEADER, *rows]) for k in range(len(_HEADER))]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
 
     def line(cells: list[str]) -> str:
         middle = [cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:-1], strict=True)]
-        return "  ".join([cells[0].ljust(widths[0]), *middle, cells[-1]])
+        return "  ".join([cells[0].ljust(widths[0]), *middle, cells[-1]]).rstrip()
 
-    return [style.paint(line(_HEADER), "bold"), *map(line, rows)]
+    return [style.paint(line(rows[0]), "bold"), *map(line, rows[1:])]
 
 
 def _markdown(rows: list[list[str]]) -> list[str]:
-    rule = ["---", *["---:"] * (len(_HEADER) - 2), "---"]
-    return ["| " + " | ".join(cells) + " |" for cells in [_HEADER, rule, *rows]]
+    rule = ["---", *["---:"] * (len(rows[0]) - 2), "---"]
+    return ["| " + " | ".join(cells) + " |" for cells in [rows[0], rule, *rows[1:]]]
 
 
 def _conclusions(result: BenchResult) -> list[str]:
@@ -153,7 +156,9 @@ def _conclusions(result: BenchResult) -> list[str]:
             f" {g['share'] * 100:.0f} %, aim {OPENBLAS_AIM * 100:.0f} %: {verdict}"
         )
     bad = [f"{len(found[name])} {name} ({', '.join(found[name])})" for name in ("wrong", "failed") if found[name]]
-    lines.append(f"{found['tuned']} tuned, {found['kernels'] - found['tuned']} not; {'; '.join(bad) or 'none wrong'}")
+    if any(OURS in row.programs for row in result.rows):
+        kept = found["kernels"] - found["tuned"]
+        lines.append(f"{found['tuned']} tuned, {kept} not; {'; '.join(bad) or 'none wrong'}")
     if result.interrupted:
         lines.append("interrupted: run it again to go on")
     return lines

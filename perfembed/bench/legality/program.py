@@ -95,7 +95,7 @@ class _Program:
         if isinstance(replayed, Refused):
             self.counts["refused"] += 1
             if variant.how:
-                self.plant(variant, self.subject.mismatch(variant.tree, seed))
+                self.plant(variant, self.subject.mismatch(variant.tree, seed, quick=True))
         elif isinstance(replayed, Unknown):
             self.counts["undecided"] += 1
         elif isinstance(replayed, Illegal):
@@ -103,7 +103,7 @@ class _Program:
             if problem := witness_problem(self.subject.replayer.nest, variant.tree, replayed):
                 self.report("false witness", variant, replayed.parameters, f"{replayed}\n{problem}")
             if variant.how:
-                self.plant(variant, self.subject.mismatch(variant.tree, seed))
+                self.plant(variant, self.subject.mismatch(variant.tree, seed, quick=True))
         else:
             self.counts["legal"] += 1
             self.legal(replayed, variant, self.subject.mismatch(replayed.tree, seed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_HEAD = """
+HEAD = """
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ PROGRAMS: dict[str, str] = {}
 
 
 def _program(name: str, functions: str, calls: str) -> None:
-    PROGRAMS[name] = _HEAD + functions + _TAIL % calls
+    PROGRAMS[name] = HEAD + functions + _TAIL % calls
 
 
 _program(

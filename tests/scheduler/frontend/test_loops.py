@@ -273,3 +273,9 @@ def test_an_iterator_read_behind_a_continue() -> None:
     found = read(code)
     assert all("'j' is used behind the loop" in r.reason for r in found.rejections) and found.rejections
     assert not found.nests
+
+
+def test_unsigned_minus_one() -> None:
+    code = """#include <stddef.h>
+        void f(size_t n, double *a) { for (size_t i = 1; i < n; i++) a[i + (size_t)-1] = a[i - 7u + 7u]; }"""
+    assert lines(nest(code))[1] == " a[i - 1] = a[i]"

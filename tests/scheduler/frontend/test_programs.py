@@ -11,21 +11,31 @@ from scheduler.codegen.original import emit_original
 from scheduler.codegen.text import preamble
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.frontend.extract import INTERNAL
+from scheduler.ir.affine import Affine
 from scheduler.ir.text import format_nest, parse_nest, without_spans
 from tests.scheduler.frontend.programs import PROGRAMS
+from tests.scheduler.frontend.random_programs import random_program
 
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.c"))
 FLAGS = ("-O1", "-w", "-ffp-contract=off")
 
 
 def rewritten(source: SourceFile) -> bytes:
-    """Every nest as the IR describes it, in place of the user's text."""
+    """Every nest as the IR describes it, in place of the user's text, where its assumptions hold."""
     text = source.content
     for nest in sorted(source.nests, key=lambda n: -n.span.begin if n.span else 0):
         assert nest.span is not None
         assert parse_nest(format_nest(nest)) == without_spans(nest)
-        text = text[: nest.span.begin] + b"{\n" + emit_original(nest).encode() + b"}" + text[nest.span.end :]
+        tests = [f"{wide(c.affine)} {'==' if c.kind == '==' else '>='} 0" for c in nest.assumptions]
+        original = text[nest.span.begin : nest.span.end]
+        new = f"if ({' && '.join(tests) or 1}) {{\n{emit_original(nest)}}} else {{".encode() + original + b"}"
+        text = text[: nest.span.begin] + new + text[nest.span.end :]
     return preamble(text.decode()).encode() + text
+
+
+def wide(affine: Affine) -> str:
+    """In arithmetic that does not wrap."""
+    return " + ".join((*(f"{c} * (long){a}" for a, c in affine.terms), str(affine.const)))
 
 
 def output(source: bytes, folder: Path, name: str, *flags: str) -> str:
@@ -54,3 +64,11 @@ def test_programs(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.stem)
 def test_kernels(kernel: Path, tmp_path: Path) -> None:
     check(read_source(kernel, ParseOptions(("-DSMALL",))), tmp_path, "-DSMALL")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs(seed: int, tmp_path: Path) -> None:
+    source = read_source("t.c", ParseOptions(), random_program(seed, 15).encode())
+    assert len(source.nests) > 5
+    check(source, tmp_path, "-fwrapv")

@@ -255,3 +255,11 @@ def test_pointers_computed_from_hidden_names_keep_theirs() -> None:
     code = """void f(int n, double *a) { double *p = a + n; int half = n / 2;
         { double a[9]; int n = 3; for (int i = 0; i < half; i++) p[i] = n; a[0] = p[0]; } }"""
     assert lines(nest(code)) == ["for i = 0 to half", " p[i] = n"]
+
+
+def test_far_fetched_shapes_are_not_assumed() -> None:
+    code = """void f(int n, int m, double *A) {
+        for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i * m + j] += A[i + 80]; }"""
+    found = nest(code)
+    assert not assumptions(found)
+    assert lines(found)[-1].strip() == "A[~((i * m) + j)] += A[i + 80]"
