@@ -119,7 +119,7 @@ class NestTuner:
         replayer = self.replayer
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.captured.parameters))
-        beam = Beam(space, self._evaluate)
+        beam = Beam(space, self._evaluate, expired=lambda: time.monotonic() > self.deadline)
         try:
             result = beam.run()
         except KeyboardInterrupt:

@@ -233,7 +233,7 @@ class Space:
         if len(band) < 2 or any(loop.tile or loop.opaque for loop in band):
             return
         seen: set[tuple[int, ...]] = set()
-        for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (64, 128, 512, 512)):
+        for sizes in ((16, 32, 128, 128), (32, 64, 256, 256), (8, 16, 64, 512), (32, 32, 512, 512)):
             chosen = tuple(
                 min(size, power_of_two(self.extent(loop) // 2)) for loop, size in zip(band, sizes, strict=False)
             )

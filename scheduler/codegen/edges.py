@@ -135,7 +135,7 @@ def _on_copy(
         braces = "{" * len(extents) + "0" + "}" * len(extents)
         first.append(f"{tile.ctype} {tile.name}" + "".join(f"[{e}]" for e in extents) + f" = {braces};")
         here = replace(printer, values=dict(instance.values))
-        there = replace(here, redirect={**here.redirect, access.array: tile})
+        there = here.with_redirect(access.array, tile)
         copies.append((there.access(access), here.access(access)))
     kernel = around(ready, nest.around(()), (), printer, statements, fresh)
     return (
@@ -192,7 +192,7 @@ def _in_panels(access: Access, instance: Instance, nest: _Nest, printer: Printer
     """Whether every point of a full block reads an element that exists: the same one, or one of a packed panel."""
     if not access.is_affine:
         return False
-    buffer = printer.redirect.get(access.array)
+    buffer = printer.redirection(access)
     places = [_subscripts(access, instance, nest, printer, offsets) for offsets in product(*map(range, nest.extents))]
     if all(place == places[0] for place in places):
         return True

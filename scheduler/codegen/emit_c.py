@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import islpy as isl
+
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.edges import expand_partial
@@ -55,8 +57,8 @@ def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None,
     try:
         with model.quota():
             return _emit(scheduled, model, original, vector_bytes)
-    except QuotaExceeded as error:
-        raise CodegenUnsupported(str(error)) from error
+    except (QuotaExceeded, isl.Error) as error:  # beyond the quota isl fails in several ways
+        raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
 
 def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int) -> str:

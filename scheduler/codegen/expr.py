@@ -6,7 +6,7 @@ The structure of an expression is printed exactly: `(a + b) + c` and `a + (b + c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from scheduler.codegen.nodes import IntExpr, IntOp, substitute
@@ -46,13 +46,16 @@ Rendered = tuple[str, int]  # text and the precedence of its outermost operator
 
 
 class Redirect(Protocol):
-    """Another place for an array's elements: a packed buffer."""
+    """Another place for what some accesses of an array (None: all) read: a packed buffer."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def ctype(self) -> str: ...
+
+    @property
+    def accesses(self) -> frozenset[Access] | None: ...
 
     def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]: ...
 
@@ -87,7 +90,7 @@ class Printer:
     values: Mapping[str, IntExpr] = field(default_factory=dict)
     wide: bool = False
     dropped: Mapping[str, int] = field(default_factory=dict)
-    redirect: Mapping[str, Redirect] = field(default_factory=dict)
+    redirect: Mapping[str, tuple[Redirect, ...]] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)  # C text of an access -> what holds its value
     packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
     long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
@@ -261,8 +264,18 @@ class Printer:
     def index(self, access: Access) -> tuple[IntExpr, ...]:
         """The subscripts of an affine access where its element is stored."""
         subscripts = tuple(self.resolve(s) for s in access.subscripts if isinstance(s, Affine))
-        redirect = self.redirect.get(access.array)
+        redirect = self.redirection(access)
         return redirect.index(subscripts) if redirect else subscripts[self.dropped.get(access.array, 0) :]
+
+    def redirection(self, access: Access) -> Redirect | None:
+        """Where the access goes instead, the innermost such place first."""
+        for redirect in reversed(self.redirect.get(access.array, ())):
+            if redirect.accesses is None or access in redirect.accesses:
+                return redirect
+        return None
+
+    def with_redirect(self, array: str, redirect: Redirect) -> Printer:
+        return replace(self, redirect={**self.redirect, array: (*self.redirect.get(array, ()), redirect)})
 
     def access(self, access: Access) -> str:
         text = self._access(access)
@@ -270,10 +283,8 @@ class Printer:
 
     def _access(self, access: Access) -> str:
         array = self.arrays[access.array]
-        redirect = self.redirect.get(access.array)
+        redirect = self.redirection(access)
         if redirect is not None:
-            if not access.is_affine:
-                raise CodegenUnsupported(f"{access.array} has a data-dependent subscript: it cannot be packed")
             return redirect.name + "".join(f"[{self.integer(i)[0]}]" for i in self.index(access))
         drop = self.dropped.get(access.array, 0)
         base = array.base or array.name

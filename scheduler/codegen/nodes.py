@@ -104,11 +104,13 @@ class Packed:
     """The body with an array's block copied to a buffer first.
 
     `low` and `high` are the first and last element of each of the array's dimensions, `extents` what the
-    buffer holds of each (with whole panels). `value` is what is stored of an element: the read itself, or
-    an expression of it and of values that do not change in the nest. `parallel`: where threads run.
+    buffer holds of each (with whole panels); `accesses` read from it. `value` is what is stored of an
+    element: the read itself, or an expression of it and of values that do not change in the nest.
+    `parallel`: where threads run.
     """
 
     mark: PackMark
+    accesses: frozenset[Access]
     low: tuple[IntExpr, ...]
     high: tuple[IntExpr, ...]
     extents: tuple[int, ...]
@@ -166,6 +168,7 @@ class Tile:
     ctype: str
     dims: tuple[int, ...]
     origin: tuple[IntExpr, ...]
+    accesses: None = None  # all of them
 
     def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]:
         return tuple(add(subscripts[d], scale(self.origin[d], -1)) for d in self.dims)

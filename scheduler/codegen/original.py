@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.codegen.expr import Printer
+from scheduler.codegen.expr import RELATION, Printer, wrap
 from scheduler.codegen.text import block, declarator, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array, Bound, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
@@ -73,7 +73,7 @@ class _Emitter:
 
     def bound(self, bound: Bound, op: str) -> str:
         if not isinstance(bound, tuple):
-            return self.printer.expr(bound)[0]
+            return wrap(self.printer.expr(bound), RELATION + 1)
         text = self.printer.affine(bound[0])[0]
         for other in bound[1:]:
             text = f"pe_{op}({text}, {self.printer.affine(other)[0]})"

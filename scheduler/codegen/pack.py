@@ -33,6 +33,7 @@ class Buffer:
     name: str
     ctype: str
     mark: PackMark
+    accesses: frozenset[Access] | None
     low: tuple[IntExpr, ...]
     multiples: Mapping[str, int]  # variable -> a number its value is a multiple of
 
@@ -109,41 +110,77 @@ def _packed(
         raise CodegenUnsupported(f"the iterations of the loops around {place.loop.name} are not known one by one")
     if len(mark.order) != len(array.shape):
         raise CodegenUnsupported(f"{array.name} has {len(array.shape)} dimensions, its packing {len(mark.order)}")
-    touched: isl.Set | None = None
-    for statement in statements_below(place.loop):
-        for use in poly.model.uses(statement):
-            if use.access.array != array.name:
-                continue
-            if use.is_write or not use.access.is_affine:
-                raise CodegenUnsupported(f"{array.name} is not only read with affine subscripts in {place.loop.name}")
-            relation = poly.model.access_relation(statement, use, "parameters")
-            part = poly.at(statement, place.path).apply(relation.align_params(poly.context().get_space()))
-            touched = part if touched is None else touched.union(part)
-    if touched is None:
-        raise CodegenUnsupported(f"{array.name} is not read in loop {place.loop.name}")
     env = {time_name(name): value for name, value in times.items()}
     strides = poly.strides(place.path)
+    accesses, touched = _footprint(mark, place, poly, strides)
     low, high, extents = [], [], []
     for d in range(len(array.shape)):
         first, last = touched.dim_min(d), touched.dim_max(d)
-        start = first
-        if mark.panel and d == mark.panel_dim:
-            start = first.sub(first.mod_val(isl.Val.int_from_si(poly.model.context, mark.panel)))
-        extent = _largest(last.sub(start).intersect_params(strides))
-        if extent is None:
-            raise CodegenUnsupported(f"the block of {array.name} read in {place.loop.name} has no constant bound")
-        extent += 1
+        extent = _extent(touched, d, mark, strides)
+        assert extent is not None
         low.append(_integer(first, strides, walker, env))
         high.append(_integer(last, strides, walker, env))
         extents.append(-(-extent // mark.panel) * mark.panel if mark.panel and d == mark.panel_dim else extent)
     inside = any(loop.parallel for loop in tree_loops(place.loop.children))
     around = any(loop.parallel for loop in place.path)
     where = "inside" if inside else "around" if around else "none"
-    value = _stored_value(mark.array, place, poly)
-    return Packed(mark, tuple(low), tuple(high), tuple(extents), value, where, body)  # type: ignore[arg-type]
+    value = _stored_value(mark.array, accesses, place, poly)
+    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body)  # type: ignore[arg-type]
 
 
-def _stored_value(array: str, place: Place, poly: PolyTree) -> Expr:
+def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -> tuple[frozenset[Access], isl.Set]:
+    """The accesses to pack and the elements they read in one iteration of the loop.
+
+    Where the array is read in several ways (`A[i][k] * A[j][k]`), these are the ones that stay in a block
+    of constant size and move with the loop, together if their blocks are near each other.
+    """
+    array = mark.array
+    parts: dict[Access, isl.Set] = {}
+    for statement in statements_below(place.loop):
+        for use in poly.model.uses(statement):
+            if use.access.array != array:
+                continue
+            if use.is_write or not use.access.is_affine:
+                raise CodegenUnsupported(f"{array} is not only read with affine subscripts in {place.loop.name}")
+            relation = poly.model.access_relation(statement, use, "parameters")
+            part = poly.at(statement, place.path).apply(relation.align_params(poly.context().get_space()))
+            known = parts.get(use.access)
+            parts[use.access] = part if known is None else known.union(part)
+    if not parts:
+        raise CodegenUnsupported(f"{array} is not read in loop {place.loop.name}")
+
+    def bounded(touched: isl.Set) -> bool:
+        return all(_extent(touched, d, mark, strides) is not None for d in range(len(mark.order)))
+
+    def moves(touched: isl.Set) -> bool:
+        position = touched.find_dim_by_name(isl.dim_type.param, time_name(place.loop.name))
+        return position >= 0 and bool(touched.involves_dims(isl.dim_type.param, position, 1))
+
+    blocks = {access: part for access, part in parts.items() if bounded(part)}
+    chosen = {access: part for access, part in blocks.items() if moves(part)} or blocks
+    if not chosen:
+        raise CodegenUnsupported(f"the block of {array} read in {place.loop.name} has no constant bound")
+    kept: list[Access] = []
+    touched: isl.Set | None = None
+    for access, part in chosen.items():
+        together = part if touched is None else touched.union(part)
+        if touched is None or bounded(together):
+            kept, touched = [*kept, access], together
+    assert touched is not None
+    return frozenset(kept), touched
+
+
+def _extent(touched: isl.Set, d: int, mark: PackMark, strides: isl.Set) -> int | None:
+    """How many elements of a dimension the buffer must hold, from the start of a panel on."""
+    start, last = touched.dim_min(d), touched.dim_max(d)
+    if mark.panel and d == mark.panel_dim:
+        start = start.sub(start.mod_val(isl.Val.int_from_si(touched.get_ctx(), mark.panel)))
+    values = isl.Set.from_pw_aff(last.sub(start).intersect_params(strides))
+    largest = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param)).dim_max_val(0)
+    return largest.to_python() + 1 if largest.is_int() else None
+
+
+def _stored_value(array: str, accesses: frozenset[Access], place: Place, poly: PolyTree) -> Expr:
     """The largest expression of the only read of the array and of constants of the nest: `alpha * A[i][k]`.
 
     Storing its value instead of the element saves computing it again for every use.
@@ -151,7 +188,7 @@ def _stored_value(array: str, place: Place, poly: PolyTree) -> Expr:
     written = written_arrays(poly)
     found: list[Expr] = []
     below = statements_below(place.loop)
-    reads = sum(use.access.array == array for s in below for use in poly.model.uses(s))
+    reads = sum(use.access in accesses for s in below for use in poly.model.uses(s))
 
     def constant(e: Expr) -> bool:
         if isinstance(e, Read):
@@ -161,9 +198,7 @@ def _stored_value(array: str, place: Place, poly: PolyTree) -> Expr:
     def largest(e: Expr) -> Expr | None:
         """`e` if it is such an expression; collects the largest ones below otherwise."""
         if isinstance(e, Read):
-            if e.access.array != array:
-                return None
-            return e
+            return e if e.access in accesses else None
         inner = [largest(child) for child in children(e)]
         others = [child for child, part in zip(children(e), inner, strict=True) if part is None]
         parts = [part for part in inner if part is not None]
@@ -191,13 +226,6 @@ def action_expressions(action: Action) -> Iterator[Expr]:
     yield action.condition
     for inner in (*action.then, *action.orelse):
         yield from action_expressions(inner)
-
-
-def _largest(value: isl.PwAff) -> int | None:
-    """The largest value for any parameters; None where there is none."""
-    values = isl.Set.from_pw_aff(value)
-    largest = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param)).dim_max_val(0)
-    return largest.to_python() if largest.is_int() else None
 
 
 def _integer(bound: isl.PwAff, strides: isl.Set, walker: Walker, env: Mapping[str, IntExpr]) -> IntExpr:
@@ -240,7 +268,7 @@ def pack_code(node: Packed, printer: Printer, multiples: dict[str, int], fresh: 
         multiples[variable] = panel
         low.append(Affine.of(variable))
     ctype = node.value.ctype
-    buffer = Buffer(name, ctype, mark, tuple(low), multiples)
+    buffer = Buffer(name, ctype, mark, node.accesses, tuple(low), multiples)
     shape = [node.extents[d] // (mark.panel if mark.panel and d == mark.panel_dim else 1) for d in mark.order]
     shape += [mark.panel] if mark.panel else []
     count = 1
@@ -271,7 +299,7 @@ def _copy(node: Packed, buffer: Buffer, printer: Printer, fresh: Callable[[str],
     variables = [fresh(f"{buffer.name}_i{d}") for d in range(len(node.low))]
     stops = [wrap(printer.integer(add(high, Affine.constant(1))), RELATION + 1) for high in node.high]
     access = Access(mark.array, tuple(Affine.of(v) for v in variables))
-    target = redirected(printer, buffer)
+    target = printer.with_redirect(mark.array, replace(buffer, accesses=None))
 
     def head(d: int, step: int = 1) -> str:
         v = variables[d]
@@ -302,8 +330,8 @@ def _panel_loops(
     mark = node.mark
     panel, place = mark.panel, fresh("q")
     v = variables[mark.panel_dim]
-    known = replace(buffer, multiples={**buffer.multiples, v: panel})
-    target = redirected(printer, known)
+    known = replace(buffer, accesses=None, multiples={**buffer.multiples, v: panel})
+    target = printer.with_redirect(mark.array, known)
     subscripts = tuple(Affine.of(name) for name in variables)
     moved = tuple(s + Affine.of(place) if d == mark.panel_dim else s for d, s in enumerate(subscripts))
     written = target.access(Access(mark.array, subscripts)).rsplit("[", 1)[0] + f"[{place}]"
@@ -338,17 +366,13 @@ def _of_element(value: Expr, access: Access) -> Expr:
     return value
 
 
-def redirected(printer: Printer, buffer: Buffer) -> Printer:
-    return replace(printer, redirect={**printer.redirect, buffer.mark.array: buffer})
-
-
 def printer_inside(printer: Printer, node: Packed, buffer: Buffer) -> Printer:
     """The printer inside a Packed node."""
     packed = dict(printer.packed)
     if not isinstance(node.value, Read):
-        read = next(e for e in expressions(node.value) if isinstance(e, Read) and e.access.array == node.mark.array)
+        read = next(e for e in expressions(node.value) if isinstance(e, Read) and e.access in node.accesses)
         packed[node.value] = Read(read.access, node.value.ctype)
-    return replace(redirected(printer, buffer), packed=packed)
+    return replace(printer.with_redirect(node.mark.array, buffer), packed=packed)
 
 
 def expressions(e: Expr) -> Iterator[Expr]:

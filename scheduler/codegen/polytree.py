@@ -161,10 +161,23 @@ class PolyTree:
         """[t0, t1, …]: the iterations of the loops `outer` in which any statement below the last runs."""
         total: isl.Set | None = None
         for statement in statements_below(outer[-1]):
-            part = self.domain(statement).apply(self.time_map(statement, outer))
+            part = self.domain(statement).apply(self._blocked_times(statement, outer))
             total = part if total is None else total.union(part)
         assert total is not None
         return total.coalesce()
+
+    def _blocked_times(self, statement: str, loops: Loops) -> isl.Map:
+        """S[i, j] -> [rows of the loops], with conditions in place of floors: isl projects those faster."""
+        dims = [f"__d{k}" for k in range(len(loops))]
+        conditions = []
+        for dim, loop in zip(dims, loops, strict=True):
+            inner = tiled_row(loop, statement)
+            if inner is None:
+                conditions.append(f"{dim} = {self.row_text(statement, loop)}")
+            else:
+                conditions.append(f"{dim} mod {loop.tile} = 0 and {dim} <= {affine_text(inner)} < {dim} + {loop.tile}")
+        condition = " and ".join(conditions) or "0 = 0"
+        return self.read_map(f"{{ {self.model.tuple_text(statement)} -> [{', '.join(dims)}] : {condition} }}")
 
     # ---------------------------------------------------------------------------- generation
 

@@ -163,7 +163,8 @@ def _other_floating(e: Expr, element: str) -> bool:
 
 def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator[tuple[int, int, Lanes, Statement]]:
     """(row, column, vector of instances, statement) in the order they run."""
-    printer = replace(printer, redirect={**printer.redirect, **dict(micro.tile)}) if micro.tile else printer
+    for array, tile in micro.tile:
+        printer = printer.with_redirect(array, tile)
     outer = micro.loops[:-1]
     variable, first, extent = micro.loops[-1]
     held = dict(micro.held)

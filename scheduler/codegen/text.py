@@ -84,8 +84,7 @@ def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for name, lanes, letter in sorted(set(_SELECT.findall(text))):
         mask = f"pe_v{lanes}{_MASK[letter]}"
         definitions.append(
-            f"static inline pe_{name} pe_select_{name}({mask} mask, pe_{name} a, pe_{name} b)\n"
-            f"{{\n    return (pe_{name})((({mask})a & mask) | (({mask})b & ~mask));\n}}"
+            f"#define pe_select_{name}(mask, a, b) ((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
         )
     for name, needs, definition in _HELPERS:
         if re.search(rf"\b{name}\b", text):

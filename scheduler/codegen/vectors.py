@@ -75,7 +75,7 @@ class Lanes:
 
     def _is_element(self, access: Access) -> bool:
         array: Array = self.printers[0].arrays[access.array]
-        redirect = self.printers[0].redirect.get(access.array)
+        redirect = self.printers[0].redirection(access)
         return canonical(redirect.ctype if redirect is not None else array.ctype) == self.element
 
     def _together(self, texts: list[str]) -> Rendered:
@@ -138,8 +138,10 @@ class Lanes:
         if types != {self.element}:
             return self.lanewise(e)
         left, right, then, orelse = (self.value(x) for x in (test.left, test.right, e.then, e.orelse))
-        mask = f"{wrap(left, SUM)} {test.op} {wrap(right, SUM)}"
-        return f"pe_select_{self.vector.removeprefix('pe_')}({mask}, {then[0]}, {orelse[0]})", POSTFIX
+        parts = (f"{wrap(left, SUM)} {test.op} {wrap(right, SUM)}", then[0], orelse[0])
+        # It is a macro: braces do not protect commas.
+        arguments = ", ".join(f"({part})" if "{" in part else part for part in parts)
+        return f"pe_select_{self.vector.removeprefix('pe_')}({arguments})", POSTFIX
 
     def _read(self, access: Access) -> Rendered:
         places = [self.held.get(text) for text in self.texts(access)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import islpy as isl
@@ -49,6 +50,10 @@ _MISTAKES = (
     ValueError,
     isl.Error,
 )
+_DEFINE = re.compile(r"#define (\w+)(.*)", re.DOTALL)
+_WORDS = """break case char do double else float for goto if int long return short signed sizeof struct switch typedef
+union unsigned void while"""
+_WRITTEN = frozenset(_WORDS.split())  # of the generated code; without those that may well be defined away
 INTERNAL = "the analysis of the loop failed"
 _MAX_RUN = 40  # statements in one region
 
@@ -90,6 +95,7 @@ class Finder:
         self.pragmas: dict[int, Directive] = {
             d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
         }
+        self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
         self.aliases = Aliases(unit)
         self.work = Work()
         self.nests: list[LoopNest] = []
@@ -281,11 +287,20 @@ class Finder:
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")
+        if self.redefined is not None:
+            advice = "new loops would mean something else here: remove the #define"
+            raise Refuse(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)
 
 
 def _harmless(directive: Directive) -> bool:
     words = directive.text.split()
     return len(words) > 1 and words[1] in ("scop", "endscop", "once", "STDC")
+
+
+def _redefined(directive: Directive) -> str | None:
+    """The keyword that a #define gives another meaning."""
+    match = _DEFINE.match(directive.text)
+    return match[1] if match and match[1] in _WRITTEN and match[2].strip() != match[1] else None
 
 
 def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:

@@ -54,7 +54,7 @@ _KEYWORDS = frozenset(
     ]
 )
 
-_OPERATIONS_QUOTA = 20_000_000  # isl operations a query; beyond it the answer is Unknown
+_OPERATIONS_QUOTA = 1_000_000  # isl operations a query, up to ten seconds; beyond it the answer is Unknown
 
 
 class QuotaExceeded(SchedulerError):
@@ -219,20 +219,21 @@ class Model:
             f"{isl_name(use.access.array)}[{', '.join(dims)}] : {' and '.join(conditions)} }}",
         )
 
-    def quota(self) -> Quota:
+    def quota(self, operations: int = _OPERATIONS_QUOTA) -> Quota:
         """A context manager: isl work inside it is bounded and raises QuotaExceeded beyond."""
-        return Quota(self.context)
+        return Quota(self.context, operations)
 
 
 class Quota:
     """Bounds the isl operations between enter and exit."""
 
-    def __init__(self, context: isl.Context) -> None:
+    def __init__(self, context: isl.Context, operations: int) -> None:
         self._context = context
+        self._operations = operations
 
     def __enter__(self) -> None:
         self._context.reset_operations()
-        self._context.set_max_operations(_OPERATIONS_QUOTA)
+        self._context.set_max_operations(self._operations)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._context.set_max_operations(0)

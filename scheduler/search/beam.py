@@ -6,7 +6,7 @@ Merouani et al. 2024 (LOOPer), section 4 (the order of transformations).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -48,8 +48,17 @@ class SearchResult:
 class Beam:
     """One search: remembers what was evaluated, so that equal trees are evaluated once."""
 
-    def __init__(self, space: Space, evaluate: Evaluate, width: int = 3, batch: int = 4) -> None:
+    def __init__(
+        self,
+        space: Space,
+        evaluate: Evaluate,
+        width: int = 3,
+        batch: int = 4,
+        expired: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`expired` is asked between schedules whether the budget is spent."""
         self.space = space
+        self._expired = expired
         self.width = width
         self.batch = batch
         self._evaluate = evaluate
@@ -85,7 +94,9 @@ class Beam:
             pending.clear()
 
         waiting: set[tuple[TreeNode, ...]] = set()
-        for schedule in dict.fromkeys(schedules):
+        for schedule in _distinct(schedules):
+            if self._expired():
+                raise SearchStopped
             replayed = self.space.replayer.replay(schedule)
             if not isinstance(replayed, ScheduledNest):
                 self.illegal += 1
@@ -160,6 +171,15 @@ class Beam:
             for shape in (order, *tiled):
                 found += space.inner_moves(shape, chains_with(tree(shape), innermost))
         return found
+
+
+def _distinct(schedules: Iterable[Schedule]) -> Iterator[Schedule]:
+    """Each schedule once, made only when it is asked for."""
+    seen: set[Schedule] = set()
+    for schedule in schedules:
+        if schedule not in seen:
+            seen.add(schedule)
+            yield schedule
 
 
 def _without(schedule: Schedule, kind: type[Transformation]) -> Schedule:

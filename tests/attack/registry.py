@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 UNDERSTOOD = frozenset((0, 3))  # parsed: nests found, or none
@@ -30,28 +29,7 @@ class Case:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A case of `tune`. `stop_after_s`: it is interrupted then, and must end with 130.
-
-    `same`: whether the written file must print what the original prints (not for programs without a
-    defined output). `environment` is added to the one of the command.
-    """
-
-    name: str
-    source: bytes
-    codes: frozenset[int] = frozenset((0,))
-    options: tuple[str, ...] = ()
-    stop_after_s: float | None = None
-    same: bool = True
-    said: str = ""
-    file: str = "a.c"
-    changes_itself: bool = False
-    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-
 CASES: dict[str, Case] = {}
-PROGRAMS: dict[str, Program] = {}
 
 
 def case(
@@ -67,11 +45,6 @@ def case(
     assert name not in CASES, name
     content = source.encode() if isinstance(source, str) else source
     CASES[name] = Case(name, content, codes, file, options, prepare, said)
-
-
-def program(found: Program) -> None:
-    assert found.name not in PROGRAMS, found.name
-    PROGRAMS[found.name] = found
 
 
 def kernel(name: str) -> bytes:

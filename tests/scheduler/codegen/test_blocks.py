@@ -31,6 +31,9 @@ OFFSET = """nest offset { param n: int; param m: int; param l: int;
 array A: double[n + 2][l]; array B: double[l][m + 3]; array C: double[n + 2][m + 3];
 for i: int in [1, n + 1) step 1 { for j: int in [3, m + 2) step 1 { for k: int in [0, l) step 1 {
 S0: C[i][j] += A[i][k] * B[k][j + 1] - (A[i + 1][k] + i); } } } }"""
+SQUARE = """nest square { param n: int; param l: int; array A: double[n][l]; array C: double[n][n]; array alpha: double;
+for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { for k: int in [0, l) step 1 {
+S0: C[i][j] += alpha * A[i][k] * A[j][k]; } } } }"""
 CONV = """nest conv { param n: int; param m: int; param l: int; array x: float[n + 3][m + 3]; array w: float[3][3];
 array y: float[n][m];
 for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { for p: int in [0, 3) step 1 { for q: int in [0, 3) step 1 {
@@ -68,6 +71,8 @@ S0: C[i][j] += A[i][k] * B[k][j]; S1: D[i][j] = D[i][j] * 0.5 + C[i][j] / (B[k][
         (OFFSET, "register_block([i, j], [4, 8])"),
         (OFFSET, BLIS + "pack(j_t, B, [1, 0], 1, 8)"),
         (OFFSET, BLIS + "pack(i_t, A, [0, 1], 0, 6); pack(j_t, B, [1, 0], 1, 8)"),
+        (SQUARE, BLIS + "pack(j_t, A, [1, 0], 0, 8); pack(i_t, A, [0, 1], 0, 6)"),
+        (SQUARE.replace("[0, n) step 1 { for k", "[0, i + 1) step 1 { for k"), BLIS + "pack(i_t, A, [0, 1], 0, 6)"),
         (CONV, "register_block([i, j], [2, 8])"),
         (CONV, "register_block([j], [16]); unroll(q, 0)"),
         (TWO, "register_block([i, j], [2, 8])"),

@@ -90,6 +90,8 @@ def test_triangular(tmp_path: Path, schedule: str) -> None:
         "",
         "parallelize(i)",
         "interchange(p, j)",
+        "register_block([j], [8])",
+        "tile([j], [16]); register_block([j], [8]); parallelize(i)",
         "interchange(p, j); interchange(i, j)",
         "tile([j], [8]); parallelize(i)",
         "vectorize(j)",

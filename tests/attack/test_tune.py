@@ -1,0 +1,72 @@
+"""`perfembed tune` on programs that misbehave: a documented exit code, no survivor, and never another result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from perfembed.cli.tune import default_output
+from tests.attack.behaviours import BEHAVIOURS, Behaviour
+from tests.attack.harness import check, perfembed
+
+LIMIT_S = 60.0
+
+
+def parameters() -> list[object]:
+    return [
+        pytest.param(b, id=b.name, marks=[pytest.mark.xfail(reason=b.open, strict=True)] if b.open else [])
+        for b in BEHAVIOURS.values()
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("found", parameters())
+def test_tune(found: Behaviour, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    source = folder / found.file
+    source.write_bytes(found.source)
+    flags = () if any(o.startswith("--cflags") for o in found.options) else ("--cflags=-O2",)
+
+    run = perfembed(
+        ("tune", *flags, *found.options, "--budget", "1s", "--threads", "2", "--json", "--", found.file),
+        folder,
+        tmp_path / "scratch",
+        LIMIT_S,
+        stop_after_s=found.stop_after_s,
+        environment=found.environment,
+    )
+
+    check(run, found.codes, found.said)
+    if not found.changes:
+        assert source.read_bytes() == found.source
+    output = folder / default_output(found.file)
+    expected = {source.name, output.name} if run.code == 0 else {source.name}
+    assert {path.name for path in folder.iterdir()} - expected == set()
+    if run.code != 0:
+        assert not output.exists() or run.code == 130
+        return
+    document = json.loads(run.out)
+    assert document["schema_version"] == 1
+    if not any(nest["status"] == "tuned" for nest in document["nests"]):
+        assert output.read_bytes() == found.source
+    elif b"int main" in found.source:
+        original = tmp_path / found.file
+        original.write_bytes(found.source)
+        assert printed(output, found, tmp_path) == printed(original, found, tmp_path)
+
+
+def printed(source: Path, found: Behaviour, folder: Path) -> bytes:
+    extra = [flag for option in found.options for flag in option.split() if flag in ("-pthread", "-std=gnu89")]
+    command = ["gcc", "-O2", "-w", "-ffp-contract=off", "-fopenmp", *extra, str(source), "-o", str(folder / "program")]
+    subprocess.run([*command, "-lm"], check=True, timeout=60)
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    ran = subprocess.run(
+        [str(folder / "program")], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=environment, cwd=folder
+    )
+    assert ran.returncode == 0
+    return ran.stdout
