@@ -10,6 +10,8 @@ from perfembed.bench.statistics import Distribution
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds, table
 
+_SHOWN = 20  # disagreements, faults
+
 # ---------------------------------------------------------------------------------- replay
 
 
@@ -33,6 +35,8 @@ def render_replay(times: ReplayTimes, style: Style) -> str:
     lines.append(_aim("replay + legality, median", times.replay.median, REPLAY_AIM_MS, style))
     lines.append(_aim("the same, nothing cached", times.cold.median, REPLAY_AIM_MS, style))
     lines.append(_aim("front end, slowest file", times.frontend.greatest, FRONTEND_AIM_MS, style))
+    faults = [f"{_stem(f.path)}: {n.nest}: {fault}" for f in times.files for n in f.nests for fault in n.faults]
+    lines += [f"code generation failed: {fault}" for fault in faults[:_SHOWN]]
     return "\n".join(lines)
 
 
@@ -85,7 +89,6 @@ def replay_document(times: ReplayTimes) -> str:
 
 # -------------------------------------------------------------------------------- legality
 
-_SHOWN = 20  # disagreements
 _COUNTS = ("schedules", "variants", "legal", "illegal", "refused", "undecided")
 
 

@@ -26,7 +26,7 @@ from scheduler.polyhedral.contraction import Contractor
 from scheduler.polyhedral.legality import Checker
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayed, Replayer, ScheduledNest
-from scheduler.schedule import Schedule
+from scheduler.schedule import Schedule, format_schedule
 from scheduler.search.beam import Beam, SearchStopped
 from scheduler.space import Space, Target
 from scheduler.transform import initial_tree
@@ -47,6 +47,7 @@ class NestTimes:
     codegen: list[float] = field(default_factory=list)
     legal: int = 0
     unsupported: int = 0
+    faults: list[str] = field(default_factory=list)
     problem: str = ""
 
 
@@ -221,6 +222,11 @@ class _PseudoCost:
                 emit(scheduled, self._replayer.model, vector_bytes=self._settings.target.vector_bytes)
         except (CodegenUnsupported, QuotaExceeded):
             self._times.unsupported += 1
+            return None
+        except Exception as error:  # a fault; the times of the others are still wanted
+            self._times.unsupported += 1
+            text = f"{type(error).__name__}: {error} in the code of {format_schedule(scheduled.schedule)}"
+            self._times.faults.append(text)
             return None
         self._times.codegen.append(passed[0])
         digest = hashlib.sha256(format_tree(scheduled.tree).encode()).digest()

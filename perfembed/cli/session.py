@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -12,9 +13,18 @@ from pathlib import Path
 
 import typer
 
-from perfembed.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, PerfembedError
+from perfembed.errors import (
+    EXIT_DONE,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    EnvironmentMissing,
+    PerfembedError,
+)
+from profilers.errors import ProfilersError
 
 _MAX_ADVICE = 10  # lines
+_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
 
 
@@ -42,13 +52,7 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
         sys.stdout.flush()
         return EXIT_DONE if code is None else code
     except PerfembedError as error:
-        if session.json:
-            from perfembed.report.documents import error_document
-
-            _print_document(error_document(error))
-        _say(f"{name}: {error.message}{_indented(error.advice)}")
-        _show_traceback(session)
-        return error.exit_code
+        return _failed(name, error, session)
     except typer.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -58,12 +62,26 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the flush at exit must not fail again
         return EXIT_BROKEN_PIPE
+    except ProfilersError as error:  # what is measured got rid of its supervisor, or that could not be started
+        return _failed(name, EnvironmentMissing(str(error)), session)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _SHORTAGES:
+            return _failed(name, EnvironmentMissing(str(error)), session)
         # Typer's own usage errors have no public base class in every version: they know how to format themselves.
         usage = getattr(error, "format_message", None)
         if usage is not None:
             return _usage(name, error, str(usage()))
         return _internal(name, error, session)
+
+
+def _failed(name: str, error: PerfembedError, session: Session) -> int:
+    if session.json:
+        from perfembed.report.documents import error_document
+
+        _print_document(error_document(error))
+    _say(f"{name}: {error.message}{_indented(error.advice)}")
+    _show_traceback(session)
+    return error.exit_code
 
 
 def _indented(advice: str) -> str:

@@ -22,7 +22,7 @@ from scheduler.codegen.nodes import (
     walk,
     with_bodies,
 )
-from scheduler.codegen.polytree import UNIT, PolyTree
+from scheduler.codegen.polytree import UNIT, PolyTree, expression_names
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop, Predicate
@@ -128,7 +128,8 @@ class Walker:
             if isinstance(ancestor, Loop):
                 around.pop()
             elif isinstance(ancestor, Predicate):
-                node = When(ancestor.condition, tuple(v for v in values if v[0] in around), (node,))
+                used = set(expression_names(ancestor.condition)) & set(around)
+                node = When(ancestor.condition, tuple(v for v in values if v[0] in used), (node,))
         return node
 
     # ---------------------------------------------------------------------------- expressions

@@ -68,7 +68,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     maker = BlockMaker(poly, variables, groups)
     walker = Walker(poly, variables, maker.unit)
     nodes = insert_packs(walker.nodes(poly.generate(scheduled.tree, units=groups), {}), poly, walker)
-    plan = plan_privates(scheduled, poly)
+    plan = plan_privates(scheduled, poly, nodes)
     nodes = declare_privates(nodes, plan, poly)
     nodes = BoundResolver(poly, variables).resolve(nodes)
     nodes = hoist_predicates(nodes, poly)

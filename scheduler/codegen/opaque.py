@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from scheduler.codegen.nodes import (
@@ -24,25 +23,11 @@ from scheduler.codegen.nodes import (
     walk,
     with_bodies,
 )
-from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.polytree import PolyTree, expression_names
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Bound, Expr, Name, Read
-from scheduler.ir.walk import children, reads
-
-
-def expression_names(expr: Expr) -> Iterator[str]:
-    """Iterators and parameters an expression mentions, also in subscripts."""
-    if isinstance(expr, Name):
-        yield expr.name
-    if isinstance(expr, Read):
-        for subscript in expr.access.subscripts:
-            if isinstance(subscript, Affine):
-                yield from subscript.names()
-            else:
-                yield from expression_names(subscript)
-    for child in children(expr):
-        yield from expression_names(child)
+from scheduler.ir.nest import Bound
+from scheduler.ir.walk import reads
 
 
 def written_arrays(poly: PolyTree) -> frozenset[str]:

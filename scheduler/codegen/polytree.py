@@ -9,8 +9,9 @@ import islpy as isl
 
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
-from scheduler.ir.nest import Loop
+from scheduler.ir.nest import Expr, Loop, Name, Read
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
+from scheduler.ir.walk import children
 from scheduler.polyhedral.model import Model, affine_text, isl_name
 
 
@@ -67,6 +68,20 @@ def tiled_row(loop: TreeLoop, statement: str) -> Affine | None:
 def is_aligned(loop: TreeLoop) -> bool:
     """Whether the loop only stands at multiples of its tile size."""
     return bool(loop.tile) and all(tiled_row(loop, statement) is not None for statement, _ in loop.rows)
+
+
+def expression_names(expr: Expr) -> Iterator[str]:
+    """Iterators and parameters an expression mentions, also in subscripts."""
+    if isinstance(expr, Name):
+        yield expr.name
+    if isinstance(expr, Read):
+        for subscript in expr.access.subscripts:
+            if isinstance(subscript, Affine):
+                yield from subscript.names()
+            else:
+                yield from expression_names(subscript)
+    for child in children(expr):
+        yield from expression_names(child)
 
 
 class PolyTree:

@@ -23,7 +23,33 @@ class PrivatePlan:
     dropped: tuple[tuple[str, int], ...]
 
 
-def plan_privates(scheduled: ScheduledNest, poly: PolyTree) -> PrivatePlan:
+def plan_privates(scheduled: ScheduledNest, poly: PolyTree, nodes: tuple[CNode, ...]) -> PrivatePlan:
+    """Arrays whose owning loop came out in pieces, a reader apart from its writers, stay expanded."""
+    plan = _plan(scheduled, poly)
+    torn = {name for loop, names in plan.inside for name in names if _is_torn(name, loop, poly, nodes)}
+    if not torn:
+        return plan
+    kept = tuple((name, loop) for name, loop in scheduled.contracted if name not in torn)
+    for array in scheduled.nest.arrays:
+        if array.name in torn and (not array.expanded or None in array.shape):
+            raise CodegenUnsupported(f"the loop that owns private {array.name} falls into pieces")
+    return _plan(replace(scheduled, contracted=kept), poly)
+
+
+def _is_torn(name: str, loop: str, poly: PolyTree, nodes: tuple[CNode, ...]) -> bool:
+    """Some piece of the loop reads the array without holding every statement that writes it."""
+    uses = {s: [u for u in poly.model.uses(s) if u.access.array == name] for s in poly.model.placed}
+    writers = {s for s, found in uses.items() if any(u.is_write for u in found)}
+    readers = {s for s, found in uses.items() if any(not u.is_write for u in found)}
+    for node in walk(nodes):
+        if isinstance(node, For | Scope) and node.loop == loop:
+            here = {n.statement for n in walk((node,)) if isinstance(n, Instance)}
+            if here & readers and not writers <= here:
+                return True
+    return False
+
+
+def _plan(scheduled: ScheduledNest, poly: PolyTree) -> PrivatePlan:
     users = {
         a.name: [s for s in poly.model.placed if any(u.access.array == a.name for u in poly.model.uses(s))]
         for a in scheduled.nest.arrays

@@ -69,7 +69,7 @@ def kernel_source(
         actual.append(f"*(const {parameter.ctype} *)args[{index}]")
     cases = []
     for index, array in enumerate(arrays, len(nest.parameters)):
-        if array.storage is Storage.GLOBAL:
+        if array.storage is Storage.GLOBAL and None not in array.shape:
             storage.append("static " + declarator(array.ctype, array.name, _extents(array, values)) + ";")
             cases.append(f"case {index}: return {'&' if array.is_scalar else ''}{array.name};")
         elif array.is_scalar:
@@ -96,7 +96,13 @@ def kernel_source(
         "",
         *block("void *pe_storage(int i)", [*block("switch (i)", [*cases, "default: return 0;"])]),
         "",
-        f"static void __attribute__((noinline)) pe_nest({', '.join(formal) or 'void'})",
+        # noipa: gcc 12 was seen to delete the call of a function that only writes through its arguments.
+        "#if defined __GNUC__ && !defined __clang__",
+        "#define PE_ALONE __attribute__((noinline, noipa))",
+        "#else",
+        "#define PE_ALONE __attribute__((noinline))",
+        "#endif",
+        f"static void PE_ALONE pe_nest({', '.join(formal) or 'void'})",
         *block("", inner),
         "",
         "void pe_kernel(void *const *args)",
@@ -115,8 +121,7 @@ def kernel_source(
 def _extents(array: Array, values: Mapping[str, int]) -> list[str]:
     extents = []
     for extent in array.shape:
-        if extent is None:
-            raise CodegenUnsupported(f"global array {array.name} has an unknown extent")
+        assert extent is not None
         try:
             extents.append(max(extent.evaluate(values), 1))
         except KeyError as missing:
@@ -132,8 +137,8 @@ def _extents(array: Array, values: Mapping[str, int]) -> list[str]:
 def _pointer(array: Array, printer: Printer) -> tuple[str, str]:
     """(declaration of the function's argument, its type for a cast)."""
     element = ("const " if array.const else "") + array.ctype
-    # An automatic array of the function is known to overlap nothing, which is what restrict says.
-    restrict = "restrict " if array.storage in (Storage.RESTRICT, Storage.LOCAL) else ""
+    # Named arrays are known to overlap no others, which is what restrict says.
+    restrict = "" if array.storage is Storage.POINTER else "restrict "
     if array.flat or len(array.shape) == 1:
         return f"{element} *{restrict}{array.name}", f"{element} *"
     inner = []

@@ -108,9 +108,8 @@ class Checker:
         paths = {s: path_to(tree, s) for s in self.model.placed}
         found: set[str] = set()
         for index, dependence in enumerate(self.dependences):
-            if not (self.reassociate and dependence.reduction):
-                levels = self._levels(index, dependence, paths)
-                found.update(node.name for node, _, forward in levels if forward is not None)
+            levels = self._levels(index, dependence, paths)
+            found.update(n.name for n, back, forward in levels if forward is not None or back is not None)
         return frozenset(found)
 
     def never_decreases(
@@ -166,7 +165,6 @@ class Checker:
             if (
                 forward is not None
                 and node.name in concurrent
-                and not (relaxed and concurrent[node.name] == "parallel")
                 and not self._held_in_registers(dependence, node, concurrent)
             ):
                 return self._witness(dependence, forward, node.name)

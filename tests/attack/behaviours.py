@@ -22,13 +22,14 @@ _HEAD = r"""
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#define N 600
-static double A[N][N], B[N][N];
+#define N 200
+static double A[N][N], B[N][N], C[N][N];
 static void work(int n)
 {
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++)
-            A[i][j] = A[i][j] * 0.5 + B[i][j];
+            for (int k = 0; k < n; k++)
+                A[i][j] += B[k][j] * C[i][k];
 }
 static void print(void)
 {
@@ -74,7 +75,7 @@ def _main(
     file: str = "a.c",
     open: str = "",
 ) -> None:
-    source = f"{_HEAD}{before}\nint main(int argc, char **argv)\n{{\n    (void)argc; (void)argv; B[3][4] = 2;\n    {body}\n}}\n"
+    source = f"{_HEAD}{before}\nint main(int argc, char **argv)\n{{\n    (void)argc; (void)argv; B[3][4] = 2; C[5][3] = 3; C[N - 1][3] = 7; B[3][N - 1] = 4;\n    {body}\n}}\n"
     BEHAVIOURS[name] = Behaviour(name, source.encode(), codes, said, options, stop_after_s, changes, file, open=open)
 
 
@@ -95,7 +96,7 @@ _main("overflows-the-stack", f"{_WORK} down(argc); {_END}", FAILED, "SIGSEGV", b
 _main("ends-with-3", f"{_WORK} return 3;", FAILED, "exit code 3")
 _main("ends-by-_exit", f"{_WORK} print(); fflush(stdout); _exit(0);", FAILED, "exit handlers")
 _main("becomes-another", f"{_WORK} execl(\"/bin/true\", \"true\", (char *)0); return 0;", FAILED, "exit handlers")
-_main("kills-its-parent", f"{_WORK} kill(getppid(), SIGKILL); {_END}", FAILED | frozenset((5,)))
+_main("kills-its-parent", f"{_WORK} kill(getppid(), SIGKILL); {_END}", frozenset((5,)), "supervisor")
 _main("kills-its-group", f"{_WORK} kill(0, SIGKILL); {_END}", FAILED | frozenset((5,)))
 _main("terminates-its-parent", f"{_WORK} kill(getppid(), SIGTERM); {_END}", FAILED | frozenset((5, 0)))
 _main("does-not-link", f"{_WORK} nowhere(); {_END}", FAILED, "nowhere", before="void nowhere(void);")
@@ -105,8 +106,7 @@ _main("fork-bomb", f"{_WORK} for (int k = 0; k < 400; k++) if (fork() == 0) {{ s
 _main("daemonizes", f"if (!fork()) {{ setsid(); if (!fork()) {{ signal(SIGTERM, SIG_IGN); sleep(600); }} _exit(0); }} {_WORK} {_END}")
 _main("needs-input", f"char line[99]; if (fgets(line, 99, stdin)) return 9; {_WORK} {_END}")
 _main("prints-a-lot", f"{_WORK} for (int k = 0; k < 400000; k++) puts(\"line after line\"); {_END}")
-_main("prints-the-time", f"struct timespec a, b; clock_gettime(CLOCK_MONOTONIC, &a); {_WORK} clock_gettime(CLOCK_MONOTONIC, &b); print(); printf(\"%ld ns\\n\", (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec); return 0;",
-      open="a program whose output differs from run to run (a benchmark that prints its time) is said to fail verification")
+_main("prints-the-time", f"struct timespec a, b; clock_gettime(CLOCK_MONOTONIC, &a); {_WORK} clock_gettime(CLOCK_MONOTONIC, &b); print(); printf(\"%ld ns\\n\", (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec); return 0;")
 _main("closes-everything", f"for (int k = 0; k < 1024; k++) close(k); {_WORK} return 0;", DONE | FAILED)
 _main("moves-away", f"if (chdir(\"/\") || setenv(\"TMPDIR\", \"/none\", 1)) return 1; umask(0777); clearenv(); {_WORK} {_END}", before="#include <sys/stat.h>")
 _main("deletes-its-source", f"{_WORK} remove(__FILE__); {_END}", changes=True)
@@ -121,15 +121,14 @@ _main("line-directive", f"{_WORK} {_END}", before='#line 3 "/none/\\"other\\".c"
 
 # Its nests are dangerous to run on other data, or cannot be guarded.
 _main("overlapping", f"for (int r = 0; r < 20; r++) {{ shift(N * N - 9, A[0], A[0] + 1); shift(N * N - 9, A[0] + 1, A[0]); shift(N * N, A[0], B[0]); }} {_END}", before="static void shift(int n, double *to, double *from) { for (int i = 0; i < n; i++) to[i] = from[i] * 0.5 + 1; }")
-_main("beyond-its-array", f"double *p = malloc(8 * N); memset(p, 0, 8 * N); for (int r = 0; r < 2000; r++) over(N + 2, p); A[0][0] = p[5]; {_END}", before="static void over(int n, double *p) { for (int i = 0; i < n; i++) p[i] = p[i] * 0.5 + i; }")
-_main("unknown-overlap", f"{_WORK} int *at = calloc(N, sizeof *at); for (int k = 0; k < N; k++) at[k] = k * 7 % N; for (int r = 0; r < 30; r++) scatter(N, at, A[0], B[0]); {_END}",
-      before="static void scatter(int n, int *at, double *to, double *from) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) to[at[j]] += from[at[i]] * 0.001; }",
-      open="CodegenUnsupported from runtime_condition ends in exit code 70")
-_main("tuned-before", f"{_WORK} {_END}", before="static inline long pe_min(long a, long b) { return a < b ? a : b; }\nstatic inline long pe_max(long a, long b) { return a > b ? a : b; }\nlong keep(long a) { return pe_min(a, 3) + pe_max(a, 5); }")
-_main("old-standard", "{ int r; for (r = 0; r < 5; r++) old(N); } " + _END, before="static void old(n) int n; { int i, j; for (j = 0; j < n; j++) for (i = 0; i < n; i++) A[i][j] = A[i][j] * 0.5 + B[i][j]; }", options=("-std=gnu89",))
+_main("beyond-its-array", f"double *p = malloc(8 * N); memset(p, 0, 8 * N); for (int r = 0; r < 2000; r++) over(N + 2, p); A[0][0] = p[5]; {_END}", DONE | FAILED, before="static void over(int n, double *p) { for (int i = 0; i < n; i++) p[i] = p[i] * 0.5 + i; }")
+_main("unknown-overlap", f"int *at = calloc(N, sizeof *at); for (int k = 0; k < N; k++) at[k] = k * 7 % N; for (int r = 0; r < 5; r++) gather(N, at, A[0], B[0]); {_END}",
+      before="void gather(int n, int *at, double *to, double *from) { for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) for (int k = 0; k < n; k++) to[i * n + j] += C[k][j] * from[at[k]]; }",
+      open="CodegenUnsupported of runtime_condition ends in exit code 70")
+_main("old-standard", "{ int r; for (r = 0; r < 5; r++) old(N); } " + _END, before="static void old(n) int n; { int i, j, k; for (j = 0; j < n; j++) for (i = 0; i < n; i++) for (k = 0; k < n; k++) A[i][j] += B[k][j] * C[i][k]; }", options=("-std=gnu89",))
 BEHAVIOURS["old-standard"] = Behaviour(
     "old-standard",
-    BEHAVIOURS["old-standard"].source.replace(b"for (int j", b"int i, j; for (j").replace(b"for (int i", b"for (i"),
+    BEHAVIOURS["old-standard"].source.replace(b"for (int j", b"int i, j, k; for (j").replace(b"for (int ", b"for ("),
     DONE,
     options=("-std=gnu89",),
 )

@@ -30,10 +30,10 @@ def test_tune(found: Behaviour, tmp_path: Path) -> None:
     folder.mkdir()
     source = folder / found.file
     source.write_bytes(found.source)
-    flags = () if any(o.startswith("--cflags") for o in found.options) else ("--cflags=-O2",)
+    flags = () if any(o.startswith("--cflags") for o in found.options) else ("--cflags=-O1",)
 
     run = perfembed(
-        ("tune", *flags, *found.options, "--budget", "1s", "--threads", "2", "--json", "--", found.file),
+        ("tune", *flags, *found.options, "--budget", "1s", "--threads", "1", "--json", "-q", "--", found.file),
         folder,
         tmp_path / "scratch",
         LIMIT_S,
@@ -45,10 +45,10 @@ def test_tune(found: Behaviour, tmp_path: Path) -> None:
     if not found.changes:
         assert source.read_bytes() == found.source
     output = folder / default_output(found.file)
-    expected = {source.name, output.name} if run.code == 0 else {source.name}
-    assert {path.name for path in folder.iterdir()} - expected == set()
+    expected = {source.name, output.name} if run.code in (0, 130) else {source.name}
+    assert {path.name for path in folder.iterdir()} <= expected
     if run.code != 0:
-        assert not output.exists() or run.code == 130
+        assert not output.exists() or output.read_bytes() == found.source
         return
     document = json.loads(run.out)
     assert document["schema_version"] == 1
@@ -57,16 +57,18 @@ def test_tune(found: Behaviour, tmp_path: Path) -> None:
     elif b"int main" in found.source:
         original = tmp_path / found.file
         original.write_bytes(found.source)
-        assert printed(output, found, tmp_path) == printed(original, found, tmp_path)
+        tuned, before = printed(output, found, tmp_path), printed(original, found, tmp_path)
+        assert tuned.split(b" ns")[0][:16] == before[:16] if found.name == "prints-the-time" else tuned == before
 
 
 def printed(source: Path, found: Behaviour, folder: Path) -> bytes:
     extra = [flag for option in found.options for flag in option.split() if flag in ("-pthread", "-std=gnu89")]
     command = ["gcc", "-O2", "-w", "-ffp-contract=off", "-fopenmp", *extra, str(source), "-o", str(folder / "program")]
     subprocess.run([*command, "-lm"], check=True, timeout=60)
+    command = [str(folder / "program")]
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     ran = subprocess.run(
-        [str(folder / "program")], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=environment, cwd=folder
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=environment, cwd=folder
     )
     assert ran.returncode == 0
     return ran.stdout

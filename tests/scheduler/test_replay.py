@@ -109,15 +109,17 @@ def test_refused_with_the_reason(nest: str, schedule: str, step: int, words: str
     assert words in result.reason
 
 
-def test_reassociation_allows_a_parallel_sum_only_when_asked() -> None:
+def test_reassociation_reorders_a_sum_only_when_asked() -> None:
     text = """nest sum {
       param n: int in [1, ?];
       array s: double;
       array A: double[n];
       for i: int in [0, n) step 1 { S0: s += A[i]; }
     }"""
-    assert isinstance(replay(text, "parallelize(i)"), Illegal)
-    assert isinstance(replay(text, "parallelize(i)", reassociate=True), ScheduledNest)
+    assert isinstance(replay(text, "reverse(i)"), Illegal)
+    assert isinstance(replay(text, "reverse(i)", reassociate=True), ScheduledNest)
+    # Without a reduction clause the sum would race: not generated yet, so not legal.
+    assert isinstance(replay(text, "parallelize(i)", reassociate=True), Illegal)
 
 
 def test_contraction_follows_the_final_order() -> None:
