@@ -110,6 +110,10 @@ def _packed(
         raise CodegenUnsupported(f"the iterations of the loops around {place.loop.name} are not known one by one")
     if len(mark.order) != len(array.shape):
         raise CodegenUnsupported(f"{array.name} has {len(array.shape)} dimensions, its packing {len(mark.order)}")
+    below = statements_below(place.loop)
+    if len(below) > 1 and any(abs(x.step) > 1 for s in below for x in poly.model.placed[s].loops):
+        # isl may run statements with different offsets in one iteration of a strided loop.
+        raise CodegenUnsupported(f"{array.name} is packed around several statements of a strided loop")
     env = {time_name(name): value for name, value in times.items()}
     strides = poly.strides(place.path)
     accesses, touched = _footprint(mark, place, poly, strides)

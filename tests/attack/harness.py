@@ -41,9 +41,9 @@ def perfembed(
 
     `stop_after_s`: SIGINT is sent then.
     """
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     scratch.mkdir()
-    before = _children()
+    before = children()
     env = {**os.environ, "TMPDIR": str(scratch), "LC_ALL": "C.UTF-8", "COLUMNS": "80", **(environment or {})}
     began = time.monotonic()
     out_path, err_path = scratch.with_suffix(".out"), scratch.with_suffix(".err")
@@ -65,7 +65,7 @@ def perfembed(
             process.wait()
     wall_s = time.monotonic() - began
     assert not hung, f"did not end within {limit_s} s (stderr: {err_path.read_text('utf-8', 'replace')[-300:]!r})"
-    survivors = tuple(_end(pid) for pid in _children() - before)
+    survivors = end_survivors(before)
     return Run(
         process.returncode,
         out_path.read_bytes().decode("utf-8", "surrogateescape"),
@@ -95,12 +95,32 @@ def check(run: Run, codes: frozenset[int], said: str = "") -> None:
     assert said in run.out + run.err, said_all
 
 
-def _children() -> set[int]:
+def adopt_orphans() -> None:
+    """Descendants that lose their parent become children of this process."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children() -> set[int]:
     found: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):
             found |= {int(word) for word in (task / "children").read_text().split()}
     return found
+
+
+def end_survivors(before: set[int], patience_s: float = 1.0) -> tuple[str, ...]:
+    """The children that are there now and will not go by themselves; they are killed, their children too."""
+    end = time.monotonic() + patience_s
+    while (left := children() - before) and time.monotonic() < end:
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.01)
+    found: list[str] = []
+    while left:
+        found += [_end(pid) for pid in left]
+        left = children() - before
+    return tuple(found)
 
 
 def _end(pid: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from perfembed.cli.tune import default_output
 from tests.attack.behaviours import BEHAVIOURS, Behaviour
-from tests.attack.harness import check, perfembed
+from tests.attack.harness import check, children, end_survivors, perfembed
 
 LIMIT_S = 60.0
 
@@ -67,8 +67,9 @@ def printed(source: Path, found: Behaviour, folder: Path) -> bytes:
     subprocess.run([*command, "-lm"], check=True, timeout=60)
     command = [str(folder / "program")]
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    ran = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=environment, cwd=folder
-    )
-    assert ran.returncode == 0
-    return ran.stdout
+    before = children()
+    with (folder / "printed").open("wb") as out:  # no pipe: what the program leaves running would keep it open
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, timeout=30, env=environment, cwd=folder)
+    end_survivors(before, 0.0)
+    assert done.returncode == 0
+    return (folder / "printed").read_bytes()
