@@ -18,7 +18,10 @@ Prepare = Callable[[Path], None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`source` None: `prepare` makes the input itself, or there is none. `said` must occur in the output."""
+    """`source` None: `prepare` makes the input itself, or there is none. `said` must occur in the output.
+
+    `slow`: of the half that need not run every time. `open`: why it is known not to hold yet.
+    """
 
     name: str
     source: bytes | None
@@ -27,6 +30,8 @@ class Case:
     options: tuple[str, ...] = ()
     prepare: Prepare | None = None
     said: str = ""
+    slow: bool = False
+    open: str = ""
 
 
 CASES: dict[str, Case] = {}
@@ -41,10 +46,12 @@ def case(
     options: tuple[str, ...] = (),
     prepare: Prepare | None = None,
     said: str = "",
+    slow: bool = False,
+    open: str = "",
 ) -> None:
     assert name not in CASES, name
     content = source.encode() if isinstance(source, str) else source
-    CASES[name] = Case(name, content, codes, file, options, prepare, said)
+    CASES[name] = Case(name, content, codes, file, options, prepare, said, slow, open)
 
 
 def kernel(name: str) -> bytes:
