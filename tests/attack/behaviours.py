@@ -1,11 +1,8 @@
-# ruff: noqa: E501
 """Programs for `tune` whose main misbehaves while it is profiled, captured or compared, or whose nests do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 
 DONE, FAILED, NOTHING, STOPPED = frozenset((0,)), frozenset((4,)), frozenset((3,)), frozenset((130,))
 
@@ -44,7 +41,7 @@ static void print(void)
 class Behaviour:
     """`stop_after_s`: the command is interrupted then. `changes`: the program itself changes its source.
 
-    `open`: why this is known not to work yet.
+    `slow`: of the half that need not run every time; `open`: why this is known not to work yet.
     """
 
     name: str
@@ -55,7 +52,7 @@ class Behaviour:
     stop_after_s: float | None = None
     changes: bool = False
     file: str = "a.c"
-    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    slow: bool = False
     open: str = ""
 
 
@@ -73,10 +70,11 @@ def _main(
     stop_after_s: float | None = None,
     changes: bool = False,
     file: str = "a.c",
+    slow: bool = False,
     open: str = "",
 ) -> None:
     source = f"{_HEAD}{before}\nint main(int argc, char **argv)\n{{\n    (void)argc; (void)argv; B[3][4] = 2; C[5][3] = 3; C[N - 1][3] = 7; B[3][N - 1] = 4;\n    {body}\n}}\n"
-    BEHAVIOURS[name] = Behaviour(name, source.encode(), codes, said, options, stop_after_s, changes, file, open=open)
+    BEHAVIOURS[name] = Behaviour(name, source.encode(), codes, said, options, stop_after_s, changes, file, slow, open)
 
 
 _WORK = "for (int r = 0; r < 5; r++) work(N);"
@@ -207,3 +205,8 @@ for _name, _source in {
     "library-dividing": b"void f(int n, int *a) { for (int i = 0; i < n; i++) a[i / (n - 1000)] += 100 / a[i]; }\n",
 }.items():
     BEHAVIOURS[_name] = Behaviour(_name, _source, DONE | NOTHING, options=("--param", "n=1000"))
+for _name in (
+    "stops-itself", "ends-by-_exit", "kills-its-group", "terminates-its-parent", "fork-bomb", "prints-a-lot", "jumps-away",
+    "closes-everything", "deletes-its-source", "limits-itself", "line-directive", "moves-away", "unknown-overlap",
+):  # fmt: skip
+    BEHAVIOURS[_name] = replace(BEHAVIOURS[_name], slow=True)

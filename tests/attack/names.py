@@ -24,25 +24,48 @@ _OURS = (
     "c0",
 )
 _INTERNAL = ("__a0", "__lo_p", "__hi_p", "_0", "_", "__", "i__o", "src", "snk", "e0", "acc", "tile", "pack", "nest")
+_TOGETHER = 9  # names in a file
 
 
 def register() -> None:
-    for name in (*_ISL, *_MORE_ISL, *_OURS, *_INTERNAL):
-        case(f"name-{name}", _everywhere(name), UNDERSTOOD)
+    everything = (*_ISL, *_MORE_ISL, *_OURS, *_INTERNAL)
+    for first in range(0, len(everything), _TOGETHER):
+        names = everything[first : first + _TOGETHER]
+        case(f"names-{names[0]}-to-{names[-1]}", "".join(map(_everywhere, names)), _NEST)
     case("names-all-isl", _together((*_ISL, *_MORE_ISL)), _NEST)
     case("names-all-ours", _together((*_OURS, *_INTERNAL)), _NEST)
-    case(
-        "name-and-its-substitute",
-        nest(
-            "for (int max = 0; max < n; max++) for (int max_ = 0; max_ < n; max_++) A[max * n + max_] = A[max_ * n + max];"
-            "for (int min_ = 0; min_ < n; min_++) for (int min = 0; min < min_; min++) A[min * n + min_] = A[min_ * n + min];"
-        ),
-        _NEST,
+    transposed = (
+        "for (int {0} = 0; {0} < n; {0}++) for (int {1} = 0; {1} < n; {1}++) A[{0} * n + {1}] = A[{1} * n + {0}];"
     )
     case(
-        "parameter-and-its-substitute",
+        "iterators-that-isl-confuses",
+        nest(transposed.format("max", "max_")),
+        _NEST,
+        said="anti",
+        open="isl_name gives max and max_ the same name: the dependence is lost, the loops are called parallel",
+    )
+    case("iterators-with-our-suffix", nest(transposed.format("i", "i_t")), _NEST, said="anti")
+    case(
+        "parameter-with-our-suffix",
+        nest("for (int i = 1; i < n; i++) A[i] = A[i - i_t];", parameters="int n, int i_t, double *A"),
+        _NEST,
+        said="anti",
+        open="the suffix _t of sink iterators makes i_t of i: the dependence is lost, the loop is called parallel",
+    )
+    case(
+        "parameters-that-isl-confuses",
         nest("for (int i = max_; i < max; i++) A[i] = A[i + max - max_];", parameters="int max, int max_, double *A"),
         _NEST,
+        open="isl_name gives max and max_ the same name: exit code 70",
+    )
+    case(
+        "parameters-with-our-prefix",
+        nest(
+            "for (int i = 1; i < n; i++) A[i] = A[i - __a0] + A[i + __lo_p];",
+            parameters="int n, int __a0, int __lo_p, double *A",
+        ),
+        _NEST,
+        said="anti",
     )
     case(
         "names-with-dollar",
@@ -134,15 +157,15 @@ def register() -> None:
 def _everywhere(name: str) -> str:
     """As an iterator, a parameter, a scalar, an array, a function, a member and a label; and in opaque bounds."""
     return f"""
-struct s_ {{ int {name}; }};
-void as_iterator(int n, double *A) {{ for (int {name} = 0; {name} < n; {name}++) for (int j = 0; j < {name}; j++) A[j] += {name}; }}
-void as_size(int {name}, double *A) {{ for (int i = 0; i < {name}; i++) A[i + {name}] = A[i] / {name}; }}
-void as_array(int n, double {name}[n][n]) {{ for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) {name}[i][j] = {name}[i - 1][j]; }}
-void as_bounds(int n, int *{name}, double *A) {{ for (int i = 0; i < n; i++) for (int p = {name}[i]; p < {name}[i + 1]; p++) A[i] += p; }}
-void as_opaque(int n, int *r, double *A) {{ for (int i = 0; i < n; i++) for (int {name} = r[i]; {name} < r[i + 1]; {name}++) A[{name}] += i; }}
-double as_scalar(int n, double *A) {{ double {name} = 0; for (int i = 0; i < n; i++) {name} += A[i]; return {name}; }}
-void as_local(int n, double *A) {{ for (int i = 0; i < n; i++) {{ double {name} = A[i]; A[i] = {name} * {name}; }} }}
-void as_member(struct s_ *s, double *A) {{ for (int i = 0; i < s->{name}; i++) A[i] = s->{name}; }}
+struct s_{name} {{ int {name}; }};
+void as_iterator_{name}(int n, double *A) {{ for (int {name} = 0; {name} < n; {name}++) for (int j = 0; j < {name}; j++) A[j] += {name}; }}
+void as_size_{name}(int {name}, double *A) {{ for (int i = 0; i < {name}; i++) A[i + {name}] = A[i] / {name}; }}
+void as_array_{name}(int n, double {name}[n][n]) {{ for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) {name}[i][j] = {name}[i - 1][j]; }}
+void as_bounds_{name}(int n, int *{name}, double *A) {{ for (int i = 0; i < n; i++) for (int p = {name}[i]; p < {name}[i + 1]; p++) A[i] += p; }}
+void as_opaque_{name}(int n, int *r, double *A) {{ for (int i = 0; i < n; i++) for (int {name} = r[i]; {name} < r[i + 1]; {name}++) A[{name}] += i; }}
+double as_scalar_{name}(int n, double *A) {{ double {name} = 0; for (int i = 0; i < n; i++) {name} += A[i]; return {name}; }}
+void as_local_{name}(int n, double *A) {{ for (int i = 0; i < n; i++) {{ double {name} = A[i]; A[i] = {name} * {name}; }} }}
+void as_member_{name}(struct s_{name} *s, double *A) {{ for (int i = 0; i < s->{name}; i++) A[i] = s->{name}; }}
 """
 
 

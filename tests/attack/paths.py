@@ -34,7 +34,6 @@ def register() -> None:
         "colon": "a:1:2: error: x.c",
         "non-ascii": "größe-数.c",
         "right-to-left": "a\u202ec.b.c",
-        "not-utf-8": os.fsdecode(b"a\xff\xfe.c"),
         "long": "a" * 250 + ".c",
         "hidden": ".c",
         "no-suffix": "Makefile",
@@ -45,11 +44,11 @@ def register() -> None:
         "capital-suffix": "a.C",
         "trigraph": "a??'b.c",
     }.items():
-        case(f"path-{name}", _BAD + loops("A[i] = i;").replace("f(", "h("), UNDERSTOOD, file=file)
+        case(f"path-{name}", _BAD + loops("A[i] = i;").replace("f(", "h("), _NEST, file=file)
     case("path-error-newline", "int x = y;\n", frozenset((4,)), file="a\nb.c")
     case("path-error-escape", "int x = y;\n", frozenset((4,)), file="\033[31m.c")
-    case("path-error-not-utf-8", "int x = y;\n", frozenset((4,)), file=os.fsdecode(b"\xff.c"))
-    case("path-json-not-utf-8", _BAD, UNDERSTOOD, file=os.fsdecode(b"a\xff.c"), options=("--json",))
+    case("path-error-not-utf-8", "int x = y;\n", frozenset((4,)), file=os.fsdecode(b"\xff.c"), said="UTF-8")
+    case("path-json-not-utf-8", _BAD, frozenset((4,)), file=os.fsdecode(b"a\xff.c"), options=("--json",))
     case("path-missing", None, USAGE)
     case("path-folder", None, USAGE, prepare=lambda folder: (folder / "a.c").mkdir())
     case("path-fifo", None, USAGE, prepare=lambda folder: os.mkfifo(folder / "a.c"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.attack import broken_bytes, deep, encodings, forms, names, paths, semantics
-from tests.attack.harness import check, perfembed
+from tests.attack.harness import check, known_open, perfembed
 from tests.attack.registry import CASES, Case
 
 LIMIT_S = 10.0
@@ -23,7 +23,15 @@ def test_there_are_enough() -> None:
     assert len(CASES) >= 200
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def parameters() -> list[object]:
+    found = []
+    for case in CASES.values():
+        marks = [pytest.mark.slow] if case.slow else []
+        found.append(pytest.param(case, id=case.name, marks=[*marks, *known_open(case.open)]))
+    return found
+
+
+@pytest.mark.parametrize("case", parameters())
 def test_inspect(case: Case, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

@@ -1,0 +1,13 @@
+"""Tuning hostile programs takes minutes: those tests are `slow` and run with `-m slow`."""
+
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == _HERE and item.path.name != "test_inspect.py":
+            item.add_marker(pytest.mark.slow)
