@@ -340,7 +340,10 @@ def _panel_loops(
     moved = tuple(s + Affine.of(place) if d == mark.panel_dim else s for d, s in enumerate(subscripts))
     written = target.access(Access(mark.array, subscripts)).rsplit("[", 1)[0] + f"[{place}]"
     read = _stored(node, printer, Access(mark.array, moved))
-    each = f"for (long {place} = 0; {place} < {panel}; {place}++)"
+    count = fresh("rest")
+
+    def over(first: str, last: str) -> str:
+        return f"for (long {place} = {first}; {place} < {last}; {place}++)"
 
     def around(body: list[str]) -> list[str]:
         inner = mark.order[mark.order.index(mark.panel_dim) + 1 :]
@@ -348,8 +351,10 @@ def _panel_loops(
             body = block(head(d), body)
         return body
 
-    full = around(block(each, [f"{written} = {read};"]))
-    rest = around(block(each, [f"{written} = {v} + {place} < {stop} ? {read} : 0;"]))
+    full = around(block(over("0", str(panel)), [f"{written} = {read};"]))
+    some = block(over("0", count), [f"{written} = {read};"])
+    zeros = block(over(count, str(panel)), [f"{written} = 0;"])
+    rest = [f"const long {count} = {stop} - {v};", *around([*some, *zeros])]
     lines = [*block(f"if ({v} + {panel} <= {stop})", full)[:-1], *block("} else", rest)]
     for d in reversed(mark.order[: mark.order.index(mark.panel_dim) + 1]):
         lines = block(head(d, panel if d == mark.panel_dim else 1), lines)
