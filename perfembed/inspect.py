@@ -9,17 +9,17 @@ from typing import Literal as OneOf
 from perfembed.distances import DependenceView, view
 from perfembed.errors import SourceRejected, UsageError
 from perfembed.in_time import in_time
-from scheduler.errors import NotApplicable, TextError
+from scheduler.errors import TextError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span
 from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.walk import loops
 from scheduler.polyhedral.dependences import Dependence
-from scheduler.polyhedral.legality import Checker, Illegal, Legal
+from scheduler.polyhedral.legality import Illegal
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayer, ScheduledNest
-from scheduler.schedule import Interchange, Parallelize, Schedule, Vectorize
+from scheduler.schedule import Interchange, Schedule, Vectorize
 
 _NEST_S = 3.0  # for the analysis of one nest
 Vectorizable = OneOf["yes", "as innermost", "no"]
@@ -30,8 +30,8 @@ class LoopFacts:
     """What one loop of a nest, as it stands, allows.
 
     `parallel` None: not decided. `carried` names the dependences its iterations have among each other;
-    `reductions` the arrays and scalars whose update alone keeps it from being parallel (`--reassociate`
-    allows those). `permutable` are the loops it may change places with, `fixed` those it may not, and why.
+    `reductions` the arrays and scalars whose reassociable update alone keeps it from being parallel.
+    `permutable` are the loops it may change places with, `fixed` those it may not, and why.
     """
 
     name: str
@@ -182,7 +182,7 @@ def _facts(replayer: Replayer, loop: TreeLoop, depth: int, original: Loop | None
             permutable.append(other.name)
         else:
             fixed.append((other.name, problem))
-    reductions = _reductions(replayer, loop.name, carried or ())
+    reductions = _reductions(carried or ())
     vectorizable, reason = _vectorizable(replayer, loop)
     return LoopFacts(
         loop.name,
@@ -204,13 +204,9 @@ def _contains(outer: TreeLoop, name: str) -> bool:
     return any(loop.name == name for loop in tree_loops(outer.children))
 
 
-def _reductions(replayer: Replayer, loop: str, carried: tuple[Dependence, ...]) -> tuple[str, ...]:
+def _reductions(carried: tuple[Dependence, ...]) -> tuple[str, ...]:
     """The updated arrays, if nothing but reassociable updates keeps the loop from being parallel."""
-    checker = Checker(replayer.model, replayer.dependences, reassociate=True)
-    try:
-        if not carried or not isinstance(checker.check(replayer.tree((Parallelize(loop),))), Legal):
-            return ()
-    except NotApplicable:
+    if not all(d.reduction for d in carried):
         return ()
     return tuple(dict.fromkeys(d.array for d in carried))
 

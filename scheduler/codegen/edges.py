@@ -189,11 +189,16 @@ def _tile(access: Access, instance: Instance, nest: _Nest, printer: Printer, fre
 
 
 def _in_panels(access: Access, instance: Instance, nest: _Nest, printer: Printer) -> bool:
-    """Whether every point of a full block reads an element that exists: the same one, or one of a packed panel."""
+    """Whether every point of a full block reads an element that exists: the same one, or one of a packed panel.
+
+    Subscripts are affine, and the number of a panel grows with them: the corners speak for all points.
+    """
     if not access.is_affine:
         return False
     buffer = printer.redirection(access)
-    places = [_subscripts(access, instance, nest, printer, offsets) for offsets in product(*map(range, nest.extents))]
+    places = [
+        _subscripts(access, instance, nest, printer, corner) for corner in product(*((0, e - 1) for e in nest.extents))
+    ]
     if all(place == places[0] for place in places):
         return True
     if not isinstance(buffer, Buffer) or not buffer.mark.panel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.nodes import (
@@ -61,17 +61,21 @@ def around(
     held: dict[str, tuple[str, int]] = {}
     loads: list[str] = []
     stores: list[str] = []
+    wanted: set[str] = set()  # elements that count as accumulated
     for row, column, lanes, statement in _vectors(micro, printer, statements):
         for use in action_uses(statement.body):
+            if (statement.name, use.access) not in micro.accumulated:
+                continue
             texts = lanes.texts(use.access)
-            if not use.is_write or (statement.name, use.access) not in micro.accumulated or texts[0] in held:
+            wanted.update(texts)
+            if not use.is_write or texts[0] in held:
                 continue
             name = fresh(f"{use.access.array}_{row}{'' if row < 10 > column else '_'}{column}")
             held |= {text: (name, lane) for lane, text in enumerate(texts)}
             loads.append(f"{lanes.vector} {name} = {lanes.load(use.access)[0]};")
             stores += lanes.store(use.access, name)
     micro = replace(micro, held=tuple(held.items()))
-    if not _consistent(micro, printer, statements):
+    if not wanted <= held.keys():
         micro, loads, stores = replace(micro, held=()), [], []
     return (Text(tuple(loads)), *_with_points(nodes, points, micro), Text(tuple(stores)))
 
@@ -144,7 +148,7 @@ def typed(micro: Micro, printer: Printer, statements: Statements, vector_bytes: 
     if lanes < 2:
         return None
     micro = replace(micro, element=element, lanes=lanes)
-    for _, _, group, statement in _vectors(micro, printer, statements):
+    for _, _, group, statement in islice(_vectors(micro, printer, statements), len(micro.instances)):
         for use in action_uses(statement.body):
             if use.is_write and group.shape(use.access) == "invariant":
                 return None
@@ -178,18 +182,6 @@ def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator
                     values = {name: substitute(value, point) for name, value in instance.values}
                     printers.append(replace(printer, values=values))
                 yield row, column, Lanes(tuple(printers), micro.element, held), statements[instance.statement]
-
-
-def _consistent(micro: Micro, printer: Printer, statements: Statements) -> bool:
-    """Every access that counts as an accumulator finds its element among them."""
-    held = dict(micro.held)
-    for _, _, lanes, statement in _vectors(micro, printer, statements):
-        for use in action_uses(statement.body):
-            if (statement.name, use.access) in micro.accumulated and any(
-                t not in held for t in lanes.texts(use.access)
-            ):
-                return False
-    return True
 
 
 def _with_points(nodes: tuple[CNode, ...], points: Collection[str], micro: Micro) -> tuple[CNode, ...]:

@@ -33,6 +33,8 @@ class Lanes:
     written: frozenset[str] = frozenset()  # arrays whose loads are not shared
     loads: dict[str, str] = field(default_factory=dict)  # C text of a shared load -> variable
     fresh: Callable[[str], str] = str
+    memo: dict[int, tuple[Expr, list[str]]] = field(default_factory=dict)  # id -> expression (kept alive), texts
+    holding: list[Printer] = field(default_factory=list)
 
     @property
     def vector(self) -> str:
@@ -85,11 +87,15 @@ class Lanes:
 
     def _lane_texts(self, e: Expr) -> list[str]:
         """Each lane's scalar code, held elements taken from their vectors."""
-        return [printer.expr(e)[0] for printer in self._holding()]
+        if id(e) not in self.memo:
+            self.memo[id(e)] = e, [printer.expr(e)[0] for printer in self._holding()]
+        return self.memo[id(e)][1]
 
     def _holding(self) -> tuple[Printer, ...]:
-        known = {text: f"{name}[{lane}]" for text, (name, lane) in self.held.items()}
-        return tuple(replace(printer, held=known) for printer in self.printers)
+        if not self.holding:
+            known = {text: f"{name}[{lane}]" for text, (name, lane) in self.held.items()}
+            self.holding.extend(replace(printer, held=known) for printer in self.printers)
+        return tuple(self.holding)
 
     def varies(self, e: Expr) -> bool:
         return len(set(self._lane_texts(e))) > 1

@@ -207,6 +207,6 @@ for _name, _source in {
     BEHAVIOURS[_name] = Behaviour(_name, _source, DONE | NOTHING, options=("--param", "n=1000"))
 for _name in (
     "stops-itself", "ends-by-_exit", "kills-its-group", "terminates-its-parent", "fork-bomb", "prints-a-lot", "jumps-away",
-    "closes-everything", "deletes-its-source", "limits-itself", "line-directive", "moves-away", "unknown-overlap",
+    "closes-everything", "deletes-its-source", "limits-itself", "needs-input", "line-directive", "moves-away", "unknown-overlap",
 ):  # fmt: skip
     BEHAVIOURS[_name] = replace(BEHAVIOURS[_name], slow=True)

@@ -14,12 +14,10 @@ _NONE = frozenset((3,))
 
 _SLOW = """
 triangles-6 loops-3000 triangles-250 triangles-3000 braces-100000 parentheses-100000 ifs-5000 else-ifs switches
-labels whiles structs typedefs casts dereferences sum-20000 subscript-terms modulos commas assignments calls call-
-chain mutual-calls long-number long-name long-string string-pieces dimensions-12 dimensions-300 dimensions-5000
+labels whiles structs typedefs casts dereferences sum-20000 subscript-terms modulos commas assignments calls call-chain mutual-calls long-number long-name long-string string-pieces dimensions-12 dimensions-300 dimensions-5000
 huge-rows negative-array statements-5000 nests-3000 functions-3000 refusals-2000 enumerators warnings-5000 cases
 islands negated limits larger-factors all-coupled many-accesses macro-sum macro-parameters macro-unclosed
-stringizing macro-huge conditionals-deep include-nothing include-zero include-random include-huge include-itself-
-twice include-whole include-self-link line-overflow line-same-name
+stringizing macro-huge conditionals-deep include-nothing include-zero include-random include-huge include-itself-twice include-whole include-self-link line-overflow line-same-name
 """  # mostly those that are stopped for the time they take
 
 

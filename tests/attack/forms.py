@@ -11,11 +11,7 @@ _NEST = frozenset((0,))
 
 
 _EVERY_TIME = """
-k-and-r nested-function statement-expression generic vla-in-struct vla-size-changes inline-asm asm-label computed-
-goto goto-into-loop labels-in-loop empty-bodies static-in-loop volatile volatile-limit atomic thread-local thread-
-local-array complex float16 bit-fields union struct-copy flexible-member pointer-cast pointer-from-integer address-
-of-iterator signal-handler cleanup attributes openmp condition-with-effects iterator-changed limit-changed order-of-
-evaluation short-circuit intrinsics implicit-function cpp rust main-is-a-variable unknown-standard json-rejected
+k-and-r nested-function statement-expression generic vla-in-struct vla-size-changes inline-asm asm-label computed-goto goto-into-loop labels-in-loop empty-bodies static-in-loop volatile volatile-limit atomic thread-local thread-local-array complex float16 bit-fields union struct-copy flexible-member pointer-cast pointer-from-integer address-of-iterator signal-handler cleanup attributes openmp condition-with-effects iterator-changed limit-changed order-of-evaluation short-circuit intrinsics implicit-function cpp rust main-is-a-variable unknown-standard json-rejected
 json-refused json-nests
 """  # the others are of the slow half
 

@@ -64,6 +64,6 @@ def printed(source: Path, flags: tuple[str, ...]) -> str:
     )
     assert done.returncode == 0, done.stderr[:3000]
     environment = {**os.environ, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
-    ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=20, env=environment)
+    ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=8, env=environment)
     assert ran.returncode == 0, (ran.returncode, ran.stderr[:2000])
     return ran.stdout
