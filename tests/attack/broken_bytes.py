@@ -22,13 +22,13 @@ def register() -> None:
     for number in range(30):
         name = f"cut-{number:02d}"
         random, text = generator(name), kernel(_KERNELS[number % len(_KERNELS)])
-        case(name, text[: random.randrange(1, len(text))], ANY, slow=number >= 10)
+        case(name, text[: random.randrange(1, len(text))], ANY, slow=number >= 6)
     for number in range(25):
         name = f"flipped-{number:02d}"
         random, damaged = generator(name), bytearray(kernel(_KERNELS[number % len(_KERNELS)]))
         for _ in range(random.choice((1, 1, 2, 5, 20))):
             damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
-        case(name, bytes(damaged), ANY, slow=number >= 10)
+        case(name, bytes(damaged), ANY, slow=number >= 6)
     for number in range(15):
         name = f"lines-{number:02d}"
         random, lines = generator(name), kernel(_KERNELS[number % len(_KERNELS)]).split(b"\n")
@@ -41,11 +41,11 @@ def register() -> None:
                     lines.insert(a, lines[b])
                 case _:
                     lines[a], lines[b] = lines[b], lines[a]
-        case(name, b"\n".join(lines), ANY, slow=number >= 5)
+        case(name, b"\n".join(lines), ANY, slow=number >= 3)
     for number in range(30):
         name = f"tokens-{number:02d}"
         random, text = generator(name), kernel(_KERNELS[number % len(_KERNELS)])
-        case(name, _other_tokens(text, random), ANY, slow=number >= 10)
+        case(name, _other_tokens(text, random), ANY, slow=number >= 6)
     case("cut-in-comment", kernel("gemm")[:40], ANY)
     case("twice", kernel("gemm") * 2, frozenset((4,)), said="redefinition")
     case("reversed", kernel("gemm")[::-1], frozenset((4,)))

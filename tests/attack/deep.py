@@ -13,6 +13,11 @@ _NONE = frozenset((3,))
 
 
 _SLOW = """
+loops-250 stencils-40 loops-6 braces-200 braces-5000 parentheses-200 ifs-60 open-parentheses open-brackets
+subscript-product divisions recursive-call zero-array zero-rows arrays-300 parameters-120 pointers-60 holes floors
+large-factors many-statements macro-recursive macro-header macro-keywords macro-semicolon counter
+conditional-in-loop warning-directive include-itself-once include-itself-by-macro include-folder include-chain
+include-loop-body line-nonsense line-in-loop nests-300 moduli
 triangles-6 loops-3000 triangles-250 triangles-3000 braces-100000 parentheses-100000 ifs-5000 else-ifs switches
 labels whiles structs typedefs casts dereferences sum-20000 subscript-terms modulos commas assignments calls call-chain mutual-calls long-number long-name long-string string-pieces dimensions-12 dimensions-300 dimensions-5000
 huge-rows negative-array statements-5000 nests-3000 functions-3000 refusals-2000 enumerators warnings-5000 cases

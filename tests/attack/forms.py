@@ -78,7 +78,7 @@ def _register() -> None:
     case("inline-asm", loops('__asm__ volatile("" : "+m"(A[i]) : : "memory");'), _NONE)
     case("asm-goto", loops('__asm__ goto("" : : : : out); A[i] = 1; out:;'), UNDERSTOOD)
     case("asm-at-file-scope", '__asm__(".globl x\\nx:");\n' + loops("A[i] = 1;"), _NEST)
-    case("asm-label", 'double x asm("y");\n' + loops("A[i] = x;"), _NEST)
+    case("asm-label", 'double x asm("y");\n' + loops("A[i] = x;"), UNDERSTOOD)
     case("asm-register", nest('register int i asm("rbx"); for (i = 0; i < n; i++) A[i] = 1;'), UNDERSTOOD)
     case("asm-nonsense", 'void f(void) { __asm__("this is no instruction %z9"); }\n', ANY)
     case(
