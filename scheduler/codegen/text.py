@@ -38,10 +38,16 @@ static inline void *pe_alloc(size_t bytes)
     ),
     (
         "pe_threads",
-        ("omp.h",),
+        (),
         """/* How many threads a parallel loop may have, and which one runs. */
+#ifdef _OPENMP
+#include <omp.h>
 static inline int pe_threads(void) { return omp_get_max_threads(); }
-static inline int pe_thread(void) { return omp_get_thread_num(); }""",
+static inline int pe_thread(void) { return omp_get_thread_num(); }
+#else
+static inline int pe_threads(void) { return 1; }
+static inline int pe_thread(void) { return 0; }
+#endif""",
     ),
     (
         "pe_apart",

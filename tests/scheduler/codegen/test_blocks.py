@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from scheduler.codegen.workload import kernel_source, plain
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.text import parse_nest
 from tests.scheduler.codegen import nests
-from tests.scheduler.codegen.support import GEMM, check_same, text_of
+from tests.scheduler.codegen.support import GEMM, build, check_same, text_of
 
 SIZES = (
     {"n": 33, "m": 29, "l": 41},
@@ -81,6 +82,18 @@ S0: C[i][j] += A[i][k] * B[k][j]; S1: D[i][j] = D[i][j] * 0.5 + C[i][j] / (B[k][
 )
 def test_blocks(tmp_path: Path, nest: str, schedule: str) -> None:
     check_same(tmp_path, nest, schedule, *SIZES)
+
+
+@pytest.mark.parametrize("parallel", ["i_t", "j_t"])
+def test_large_buffers_are_allocated_for_each_thread(tmp_path: Path, parallel: str) -> None:
+    schedule = BLIS.replace("[16, 32, 24]", "[256, 256, 252]")
+    schedule += f"pack(j_t, B, [1, 0], 1, 8); pack(i_t, A, [0, 1], 0, 6); parallelize({parallel})"
+    sizes = {"n": 300, "m": 270, "l": 257}
+    text = check_same(tmp_path, ALPHA, schedule, sizes, {"n": 5, "m": 4, "l": 3})
+    assert "pe_threads()" in text and "pe_free(" in text
+    nest = plain(parse_nest(ALPHA))
+    source, _ = kernel_source(nest, text, sizes)
+    build(tmp_path, "serial", source, ("-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas"))
 
 
 def test_triangular_block(tmp_path: Path) -> None:
