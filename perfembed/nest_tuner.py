@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -89,7 +90,9 @@ class NestTuner:
         conditions: Conditions,
         budget_s: float,
         progress: Callable[[Event], None],
+        in_program_s: float | None = None,
     ) -> None:
+        """`in_program_s`: what the captured call takes in the program itself."""
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
         self.replayer = Replayer(self.nest, conditions.reassociate)
         self.captured = captured
@@ -98,6 +101,8 @@ class NestTuner:
         self.progress = progress
         self.outcome = NestOutcome()
         self.interrupted = False
+        self._in_program_s = in_program_s
+        self._constants: dict[str, int] = {}  # parameters whose values the compiler gets to see
         self._best_s = 0.0
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
         self._limits = Limits(wall_s=60.0, memory_bytes=16 << 30)
@@ -105,17 +110,9 @@ class NestTuner:
     def run(self) -> NestOutcome:
         """Searches until the budget is spent, then confirms. Raises KeyboardInterrupt through; see `finish`."""
         outcome = self.outcome
-        original = self._build([emit_original(self.nest)], self.conditions.compiler)[0]
-        if isinstance(original, BuildFailed):
-            outcome.reason = f"the extracted nest does not compile: {original.message}"
+        original = self._original()
+        if original is None:
             return outcome
-        timed = time_workload(
-            original, settings=TimingSettings(), limits=self._limits, environment=self.conditions.environment
-        )
-        if not isinstance(timed, Timed):
-            outcome.reason = f"the extracted nest does not run: {timed}"
-            return outcome
-        outcome.original_s = self._best_s = timed.min
         replayer = self.replayer
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.captured.parameters))
@@ -129,10 +126,44 @@ class NestTuner:
         self._confirm(original, result.ranked)
         return outcome
 
+    def _original(self) -> Built | None:
+        """The nest as written, compiled as in the program as far as that can be told; None: it does not run.
+
+        Where a compiler inlines a function it knows the sizes and may choose other loops (gcc interchanges
+        them). Of both forms, sizes known or not, the one that takes as long as in the program is the baseline.
+        """
+        outcome = self.outcome
+        unknown = {p.name: self.captured.parameters[p.name] for p in self.nest.parameters if p.value is None}
+        forms = [{}, unknown] if unknown and self._in_program_s else [{}]
+        found: list[tuple[float, dict[str, int], Built]] = []
+        for constants in forms:
+            self._constants = constants
+            built = self._build([emit_original(self.nest)], self.conditions.compiler)[0]
+            if isinstance(built, BuildFailed):
+                outcome.reason = f"the extracted nest does not compile: {built.message}"
+                continue
+            stop = found[0][0] * _STOP_FACTOR if found else None
+            timed = time_workload(
+                built,
+                settings=TimingSettings(stop_above_s=stop),
+                limits=self._limits,
+                environment=self.conditions.environment,
+            )
+            if isinstance(timed, Timed):
+                found.append((timed.min, constants, built))
+            elif not found:
+                outcome.reason = f"the extracted nest does not run: {timed}"
+        if not found:
+            return None
+        expected = self._in_program_s or found[0][0]
+        seconds, self._constants, original = min(found, key=lambda f: abs(math.log(f[0] / expected)))
+        outcome.original_s = self._best_s = seconds
+        return original
+
     # ------------------------------------------------------------------------------ evaluation
 
     def _workload(self, body: str, captured: CapturedNest) -> Workload:
-        source, specs = kernel_source(self.nest, body, dict(captured.parameters))
+        source, specs = kernel_source(self.nest, body, captured.parameters, self._constants)
         workload = make_workload(self.nest, source, specs, captured, "captured", self.conditions.threads)
         if isinstance(workload, CaptureFailed):
             raise NestNotMeasurable(workload.reason)

@@ -86,6 +86,7 @@ class _Task:
     captured: CapturedNest
     share: float | None
     budget_s: float
+    in_program_s: float | None = None
 
 
 class _Tuning:
@@ -196,7 +197,7 @@ class _Tuning:
                 self._skip(by_name[nest.name], nest.share, inputs.reason)
                 continue
             budget = max(_MINIMUM_BUDGET_S, self.options.budget_s * nest.share / total)
-            tasks.append(_Task(by_name[nest.name], inputs, nest.share, budget))
+            tasks.append(_Task(by_name[nest.name], inputs, nest.share, budget, nest.typical_seconds or None))
         return tasks
 
     def _synthesized(self) -> list[_Task]:
@@ -229,7 +230,7 @@ class _Tuning:
             seed=self.options.seed,
         )
         try:
-            tuner = NestTuner(nest, task.captured, conditions, task.budget_s, self.progress)
+            tuner = NestTuner(nest, task.captured, conditions, task.budget_s, self.progress, task.in_program_s)
         except QuotaExceeded as error:
             self._skip(nest, task.share, f"its dependences are too hard to analyse: {error}")
             return

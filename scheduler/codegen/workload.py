@@ -49,13 +49,18 @@ def plain(nest: LoopNest) -> LoopNest:
 
 
 def kernel_source(
-    nest: LoopNest, body: str, parameters: Mapping[str, int] | None = None
+    nest: LoopNest,
+    body: str,
+    parameters: Mapping[str, int] | None = None,
+    constants: Mapping[str, int] | None = None,
 ) -> tuple[str, tuple[ArgumentSpec, ...]]:
     """A standalone C file whose `pe_kernel(args)` runs `body`, C text emitted from `plain(nest)`.
 
-    `parameters` give concrete values where the shape of a global array needs them.
+    `parameters` give concrete values where the shape of a global array needs them; those of `constants` are
+    compiled in.
     """
-    values = {p.name: p.value for p in nest.parameters if p.value is not None} | dict(parameters or {})
+    fixed = {p.name: p.value for p in nest.parameters if p.value is not None} | dict(constants or {})
+    values = fixed | dict(parameters or {})
     printer = Printer.of(nest, wide=False)
     written = {u.access.array for s in placed_statements(nest) for u in uses(s) if u.is_write}
     arrays = [a for a in nest.arrays if a.storage is not Storage.PRIVATE]
@@ -63,7 +68,7 @@ def kernel_source(
     specs += [ArgumentSpec(a.name, a.ctype, a.name in written, False) for a in arrays]
     storage, formal, actual, unpack, repack = [], [], [], [], []
     for index, parameter in enumerate(nest.parameters):
-        if parameter.value is not None:
+        if parameter.name in fixed:
             continue
         formal.append(f"{parameter.ctype} {parameter.name}")
         actual.append(f"*(const {parameter.ctype} *)args[{index}]")
@@ -85,10 +90,10 @@ def kernel_source(
             formal.append(declared)
             actual.append(f"({kind})args[{index}]")
     # At file scope: array parameters may be declared with them.
-    constants = [f"static const {p.ctype} {p.name} = {p.value};" for p in nest.parameters if p.value is not None]
+    known = [f"static const {p.ctype} {p.name} = {fixed[p.name]};" for p in nest.parameters if p.name in fixed]
     inner = [*unpack, *body.rstrip("\n").split("\n"), *repack]
     lines = [
-        *constants,
+        *known,
         *storage,
         "",
         "void *pe_storage(int i);",
