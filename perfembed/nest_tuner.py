@@ -33,6 +33,7 @@ from scheduler.space import Space, Target
 _RANDOM_SEEDS = (1, 2)
 _FINALISTS = 4
 _STOP_FACTOR = 1.5
+_HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 _CHECK_FLAGS = ("-ffp-contract=off",)
 _TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
@@ -133,16 +134,21 @@ class NestTuner:
         them). Of both forms, sizes known or not, the one that takes as long as in the program is the baseline.
         """
         outcome = self.outcome
+        expected = self._in_program_s
         unknown = {p.name: self.captured.parameters[p.name] for p in self.nest.parameters if p.value is None}
-        forms = [{}, unknown] if unknown and self._in_program_s else [{}]
+        # A form that takes twice as long as in the program is given up, unless all do.
+        forms: list[tuple[dict[str, int], float | None]] = [({}, None)]
+        if expected is not None and unknown:
+            forms = [({}, 2 * expected), (unknown, 2 * expected), ({}, None)]
         found: list[tuple[float, dict[str, int], Built]] = []
-        for constants in forms:
+        for constants, stop in forms:
+            if found and stop is None:
+                break
             self._constants = constants
             built = self._build([emit_original(self.nest)], self.conditions.compiler)[0]
             if isinstance(built, BuildFailed):
                 outcome.reason = f"the extracted nest does not compile: {built.message}"
-                continue
-            stop = found[0][0] * _STOP_FACTOR if found else None
+                return None
             timed = time_workload(
                 built,
                 settings=TimingSettings(stop_above_s=stop),
@@ -151,12 +157,13 @@ class NestTuner:
             )
             if isinstance(timed, Timed):
                 found.append((timed.min, constants, built))
-            elif not found:
+            elif not isinstance(timed, Stopped):
                 outcome.reason = f"the extracted nest does not run: {timed}"
+                return None
         if not found:
+            outcome.reason = "the extracted nest does not run"
             return None
-        expected = self._in_program_s or found[0][0]
-        seconds, self._constants, original = min(found, key=lambda f: abs(math.log(f[0] / expected)))
+        seconds, self._constants, original = min(found, key=lambda f: abs(math.log(f[0] / (expected or f[0]))))
         outcome.original_s = self._best_s = seconds
         return original
 
@@ -227,7 +234,7 @@ class NestTuner:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
         outcome = self.outcome
         finalists = 1 if self.interrupted else _FINALISTS
-        hopeful = [c for c in ranked if c.seconds < (outcome.original_s or 0.0)][:finalists]
+        hopeful = [c for c in ranked if c.seconds < _HOPEFUL * (outcome.original_s or 0.0)][:finalists]
         if not hopeful:
             outcome.reason = "no legal schedule was faster than the original"
         for candidate in hopeful:
