@@ -18,6 +18,7 @@ from scheduler.ir.walk import loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.legality import Illegal
 from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.polyhedral.reductions import is_exact
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import Interchange, Schedule, Vectorize
 
@@ -30,7 +31,8 @@ class LoopFacts:
     """What one loop of a nest, as it stands, allows.
 
     `parallel` None: not decided. `carried` names the dependences its iterations have among each other;
-    `reductions` the arrays and scalars whose reassociable update alone keeps it from being parallel.
+    `reductions` the arrays and scalars whose reassociable update alone keeps it from being parallel;
+    `reassociates` says that another order of these updates may round differently.
     `permutable` are the loops it may change places with, `fixed` those it may not, and why.
     """
 
@@ -42,6 +44,7 @@ class LoopFacts:
     parallel: bool | None
     carried: tuple[str, ...]
     reductions: tuple[str, ...]
+    reassociates: bool
     permutable: tuple[str, ...]
     fixed: tuple[tuple[str, str], ...]
     vectorizable: Vectorizable
@@ -193,6 +196,7 @@ def _facts(replayer: Replayer, loop: TreeLoop, depth: int, original: Loop | None
         None if carried is None else not carried,
         tuple(dict.fromkeys(map(str, carried or ()))),
         reductions,
+        not all(is_exact(replayer.nest.array(name)) for name in reductions),
         tuple(permutable),
         tuple(fixed),
         vectorizable,

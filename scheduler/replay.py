@@ -22,13 +22,15 @@ class ScheduledNest:
     """A nest with the loop tree a schedule gave it.
 
     `contracted` says, for each PRIVATE array with expanded dimensions that need not be stored, the tree
-    loop inside whose body it is declared without them (None: at the top of the nest).
+    loop inside whose body it is declared without them (None: at the top of the nest). `reductions` are
+    (loop, statement) pairs: the loop runs concurrently and each of its threads or lanes sums up on its own.
     """
 
     nest: LoopNest
     tree: tuple[TreeNode, ...]
     schedule: Schedule = ()
     contracted: tuple[tuple[str, str | None], ...] = ()
+    reductions: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Replayer:
         for array in self.contractor.arrays:
             if array.name not in stored and None in array.shape:
                 return Refused(len(schedule), f"{array.name} would have to be kept for iterations of unknown number")
-        return ScheduledNest(self.nest, tree, schedule, contracted)
+        return ScheduledNest(self.nest, tree, schedule, contracted, self.checker.reductions(tree))
 
     def shortest(self, schedule: Schedule) -> Schedule:
         """A schedule with the same tree from which no step or pair of steps can be left out."""

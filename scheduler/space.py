@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Loop
+from scheduler.ir.nest import Access, Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
@@ -34,7 +34,7 @@ from scheduler.schedule import (
 )
 
 Chain = tuple[TreeLoop, ...]
-_SHORT_LOOP = 6
+_SHORT_LOOP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,9 @@ class Space:
     def extent(self, loop: TreeLoop) -> int:
         return max(self.extents.get(loop.origin, 1), 1)
 
-    def sequential(self, schedule: Schedule) -> frozenset[str]:
-        return self.replayer.checker.sequential_loops(self.replayer.tree(schedule))
+    def sequential(self, schedule: Schedule, reductions: bool = False) -> frozenset[str]:
+        """The loops that carry dependences; with `reductions` those with a reduction clause are none of them."""
+        return self.replayer.checker.sequential_loops(self.replayer.tree(schedule), reductions)
 
     def legal(self, schedule: Schedule) -> bool:
         return isinstance(self.replayer.replay(schedule), ScheduledNest)
@@ -115,7 +116,7 @@ class Space:
         if self.target.threads < 2:
             return schedule
         tree = self.replayer.tree(schedule)
-        sequential = self.sequential(schedule)
+        sequential = self.sequential(schedule, reductions=True)
         steps: list[Parallelize] = []
 
         def visit(nodes: tuple[TreeNode, ...]) -> None:
@@ -152,6 +153,7 @@ class Space:
     def vectorized(self, schedule: Schedule) -> Schedule:
         """Every innermost loop that may be vectorized marked so; short reductions inside are unrolled for it."""
         sequential = self.sequential(schedule)
+        reduced = sequential - self.sequential(schedule, reductions=True)
         tree = self.replayer.tree(schedule)
         blocked = {name for loop in tree_loops(tree) if loop.register for name in loop.register.loops}
         steps: list[Unroll | Vectorize] = []
@@ -168,7 +170,8 @@ class Space:
             if node.name in sequential and self.extent(node) <= _SHORT_LOOP and not node.tile:
                 steps.append(Unroll(node.name, 0))
                 return True
-            if node.name not in sequential and node.unroll == 1:
+            summed = node.name in reduced and self._contiguous(node)
+            if (node.name not in sequential or summed) and node.unroll == 1:
                 steps.append(Vectorize(node.name))
             return False
 
@@ -271,6 +274,14 @@ class Space:
                         continue
                     yield from self._blocked(schedule, chain, vector, row, reductions, rows, columns * lanes)
 
+    def _contiguous(self, loop: TreeLoop) -> bool:
+        """Whether no access of what is below jumps along the loop."""
+        for statement, row in loop.rows:
+            direction = {n: row.coefficient(n) for n in row.names()}
+            if any(self._stride(use, direction) > 1 for use in self.replayer.model.uses(statement)):
+                return False
+        return True
+
     def _strided_reads(self, loop: TreeLoop) -> int | None:
         """How many reads are not contiguous along the loop; None unless every write is."""
         count = 0
@@ -356,20 +367,28 @@ class Space:
         """The operand along the vector loop is packed in the reduction's tiles, the other in the row loop's."""
         model = self.replayer.model
         packs: list[Pack] = []
-        seen: set[str] = set()
+        seen: set[Access] = set()
         written = {u.access.array for s, _ in chain[-1].rows for u in model.uses(s) if u.is_write}
         for statement, _ in chain[-1].rows:
             iterator = {loop.name: _iterator(loop, statement) for loop in chain}
             for use in model.uses(statement):
                 array = use.access.array
-                if array in written or array in seen or len(use.access.subscripts) != 2 or not use.access.is_affine:
+                if (
+                    array in written
+                    or use.access in seen
+                    or len(use.access.subscripts) < 2
+                    or not use.access.is_affine
+                ):
                     continue
                 dims = [s.names() if isinstance(s, Affine) else frozenset() for s in use.access.subscripts]
                 for loop, panel, where in ((vector, columns, tiles.get(reduction)), (row, rows, tiles.get(row.name))):
                     mine = [k for k, names in enumerate(dims) if iterator[loop.name] in names]
-                    if len(mine) == 1 and iterator[reduction] in dims[1 - mine[0]] and where is not None:
-                        seen.add(array)
-                        packs.append(Pack(where, array, (mine[0], 1 - mine[0]), mine[0], panel))
+                    if len(mine) != 1 or where is None:
+                        continue
+                    rest = tuple(k for k in range(len(dims)) if k != mine[0])
+                    if any(iterator[reduction] in dims[k] for k in rest):
+                        seen.add(use.access)
+                        packs.append(Pack(where, array, (mine[0], *rest), mine[0], panel))
                         break
         return tuple(packs)
 

@@ -64,7 +64,8 @@ def _loop(loop: LoopFacts) -> list[str]:
     elif loop.parallel:
         parallel = "yes"
     elif loop.reductions:
-        parallel = f"reduction of {', '.join(loop.reductions)} (--reassociate)"
+        needed = " (--reassociate)" if loop.reassociates else ""
+        parallel = f"reduction of {', '.join(loop.reductions)}{needed}"
     else:
         parallel = "no: " + _few(loop.carried)
     return [

@@ -33,6 +33,7 @@ from scheduler.codegen.original import array_declaration, emit_original, increme
 from scheduler.codegen.pack import insert_packs, pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree, is_aligned
 from scheduler.codegen.privates import declare_privates, plan_privates
+from scheduler.codegen.reduction import reduced
 from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.text import VERBATIM, block, indented
 from scheduler.errors import CodegenUnsupported
@@ -73,7 +74,8 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     nodes = BoundResolver(poly, variables).resolve(nodes)
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
-    emitter = Emitter(poly, Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), vector_bytes)
+    printer = Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped))
+    emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions)
     emitter.taken.update(variables.values(), emitter.printer.arrays, emitter.printer.parameters)
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
@@ -81,7 +83,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     allocations = [*(_allocation(a, emitter.printer) for a in plan.heap), *emitter.allocations]
     if allocations:
         lines = _on_heap(allocations, lines, scheduled.nest, original)
-    elif plan.top:
+    elif plan.top or scheduled.reductions:  # declarations of their own
         lines = block("", lines)
     return "\n".join(lines) + "\n"
 
@@ -129,6 +131,7 @@ class Emitter:
     poly: PolyTree
     printer: Printer
     vector_bytes: int
+    reductions: tuple[tuple[str, str], ...] = ()
     taken: set[str] = field(default_factory=set)
     multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
     allocations: list[tuple[str, str]] = field(default_factory=list)
@@ -210,9 +213,10 @@ class Emitter:
         stop = wrap(self.printer.integer(node.stop), RELATION + 1)
         compare = "<" if node.step > 0 else ">"
         step = increment(node.var, node.step)
-        lines = [*self._pragmas(node, loop)]
-        lines += block(f"for (long {node.var} = {start}; {node.var} {compare} {stop}; {step})", self.body(node.body))
-        return lines
+        pragmas = self._pragmas(node, loop)
+        before, after, clauses, inner = reduced(self, node, loop) if pragmas else ([], [], "", self)
+        head = f"for (long {node.var} = {start}; {node.var} {compare} {stop}; {step})"
+        return [*before, *(p + clauses for p in pragmas), *block(head, inner.body(node.body)), *after]
 
     def _pragmas(self, node: For, loop: TreeLoop) -> list[str]:
         blocked = node.loop in self.vectorized and all(isinstance(child, Instance) for child in node.body)

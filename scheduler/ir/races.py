@@ -27,19 +27,25 @@ class Event:
     instance: Instance
 
 
-def racing_events(tree: tuple[TreeNode, ...], instances: list[Instance], rng: random.Random) -> list[Event]:
+def racing_events(
+    tree: tuple[TreeNode, ...],
+    instances: list[Instance],
+    rng: random.Random,
+    reductions: frozenset[str] = frozenset(),
+) -> list[Event]:
     """`instances` must be sorted by time. The loops of a register block are vector loops, too.
 
-    Reductions that a schedule reassociates are not known here and race.
+    `reductions`: statements that each thread or lane sums up on its own; they come in any order, but whole.
     """
     blocks = {name for loop in tree_loops(tree) if loop.register for name in loop.register.loops}
-    return _Racing(rng, frozenset(blocks)).events(tree, instances, 0)
+    return _Racing(rng, frozenset(blocks), reductions).events(tree, instances, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Racing:
     rng: random.Random
     blocks: frozenset[str]
+    reductions: frozenset[str]
 
     def events(self, nodes: tuple[TreeNode, ...], instances: list[Instance], level: int) -> list[Event]:
         """`level`: where in the time vectors the position among `nodes` stands."""
@@ -64,10 +70,10 @@ class _Racing:
         iterations = [list(g) for _, g in groupby(instances, key=lambda i: i.time[level + 1 : end])]
         vector = loop.vector or loop.name in self.blocks
         if vector and all(isinstance(child, Leaf) for child in loop.children) and rng.random() < 0.5:
-            return _lockstep(iterations, end, rng)
+            return _lockstep(iterations, end, rng, self.reductions)
         blocks = [self.events(inner.children, iteration, end) for iteration in iterations]
         if loop.parallel and rng.random() < 0.5:
-            return _interleaved(blocks, rng)
+            return _interleaved(blocks, rng, self.reductions)
         if loop.parallel or vector:
             if rng.random() < 0.5:
                 rng.shuffle(blocks)
@@ -76,7 +82,9 @@ class _Racing:
         return [event for block in blocks for event in block]
 
 
-def _lockstep(iterations: list[list[Instance]], level: int, rng: random.Random) -> list[Event]:
+def _lockstep(
+    iterations: list[list[Instance]], level: int, rng: random.Random, whole: frozenset[str]
+) -> list[Event]:
     """Each statement on a vector of iterations at once: all read before any writes."""
     width = rng.choice((2, 4, 8, len(iterations)))
     events: list[Event] = []
@@ -85,14 +93,17 @@ def _lockstep(iterations: list[list[Instance]], level: int, rng: random.Random) 
         lanes.sort(key=lambda instance: instance.time[level])
         for _, group in groupby(lanes, key=lambda instance: instance.time[level]):
             active = list(group)
+            if active[0].statement in whole:
+                events.extend(Event("run", instance) for instance in active)
+                continue
             events.extend(Event("hold", instance) for instance in active)
             events.extend(Event("commit", instance) for instance in active)
     return events
 
 
-def _interleaved(blocks: list[list[Event]], rng: random.Random) -> list[Event]:
+def _interleaved(blocks: list[list[Event]], rng: random.Random, whole: frozenset[str]) -> list[Event]:
     """Threads take turns; a thread may stop between the reads and the writes of an instance."""
-    queues = [list(reversed(_torn(block))) for block in blocks if block]
+    queues = [list(reversed(_torn(block, whole))) for block in blocks if block]
     events: list[Event] = []
     while queues:
         index = rng.randrange(len(queues))
@@ -105,10 +116,10 @@ def _interleaved(blocks: list[list[Event]], rng: random.Random) -> list[Event]:
     return events
 
 
-def _torn(block: list[Event]) -> list[Event]:
+def _torn(block: list[Event], whole: frozenset[str]) -> list[Event]:
     result: list[Event] = []
     for event in block:
-        if event.kind == "run":
+        if event.kind == "run" and event.instance.statement not in whole:
             result += (Event("hold", event.instance), Event("commit", event.instance))
         else:
             result.append(event)

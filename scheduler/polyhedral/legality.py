@@ -18,6 +18,7 @@ from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.tree import TreeLoop, TreeNode, path_to, tree_loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
+from scheduler.polyhedral.reductions import is_exact, reduction_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,43 @@ class Checker:
                     found.append(dependence)
         return tuple(found)
 
-    def sequential_loops(self, tree: tuple[TreeNode, ...]) -> frozenset[str]:
-        """The loops of a legal tree that carry a dependence; all others may run in parallel."""
+    def sequential_loops(self, tree: tuple[TreeNode, ...], reductions: bool = False) -> frozenset[str]:
+        """The loops of a legal tree that carry a dependence; all others may run in parallel.
+
+        With `reductions`, those that carry nothing but reductions that may run in parallel are no part of it.
+        """
         paths = {s: path_to(tree, s) for s in self.model.placed}
         found: set[str] = set()
         for index, dependence in enumerate(self.dependences):
-            levels = self._levels(index, dependence, paths)
-            found.update(n.name for n, back, forward in levels if forward is not None or back is not None)
+            for node, back, forward in self._levels(index, dependence, paths):
+                carried = forward is not None or back is not None
+                if carried and not (reductions and self._reduced(dependence, node)):
+                    found.add(node.name)
         return frozenset(found)
+
+    def reductions(self, tree: tuple[TreeNode, ...]) -> tuple[tuple[str, str], ...]:
+        """(loop, statement) for each reduction that a parallel or vector loop carries and has a clause for."""
+        marked = {loop.name for loop in tree_loops(tree) if _has_clause(loop)}
+        found: dict[tuple[str, str], None] = {}
+        if marked:
+            paths = {s: path_to(tree, s) for s in self.model.placed}
+            for index, dependence in enumerate(self.dependences):
+                if not self.relaxed(dependence):
+                    continue
+                for node, back, forward in self._levels(index, dependence, paths):
+                    carried = forward is not None or back is not None
+                    if carried and node.name in marked and self._reduced(dependence, node):
+                        found[node.name, dependence.source] = None
+        return tuple(found)
+
+    def relaxed(self, dependence: Dependence) -> bool:
+        """Whether both ends may change places: a reduction whose order does not matter, or need not."""
+        if not dependence.reduction:
+            return False
+        return self.reassociate or is_exact(self.model.nest.array(dependence.array))
+
+    def _reduced(self, dependence: Dependence, node: TreeLoop) -> bool:
+        return self.relaxed(dependence) and reduction_over(self.model, node, dependence.array) is not None
 
     def never_decreases(
         self, tree: tuple[TreeNode, ...], outer: str | None, rows: Callable[[str], Affine], within: frozenset[str]
@@ -146,7 +176,7 @@ class Checker:
     ) -> Illegal | None:
         """A violation or None. Without `exact` tile rows are not followed into blocks, which is quicker and
         may report a violation that is none, but never misses one."""
-        relaxed = self.reassociate and dependence.reduction
+        relaxed = self.relaxed(dependence)
         source_path, sink_path = paths[dependence.source], paths[dependence.sink]
         remaining: isl.Map | None = dependence.relation
         for (p, node), (q, _) in zip(source_path, sink_path, strict=False):
@@ -166,6 +196,7 @@ class Checker:
                 forward is not None
                 and node.name in concurrent
                 and not self._held_in_registers(dependence, node, concurrent)
+                and not (_has_clause(node) and self._reduced(dependence, node))
             ):
                 return self._witness(dependence, forward, node.name)
             if remaining is None:
@@ -260,6 +291,11 @@ class Checker:
             values(isl.dim_type.param, self.model.parameter_names()),
             loop,
         )
+
+
+def _has_clause(node: TreeLoop) -> bool:
+    """A pragma stands before the loop that a reduction clause can be part of."""
+    return node.parallel.collapse == 1 if node.parallel is not None else node.vector
 
 
 def _monotone_parts(row: Affine) -> list[tuple[int, int, Affine]]:

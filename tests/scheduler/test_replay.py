@@ -118,8 +118,35 @@ def test_reassociation_reorders_a_sum_only_when_asked() -> None:
     }"""
     assert isinstance(replay(text, "reverse(i)"), Illegal)
     assert isinstance(replay(text, "reverse(i)", reassociate=True), ScheduledNest)
-    # Without a reduction clause the sum would race: not generated yet, so not legal.
-    assert isinstance(replay(text, "parallelize(i)", reassociate=True), Illegal)
+    for mark in ("parallelize(i)", "vectorize(i)"):
+        assert isinstance(replay(text, mark), Illegal)
+        verdict = replay(text, mark, reassociate=True)
+        assert isinstance(verdict, ScheduledNest)
+        assert verdict.reductions == (("i", "S0"),)
+
+
+HISTOGRAM = """nest histogram {
+  param n: int in [1, ?];
+  array h: int[SIZE];
+  array A: int[n];
+  array out: int[n];
+  for i: int in [0, n) step 1 { S0: h[opaque(A[i])] += 1; BODY }
+}"""
+
+
+def test_integer_sums_are_parallel_unasked() -> None:
+    histogram = HISTOGRAM.replace("BODY", "")
+    assert isinstance(replay(histogram.replace("SIZE", "256"), "parallelize(i)"), ScheduledNest)
+    assert isinstance(replay(histogram.replace("SIZE", "256"), "reverse(i)"), ScheduledNest)
+    assert isinstance(replay(histogram.replace("SIZE", "256"), "vectorize(i)"), Illegal)
+    assert isinstance(replay(histogram.replace("SIZE", "n"), "parallelize(i)"), Illegal), "copies of unknown size"
+    assert isinstance(replay(histogram.replace("SIZE", "1000000"), "parallelize(i)"), Illegal), "too large"
+    floats = histogram.replace("h: int", "h: double").replace("SIZE", "256")
+    assert isinstance(replay(floats, "parallelize(i)"), Illegal)
+    read = HISTOGRAM.replace("BODY", "S1: out[i] = h[0];").replace("SIZE", "256")
+    assert isinstance(replay(read, "parallelize(i)"), Illegal), "the sum is read on the way"
+    mixed = HISTOGRAM.replace("BODY", "S1: h[opaque(A[i])] *= 2;").replace("SIZE", "256")
+    assert isinstance(replay(mixed, "parallelize(i)"), Illegal), "two operators"
 
 
 def test_contraction_follows_the_final_order() -> None:

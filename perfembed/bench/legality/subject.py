@@ -67,6 +67,7 @@ class Subject:
         `quick` looks at the larger input alone.
         """
         order = Order(self.replayer.nest, tree)
+        reductions = frozenset(statement for _, statement in self.replayer.checker.reductions(tree))
         concurrent = not self.reassociate and any(x.parallel or x.vector for x in tree_loops(tree))
         for run in self.runs[-1:] if quick else self.runs:
             raced = concurrent and run is self.runs[-1]
@@ -74,7 +75,9 @@ class Subject:
                 parallel_order = random.Random(f"{seed}:{attempt}") if attempt else None
                 given = tuple(sorted(run.parameters.items()))
                 try:
-                    actual = interpret_scheduled(order, run.parameters, run.arrays, parallel_order=parallel_order)
+                    actual = interpret_scheduled(
+                        order, run.parameters, run.arrays, parallel_order=parallel_order, reductions=reductions
+                    )
                 except InterpreterError as error:
                     return Mismatch(given, attempt > 0, True, str(error))
                 if detail := difference(run.expected, actual):
