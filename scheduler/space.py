@@ -373,12 +373,7 @@ class Space:
             iterator = {loop.name: _iterator(loop, statement) for loop in chain}
             for use in model.uses(statement):
                 array = use.access.array
-                if (
-                    array in written
-                    or use.access in seen
-                    or len(use.access.subscripts) < 2
-                    or not use.access.is_affine
-                ):
+                if array in written or use.access in seen or len(use.access.subscripts) < 2 or not use.access.is_affine:
                     continue
                 dims = [s.names() if isinstance(s, Affine) else frozenset() for s in use.access.subscripts]
                 for loop, panel, where in ((vector, columns, tiles.get(reduction)), (row, rows, tiles.get(row.name))):

@@ -8,6 +8,7 @@ import islpy as isl
 
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
+from scheduler.codegen.carried import carry_values
 from scheduler.codegen.edges import expand_partial
 from scheduler.codegen.expr import OR, RELATION, Printer, wrap
 from scheduler.codegen.nodes import (
@@ -132,6 +133,7 @@ class Emitter:
     printer: Printer
     vector_bytes: int
     reductions: tuple[tuple[str, str], ...] = ()
+    threaded: bool = False  # inside a parallel loop
     taken: set[str] = field(default_factory=set)
     multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
     allocations: list[tuple[str, str]] = field(default_factory=list)
@@ -215,6 +217,11 @@ class Emitter:
         step = increment(node.var, node.step)
         pragmas = self._pragmas(node, loop)
         before, after, clauses, inner = reduced(self, node, loop) if pragmas else ([], [], "", self)
+        if loop.parallel is not None:
+            inner = replace(inner, threaded=True)
+        elif self.threaded and not pragmas:
+            lines, inner = carry_values(self, node)
+            before += lines
         head = f"for (long {node.var} = {start}; {node.var} {compare} {stop}; {step})"
         return [*before, *(p + clauses for p in pragmas), *block(head, inner.body(node.body)), *after]
 

@@ -92,6 +92,7 @@ class Printer:
     dropped: Mapping[str, int] = field(default_factory=dict)
     redirect: Mapping[str, tuple[Redirect, ...]] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)  # C text of an access -> what holds its value
+    copied: Mapping[str, str] = field(default_factory=dict)  # C text of a target -> a scalar that gets the value, too
     packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
     long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
 
@@ -321,7 +322,9 @@ class Printer:
         lines: list[str] = []
         for action in actions:
             if isinstance(action, Assign):
-                lines.append(f"{self.access(action.target)} {action.op} {self.expr(action.value)[0]};")
+                target = self.access(action.target)
+                also = f"{self.copied[target]} = " if target in self.copied else ""
+                lines.append(f"{also}{target} {action.op} {self.expr(action.value)[0]};")
                 continue
             lines.append(f"if ({self.expr(action.condition)[0]}) {{")
             lines += ["    " + line for line in self.actions(action.then)]

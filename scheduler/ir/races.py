@@ -82,9 +82,7 @@ class _Racing:
         return [event for block in blocks for event in block]
 
 
-def _lockstep(
-    iterations: list[list[Instance]], level: int, rng: random.Random, whole: frozenset[str]
-) -> list[Event]:
+def _lockstep(iterations: list[list[Instance]], level: int, rng: random.Random, whole: frozenset[str]) -> list[Event]:
     """Each statement on a vector of iterations at once: all read before any writes."""
     width = rng.choice((2, 4, 8, len(iterations)))
     events: list[Event] = []

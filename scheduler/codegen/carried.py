@@ -1,0 +1,137 @@
+"""Values that an iteration leaves for the next one in a scalar instead of memory: `p[j] = f(p[j - 1])`.
+
+Compilers do this where they know that nothing else writes the element. Inside a parallel loop they do not:
+its body becomes a function of its own, and what `restrict` promised is lost.
+Source: Callahan, Carr and Kennedy 1990 (Improving register allocation for subscripted variables).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scheduler.codegen.expr import RELATION, wrap
+from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale, substitute
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Access, Assign, Binary, Conditional, Expr, Read
+from scheduler.ir.walk import children
+
+if TYPE_CHECKING:
+    from scheduler.codegen.emit_c import Emitter
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """`order` counts the actions of the body; `index` is where the element is stored."""
+
+    access: Access
+    index: tuple[IntExpr, ...]
+    text: str
+    order: int
+    write: bool
+
+
+def carry_values(emitter: Emitter, node: For) -> tuple[list[str], Emitter]:
+    """(lines before the loop, the printer of its body) for an innermost loop that runs in order."""
+    instances = [n for n in node.body if isinstance(n, Instance)]
+    if abs(node.step) != 1 or any(not isinstance(n, Instance | Private) for n in node.body):
+        return [], emitter
+    uses = _uses(emitter, instances)
+    if uses is None:
+        return [], emitter
+    lines: list[str] = []
+    local = {n.array for n in node.body if isinstance(n, Private)}
+    for array in dict.fromkeys(u.access.array for u in uses if u.write):
+        mine = [u for u in uses if u.access.array == array]
+        writes = [u for u in mine if u.write]
+        if array in local or len(writes) != 1 or not writes[0].index or any(not u.access.is_affine for u in mine):
+            continue
+        last = writes[0]
+        back: dict[str, IntExpr] = {node.var: Affine.of(node.var) - node.step}
+        before = tuple(substitute(i, back) for i in last.index)
+        read = next((u for u in mine if not u.write and u.index == before and before != last.index), None)
+        if read is None or any(u.text == read.text and u.order > last.order for u in mine):
+            continue
+        name = emitter.fresh(f"pe_{array}")
+        found = emitter.printer.arrays[array]
+        lines.append(f"{found.ctype} {name} = {_first(emitter, node, read, instances)};")
+        printer = emitter.printer
+        emitter = replace(
+            emitter,
+            printer=replace(
+                printer, held={**printer.held, read.text: name}, copied={**printer.copied, last.text: name}
+            ),
+        )
+    return lines, emitter
+
+
+def _uses(emitter: Emitter, instances: list[Instance]) -> list[_Use] | None:
+    """Every access of the body, reads of an action before its write; None where some run only at times."""
+    found: list[_Use] = []
+    order = 0
+    for instance in instances:
+        printer = emitter._at(instance.values).printer
+        for action in emitter.statements[instance.statement].body:
+            if not isinstance(action, Assign):
+                return None
+            order += 1
+            pairs = [(read.access, False) for read in _reads(action.value)]
+            pairs += [(a, False) for s in action.target.subscripts if not isinstance(s, Affine) for a in _accesses(s)]
+            pairs += [(action.target, False)] if action.op != "=" else []
+            pairs.append((action.target, True))
+            if any(
+                isinstance(e, Conditional) or (isinstance(e, Binary) and e.op in ("&&", "||")) for e in _all(action)
+            ):
+                return None
+            for access, write in pairs:
+                if printer.redirection(access) is not None:
+                    return None
+                index = printer.index(access) if access.is_affine else ()
+                found.append(_Use(access, index, printer.access(access), order, write))
+    counts = Counter((u.access.array, u.text) for u in found if u.write)
+    return found if all(c == 1 for c in counts.values()) else None
+
+
+def _first(emitter: Emitter, node: For, read: _Use, instances: list[Instance]) -> str:
+    """What the first iteration reads, if there is one."""
+    start: dict[str, IntExpr] = {node.var: node.start}
+    instance = next(i for i in instances if emitter._at(i.values).printer.access(read.access) == read.text)
+    values = tuple((name, substitute(value, start)) for name, value in instance.values)
+    text = emitter._at(values).printer.access(read.access)
+    printer = emitter.printer
+    compare = "<" if node.step > 0 else ">"
+    first, stop = printer.integer(node.start), printer.integer(node.stop)
+    extent = add(node.stop, scale(node.start, -1))
+    if isinstance(extent, Affine) and extent.is_constant and extent.const * node.step > 0:
+        return text
+    return f"{wrap(first, RELATION + 1)} {compare} {wrap(stop, RELATION + 1)} ? {text} : 0"
+
+
+def _all(action: Assign) -> Iterator[Expr]:
+    yield from _expressions(action.value)
+    for subscript in action.target.subscripts:
+        if not isinstance(subscript, Affine):
+            yield from _expressions(subscript)
+
+
+def _expressions(e: Expr) -> Iterator[Expr]:
+    yield e
+    if isinstance(e, Read):
+        for subscript in e.access.subscripts:
+            if not isinstance(subscript, Affine):
+                yield from _expressions(subscript)
+    for child in children(e):
+        yield from _expressions(child)
+
+
+def _reads(e: Expr) -> Iterator[Read]:
+    for inner in _expressions(e):
+        if isinstance(inner, Read):
+            yield inner
+
+
+def _accesses(e: Expr) -> Iterator[Access]:
+    for read in _reads(e):
+        yield read.access
