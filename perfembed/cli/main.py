@@ -46,6 +46,7 @@ def _common(
 
 def main(arguments: list[str], session: Session) -> int:
     """Runs one command line and returns the exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems' Ctrl-C
     command = typer.main.get_command(app)
 
     def action() -> int | None:
@@ -63,5 +64,4 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a file name need not be text of this terminal
             stream.reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the best so far is written then, too
     sys.exit(main(sys.argv[1:], Session()))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -121,7 +119,6 @@ def command(
         seed=seed,
         environment=tuple(sorted(session.environment.items())),
     )
-    signal.signal(signal.SIGTERM, _stop)
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
         result = tune(file, options, progress)
     style = Style(
@@ -142,8 +139,3 @@ def _cores() -> int:
     from profilers.machine import describe_machine
 
     return describe_machine().physical_cores
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    """A batch system's SIGTERM means the same as Ctrl-C: keep the best and stop."""
-    raise KeyboardInterrupt

@@ -76,12 +76,15 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
     printer = Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped))
+    # The user's text, which runs where there is no memory, must not meet these under its own names.
+    heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
+    printer = replace(printer, arrays={**printer.arrays, **heap})
     emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions)
-    emitter.taken.update(variables.values(), emitter.printer.arrays, emitter.printer.parameters)
+    emitter.taken.update(variables.values(), emitter.printer.arrays, (f"pe_{name}" for name in heap), emitter.printer.parameters)
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
-    allocations = [*(_allocation(a, emitter.printer) for a in plan.heap), *emitter.allocations]
+    allocations = [*(_allocation(a, emitter.printer) for a in heap.values()), *emitter.allocations]
     if allocations:
         lines = _on_heap(allocations, lines, scheduled.nest, original)
     elif plan.top or scheduled.reductions:  # declarations of their own

@@ -1,6 +1,7 @@
 """Compiles emitted nests and compares what they compute, bit for bit."""
 
 import ctypes
+import hashlib
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
@@ -64,7 +65,11 @@ def inputs(nest: LoopNest, parameters: Mapping[str, int], seed: int = 1) -> dict
 
 
 def build(folder: Path, name: str, source: str, flags: tuple[str, ...], cc: str = "gcc") -> Path:
+    """A library; the same text with the same flags is compiled once in a folder."""
+    name += f"-{_digest(source, cc, *flags)}"
     path, library = folder / f"{name}.c", folder / f"{name}.so"
+    if library.exists():
+        return library
     path.write_text(source)
     done = subprocess.run(
         [cc, "-std=gnu11", *flags, "-shared", "-fPIC", "-o", str(library), str(path), "-lm"],
@@ -74,6 +79,10 @@ def build(folder: Path, name: str, source: str, flags: tuple[str, ...], cc: str 
     )
     assert done.returncode == 0, f"{done.stderr}\n{source}"
     return library
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
 
 
 def run(
@@ -136,15 +145,17 @@ def run_checked(
     data: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """The same under the address and undefined-behaviour sanitizers, in a process of its own."""
+    name += f"-{_digest(source)}"
     path, program = folder / f"{name}_main.c", folder / f"{name}_main"
-    path.write_text("#include <stdlib.h>\n" + source + MAIN)
-    done = subprocess.run(
-        ["gcc", "-std=gnu11", *CHECKED, "-o", str(program), str(path), "-lm"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, f"{done.stderr}\n{source}"
+    if not program.exists():
+        path.write_text("#include <stdlib.h>\n" + source + MAIN)
+        done = subprocess.run(
+            ["gcc", "-std=gnu11", *CHECKED, "-o", str(program), str(path), "-lm"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{done.stderr}\n{source}"
     values = [
         np.array(parameters[s.name], DTYPES[s.ctype]) if s.is_parameter else np.array(data[s.name], order="C")
         for s in specs
@@ -191,10 +202,10 @@ def check_same(
         before, specs = kernel_source(base, emit_original(base), parameters)
         after, same_specs = kernel_source(base, text, parameters)
         assert specs == same_specs
-        reference = run(build(folder, f"o{number}", before, RELAXED), specs, parameters, given)
-        outcomes = [run(build(folder, f"n{number}", after, RELAXED if number else FAST, cc), specs, parameters, given)]
+        reference = run(build(folder, "original", before, RELAXED), specs, parameters, given)
+        outcomes = [run(build(folder, "scheduled", after, RELAXED if number else FAST, cc), specs, parameters, given)]
         if sanitize:
-            outcomes.append(run_checked(folder, f"s{number}", after, specs, parameters, given))
+            outcomes.append(run_checked(folder, "checked", after, specs, parameters, given))
         for outcome in outcomes:
             for name, value in reference.items():
                 assert value.tobytes() == outcome[name].tobytes(), f"{name} differs for {parameters}\n{text}"
