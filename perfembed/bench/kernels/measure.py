@@ -28,9 +28,9 @@ class MeasureSettings:
     """
 
     least: int = 5
-    most: int = 25
+    most: int = 15
     enough_s: float = 0.5
-    budget_s: float = 120.0
+    budget_s: float = 30.0
     max_other_load: float = 0.15
     quiet_s: float = 10.0
     noisy_cov: float = 0.05
