@@ -192,13 +192,14 @@ class Checker:
             backward, forward, remaining = self._split_at(index, dependence, node, remaining)
             if backward is not None and not relaxed:
                 return self._witness(dependence, backward, None)
+            carried = forward if forward is not None else backward  # backward: the order of a sum
             if (
-                forward is not None
+                carried is not None
                 and node.name in concurrent
                 and not self._held_in_registers(dependence, node, concurrent)
                 and not (_has_clause(node) and self._reduced(dependence, node))
             ):
-                return self._witness(dependence, forward, node.name)
+                return self._witness(dependence, carried, node.name)
             if remaining is None:
                 return None
         return None

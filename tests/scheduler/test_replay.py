@@ -149,6 +149,18 @@ def test_integer_sums_are_parallel_unasked() -> None:
     assert isinstance(replay(mixed, "parallelize(i)"), Illegal), "two operators"
 
 
+def test_reversed_sum_is_no_more_parallel() -> None:
+    text = """nest columns {
+      param n: int in [1, ?];
+      array s: int[n];
+      array A: int[n][n];
+      for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { S0: s[i] += A[i][j]; } }
+    }"""
+    assert isinstance(replay(text, "reverse(j); skew(i, j, 2)"), ScheduledNest)
+    assert isinstance(replay(text, "reverse(j); skew(i, j, 2); vectorize(j)"), Illegal)
+    assert isinstance(replay(text, "reverse(j); parallelize(j)"), ScheduledNest)
+
+
 def test_contraction_follows_the_final_order() -> None:
     together = replay(nests.PRIVATE, "interchange(i, j)")
     assert isinstance(together, ScheduledNest)
