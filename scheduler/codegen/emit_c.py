@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import islpy as isl
-
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.carried import carry_values
@@ -59,7 +57,7 @@ def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None,
     try:
         with model.quota():
             return _emit(scheduled, model, original, vector_bytes)
-    except (QuotaExceeded, isl.Error) as error:  # beyond the quota isl fails in several ways
+    except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
 
@@ -80,7 +78,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
     printer = replace(printer, arrays={**printer.arrays, **heap})
     emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions)
-    emitter.taken.update(variables.values(), emitter.printer.arrays, (f"pe_{name}" for name in heap), emitter.printer.parameters)
+    emitter.taken.update(variables.values(), printer.arrays, printer.parameters, (a.base or "" for a in heap.values()))
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]

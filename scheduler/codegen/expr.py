@@ -94,6 +94,8 @@ class Printer:
     held: Mapping[str, str] = field(default_factory=dict)  # C text of an access -> what holds its value
     copied: Mapping[str, str] = field(default_factory=dict)  # C text of a target -> a scalar that gets the value, too
     packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
+    unsigned: frozenset[str] = frozenset()  # iterators that are printed in an unsigned type
+    signed: bool = False  # inside floors and remainders: what may be negative must not wrap
     long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
 
     @staticmethod
@@ -108,7 +110,9 @@ class Printer:
     # ------------------------------------------------------------------------ integer expressions
 
     def _name(self, name: str) -> Rendered:
-        if self.wide and name in self.parameters:
+        if self.signed and name in self.unsigned:
+            return f"(long){name}", UNARY
+        if (self.wide or self.signed) and name in self.parameters:
             known = scalar_type(self.parameters[name])
             if known is None or not known.signed or (self.long_parameters and known.bits < 64):
                 return f"(long){name}", UNARY
@@ -119,7 +123,8 @@ class Printer:
         parts: list[tuple[int, Rendered]] = []
         for atom, coefficient in expr.terms:
             if isinstance(atom, FloorDiv):
-                body: Rendered = (f"pe_floord({self.affine(atom.numerator)[0]}, {atom.denominator})", POSTFIX)
+                inner = replace(self, signed=True).affine(atom.numerator)[0]
+                body: Rendered = (f"pe_floord({inner}, {atom.denominator})", POSTFIX)
             else:
                 body = self._name(atom)
             if abs(coefficient) != 1:
@@ -196,7 +201,8 @@ class Printer:
 
     def constraint(self, c: Constraint) -> Rendered:
         if c.kind == "mod":
-            return f"{wrap(self.integer(self.resolve(c.affine)), PRODUCT)} % {c.modulus} == 0", EQUALITY
+            dividend = replace(self, signed=True).integer(self.resolve(c.affine))
+            return f"{wrap(dividend, PRODUCT)} % {c.modulus} == 0", EQUALITY
         # Terms with a minus go to the right: `n - i - 1 >= 0` reads `n >= i + 1`.
         left = Affine(tuple(t for t in c.affine.terms if t[1] > 0), max(c.affine.const, 0))
         right = left - c.affine

@@ -29,7 +29,7 @@ def runtime_condition(nest: LoopNest, model: Model) -> str | None:
         with model.quota():
             guard = _Guard(nest, model)
             parts = [*guard.assumptions(), *guard.overlaps()]
-    except (QuotaExceeded, isl.Error) as error:
+    except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
 

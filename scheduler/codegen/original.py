@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scheduler.codegen.expr import RELATION, Printer, wrap
 from scheduler.codegen.text import block, declarator, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array, Bound, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
 from scheduler.ir.types import scalar_type
-from scheduler.ir.walk import placed_statements, uses
+from scheduler.ir.walk import loops, placed_statements, uses
 
 
 def emit_original(nest: LoopNest) -> str:
     """Plain C of the nest, structured as the user's code is."""
     private = [a for a in nest.arrays if a.storage is Storage.PRIVATE]
     used = {u.access.array for placed in placed_statements(nest) for u in uses(placed)}
-    emitter = _Emitter(nest, Printer.of(nest, wide=False, dropped={a.name: a.expanded for a in private}))
+    printer = Printer.of(nest, wide=False, dropped={a.name: a.expanded for a in private})
+    emitter = _Emitter(nest, replace(printer, unsigned=frozenset(x.name for x in loops(nest) if _wraps(x.ctype))))
     emitter.private = [a for a in private if a.name in used]
     top = emitter.declarations(None)
     lines = [line for node in nest.body for line in emitter.node(node)]
     if top:
         lines = block("", [*top, *lines])
     return "\n".join(lines) + "\n"
+
+
+def _wraps(ctype: str) -> bool:
+    kind = scalar_type(ctype)
+    return kind is not None and not kind.signed
 
 
 def array_declaration(array: Array, printer: Printer, drop: int) -> str:
@@ -57,8 +65,7 @@ class _Emitter:
 
     def loop(self, loop: Loop) -> list[str]:
         name, ctype, first = loop.name, loop.ctype, []
-        kind = scalar_type(ctype)
-        if loop.step < 0 and kind is not None and not kind.signed:
+        if loop.step < 0 and _wraps(ctype):
             name, ctype = f"{loop.name}_", "long"
             first = [f"const {loop.ctype} {loop.name} = ({loop.ctype}){name};"]
         up = loop.step > 0

@@ -238,5 +238,5 @@ class Quota:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._context.set_max_operations(0)
         self._context.reset_operations()
-        if isinstance(error, isl.Error) and "max" in str(error).lower():
-            raise QuotaExceeded("the polyhedral library needed too many operations") from error
+        if isinstance(error, isl.Error):  # a parse cut short by the quota says "syntax error"
+            raise QuotaExceeded(f"the polyhedral library gave up: {error}") from error

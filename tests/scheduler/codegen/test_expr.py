@@ -128,3 +128,14 @@ def test_hoisted_predicate_is_not_evaluated_for_empty_loops(tmp_path: Path) -> N
     for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { when (flag[i] > 3) { S0: y[i][j] += 1.0; } } } }"""
     text = check_same(tmp_path, nest, "", {"n": 9, "m": 5}, {"n": 9, "m": 0}, expect=("if (0 < m && flag[i] > 3) {",))
     assert text.index("flag") < text.index("long j")
+
+
+def test_unsigned_iterators_do_not_wrap_in_floors() -> None:
+    text = """nest u {
+      param n: unsigned int in [1, ?];
+      array A: int[n];
+      for i: unsigned int in [0, n) step 1 { if (i - 1 % 3 == 0) { S0: A[floor((i - 1)/3) + 1] = 1; } }
+    }"""
+    lines = emit_original(parse_nest(text))
+    assert "((long)i - 1) % 3 == 0" in lines
+    assert "A[pe_floord((long)i - 1, 3) + 1] = 1;" in lines
