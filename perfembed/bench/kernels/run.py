@@ -230,6 +230,9 @@ class _Kernel:
             if c.missing:
                 self.row.programs[c.name] = ProgramRow(failure=c.missing)
                 continue
+            if c.name == OURS and self.row.status != "tuned":
+                # The original stays, and whoever keeps it has no reason to build it in another way.
+                c = replace(c, compiler=self.built[0].compiler)
             run, failure = self._built(c, tuned if c.name == OURS else original, c.name)
             if (
                 c.name in (POLLY, STRIPMINE)
