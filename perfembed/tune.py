@@ -5,21 +5,13 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from perfembed.capture import (
-    CapturedNest,
-    CaptureFailed,
-    NestProfile,
-    ProgramFailed,
-    ProgramProfile,
-    capture_nests,
-    profile_program,
-    synthesize,
-)
+from perfembed.capture import ProgramProfile
 from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError, VerificationFailed
 from perfembed.files import check_output, read_input, write_output
+from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.nest_tuner import Conditions, NestNotMeasurable, NestOutcome, NestTuner, Winner
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
@@ -34,7 +26,6 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import format_schedule
 from scheduler.space import Target
 
-MINIMUM_SHARE = 0.01
 _MINIMUM_BUDGET_S = 2.0
 
 
@@ -49,7 +40,7 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     check_output(path, options.output, options.in_place)
     source = parse(path, content, options)
     if not source.nests:
-        raise NoTunableNest(_nothing_tunable(path, source), f"perfembed inspect {path} says why")
+        raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
     with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as scratch:
         return _Tuning(source, options, progress, Path(scratch), began).run()
 
@@ -71,22 +62,11 @@ def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
     return source
 
 
-def _nothing_tunable(path: str, source: SourceFile) -> str:
+def nothing_tunable(path: str, source: SourceFile) -> str:
     if not source.rejections:
         return f"{path}: no loop nest found"
     lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in source.rejections]
     return f"{path}: no tunable loop nest\n" + "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A nest to tune and the budget it gets."""
-
-    nest: LoopNest
-    captured: CapturedNest
-    share: float | None
-    budget_s: float
-    in_program_s: float | None = None
 
 
 class _Tuning:
@@ -118,10 +98,12 @@ class _Tuning:
         lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
         with machine_lock(lock):
             try:
-                profile = self._profile() if self.source.has_main else None
-                tasks = self._tasks(profile)
-                for position, task in enumerate(tasks, 1):
-                    self._tune_nest(task, position, len(tasks))
+                inputs = collect_inputs(self.source, self.options, self.scratch, self.progress)
+                profile = inputs.profile
+                for skipped in inputs.skipped:
+                    self._skip(skipped.nest, skipped.share, skipped.reason)
+                for position, found in enumerate(inputs.found, 1):
+                    self._tune_nest(found, self._budget(found, inputs.found), position, len(inputs.found))
                     if self.interrupted:
                         break
             except KeyboardInterrupt:
@@ -129,8 +111,9 @@ class _Tuning:
             if self.winners and profile is not None:
                 self.progress(Message("verifying the whole program"))
                 comparison = self._verify_program(profile)
-                if comparison is not None and comparison.tuned_s > comparison.original_s:
-                    self._revert("faster on its own, but the whole program did not get faster")
+                while comparison is not None and comparison.tuned_s > comparison.original_s and self.winners:
+                    self._revert_last("faster on its own, but the whole program did not get faster with it")
+                    comparison = self._verify_program(profile) if self.winners else None
         written = self._write()
         reports = [self._report_of(nest) for nest in self.source.nests]
         reports += [self._refused(k) for k in range(len(self.source.rejections))]
@@ -150,75 +133,19 @@ class _Tuning:
             exit_code=130 if self.interrupted else 0,
         )
 
-    # ---------------------------------------------------------------------------------- inputs
-
-    def _profile(self) -> ProgramProfile:
-        self.progress(Message("running the program to see where its time goes"))
-        config = replace(self.compiler, flags=self.options.cflags)
-        profile = profile_program(
-            self.source,
-            config,
-            self.options.program_arguments,
-            self.scratch / "profile",
-            self.environment,
-            directory=Path.cwd(),
-        )
-        if isinstance(profile, ProgramFailed):
-            raise SourceRejected(f"{self.source.path}: {profile.reason}")
-        return profile
-
-    def _tasks(self, profile: ProgramProfile | None) -> list[_Task]:
-        """The nests worth tuning with their inputs, largest share of the time first."""
-        if profile is None:
-            return self._synthesized()
-        chosen: list[NestProfile] = []
-        by_name = {nest.name: nest for nest in self.source.nests}
-        for nest in sorted(profile.nests, key=lambda n: -n.share):
-            if nest.calls == 0:
-                self._skip(by_name[nest.name], 0.0, "the program never ran it")
-            elif nest.share < MINIMUM_SHARE:
-                self._skip(by_name[nest.name], nest.share, f"only {nest.share:.2%} of the run time")
-            elif nest.other_threads:
-                self._skip(by_name[nest.name], nest.share, "it runs in several threads already")
-            else:
-                chosen.append(nest)
-        self.progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
-        captured = capture_nests(
-            self.source,
-            tuple(by_name[n.name] for n in chosen),
-            profile,
-            self.scratch / "capture",
-        )
-        total = sum(n.share for n in chosen)
-        tasks: list[_Task] = []
-        for nest in chosen:
-            inputs = captured[nest.name]
-            if isinstance(inputs, CaptureFailed):
-                self._skip(by_name[nest.name], nest.share, inputs.reason)
-                continue
-            budget = max(_MINIMUM_BUDGET_S, self.options.budget_s * nest.share / total)
-            tasks.append(_Task(by_name[nest.name], inputs, nest.share, budget, nest.typical_seconds or None))
-        return tasks
-
-    def _synthesized(self) -> list[_Task]:
-        tasks: list[_Task] = []
-        count = len(self.source.nests)
-        for nest in self.source.nests:
-            wanted = {p.name for p in nest.parameters if p.value is None}
-            given = {k: v for k, v in self.options.parameters if k in wanted}
-            inputs = synthesize(nest, given, self.options.seed, self.scratch / "inputs")
-            if isinstance(inputs, CaptureFailed):
-                self._skip(nest, None, inputs.reason)
-            else:
-                tasks.append(_Task(nest, inputs, None, self.options.budget_s / count))
-        return tasks
+    def _budget(self, inputs: NestInputs, found: tuple[NestInputs, ...]) -> float:
+        """Seconds for one nest: by its share of the time, evenly where that is unknown."""
+        if inputs.share is None:
+            return self.options.budget_s / max(len(self.source.nests), 1)
+        total = sum(i.share or 0.0 for i in found)
+        return max(_MINIMUM_BUDGET_S, self.options.budget_s * inputs.share / total)
 
     # ---------------------------------------------------------------------------------- tuning
 
-    def _tune_nest(self, task: _Task, position: int, total: int) -> None:
-        nest = task.nest
+    def _tune_nest(self, inputs: NestInputs, budget_s: float, position: int, total: int) -> None:
+        nest = inputs.nest
         line = nest.span.line if nest.span else 0
-        self.progress(NestStarted(nest.name, nest.function, line, position, total, task.budget_s))
+        self.progress(NestStarted(nest.name, nest.function, line, position, total, budget_s))
         conditions = Conditions(
             compiler=self.compiler,
             threads=self.options.threads,
@@ -230,15 +157,15 @@ class _Tuning:
             seed=self.options.seed,
         )
         try:
-            tuner = NestTuner(nest, task.captured, conditions, task.budget_s, self.progress, task.in_program_s)
+            tuner = NestTuner(nest, inputs.captured, conditions, budget_s, self.progress, inputs.in_program_s)
         except QuotaExceeded as error:
-            self._skip(nest, task.share, f"its dependences are too hard to analyse: {error}")
+            self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
             return
         outcome = tuner.outcome
         try:
             tuner.run()
         except NestNotMeasurable as error:
-            self._skip(nest, task.share, error.message)
+            self._skip(nest, inputs.share, error.message)
             return
         except KeyboardInterrupt:
             self.interrupted = True
@@ -246,7 +173,7 @@ class _Tuning:
         self.interrupted |= tuner.interrupted
         if outcome.winner is not None:
             self.winners.append((nest, outcome.winner))
-        report = self._tuned(nest, task.share, outcome)
+        report = self._tuned(nest, inputs.share, outcome)
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 
@@ -275,10 +202,10 @@ class _Tuning:
             )
         return comparison
 
-    def _revert(self, reason: str) -> None:
-        for nest, _ in self.winners:
-            self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
-        self.winners.clear()
+    def _revert_last(self, reason: str) -> None:
+        """Gives up the tuned nest with the smallest share of the time."""
+        nest, _ = self.winners.pop()
+        self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
 
     def _rewritten(self) -> bytes:
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in self.winners]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version
+from profilers.calibration import Calibration
 from profilers.errors import ProfilersError
 from profilers.harness import TimingSettings, time_workload
 from profilers.machine import Cache, Machine, counters_available, describe_machine, openmp_works
@@ -53,6 +54,18 @@ def diagnose(environment: Mapping[str, str], cc: str, clang: str | None) -> tupl
     if compiler.ok:
         checks.append(_noise(environment, cc))
     return tuple(checks)
+
+
+def calibration_check(calibration: Calibration | None) -> Check:
+    """Whether this machine has been calibrated with this compiler, when, and whether it was quiet then."""
+    name = "calibration"
+    if calibration is None:
+        return Check(name, True, "none yet; --calibrate measures one in about 15 s", None)
+    found = f"of {calibration.date}, {calibration.threads} thread{'s' if calibration.threads > 1 else ''}"
+    if calibration.noisy:
+        fix = "calibrate again while nothing else runs"
+        return Check(name, False, f"{found}; others used {calibration.other_load:.2f} cores meanwhile", fix)
+    return Check(name, True, found, None)
 
 
 def _compiler(name: str, cc: str, environment: Mapping[str, str], fix: str) -> Check:

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 
 extern void pe_kernel(void *const *args);
@@ -16,6 +17,13 @@ __attribute__((weak)) void *pe_storage(int i)
 {
     (void)i;
     return NULL;
+}
+
+/* Begins and ends the counting of one repetition; -1 is the whole run, without the warm-up. See likwid_marker.c. */
+extern void pe_region(int repetition, int begins);
+__attribute__((weak)) void pe_region(int repetition, int begins)
+{
+    (void)repetition, (void)begins;
 }
 
 static int n_args, result_fd;
@@ -84,6 +92,8 @@ static void read_argument(struct arg *a, const char *line)
     }
 }
 
+static void read_counting(FILE *f);
+
 static void read_specification(int fd)
 {
     FILE *f = fdopen(fd, "r");
@@ -94,6 +104,7 @@ static void read_specification(int fd)
         fail("specification: samples");
     if (sscanf(next_line(f), "tolerance %la %la", &rel_tolerance, &abs_tolerance) != 2) fail("specification: tolerance");
     reference_path = next_line(f);
+    if (!strcmp(mode, "count")) read_counting(f);
     if (sscanf(next_line(f), "arguments %d", &n_args) != 1 || n_args < 0) fail("specification: arguments");
     args = calloc((size_t)n_args + 1, sizeof *args);
     pointers = calloc((size_t)n_args + 1, sizeof *pointers);
@@ -104,6 +115,9 @@ static void read_specification(int fd)
 
 /* ---- data ---- */
 
+/* Whether the kernel runs more than once, on restored arguments. */
+static int repeats(void) { return !strcmp(mode, "time") || !strcmp(mode, "count"); }
+
 static void prepare(void)
 {
     for (int i = 0; i < n_args; i++) {
@@ -112,12 +126,12 @@ static void prepare(void)
         a->owned = a->data != NULL;
         if (!a->owned) allocate(a);
         fill(a);
-        if (a->written && !strcmp(mode, "time")) {
+        if (a->written && repeats()) {
             a->pristine = malloc(a->bytes);
             if (!a->pristine) fail("memory: cannot allocate a copy of %zu bytes", a->bytes);
             memcpy(a->pristine, a->data, a->bytes);
         }
-        if (!a->written && strcmp(mode, "time")) a->hash = hash_bytes(a->data, a->bytes);
+        if (!a->written && !repeats()) a->hash = hash_bytes(a->data, a->bytes);
     }
 }
 
@@ -237,6 +251,96 @@ static void time_kernel(void)
     finish();
 }
 
+/* ---- counting: "count WARMUPS REPETITIONS COMMANDS", then the words of each command, one a line, and "." ---- */
+
+enum { CONTROL_FD = 100, ACK_FD = 101, MAX_WORDS = 64, MAX_COMMANDS = 32 };
+static long warmups, repetitions;
+static int n_commands, control_fd, ack_fd;
+static char *commands[MAX_COMMANDS][MAX_WORDS + 1];
+
+static void read_counting(FILE *f)
+{
+    if (sscanf(next_line(f), "count %ld %ld %d", &warmups, &repetitions, &n_commands) != 3 || repetitions < 1 ||
+        n_commands > MAX_COMMANDS)
+        fail("specification: count");
+    for (int c = 0; c < n_commands; c++)
+        for (int w = 0; strcmp(commands[c][w] = next_line(f), "."); w++) {
+            if (w == MAX_WORDS) fail("specification: a counting command is too long");
+            if (!strcmp(commands[c][w], "PID")) snprintf(commands[c][w] = malloc(16), 16, "%d", (int)getpid());
+        }
+}
+
+/* One order to the counting process, answered by "ack"; whether it was. */
+static int order(const char *text)
+{
+    char answer[8] = "";
+    return write(control_fd, text, strlen(text)) == (ssize_t)strlen(text) && read(ack_fd, answer, sizeof answer) > 0 &&
+           !strncmp(answer, "ack", 3);
+}
+
+/* Starts a process that counts for this one and its threads, between the orders "enable" and "disable". */
+static pid_t start_counting(char **words)
+{
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC)) fail("memory: no pipe");
+    pid_t child = fork();
+    if (child < 0) fail("memory: no process");
+    if (!child) {
+        dup2(to[0], CONTROL_FD);
+        dup2(from[1], ACK_FD);
+        for (char **w = words; *w; w++)
+            if (!strcmp(*w, ".")) *w = NULL;
+        execvp(words[0], words);
+        _exit(127);
+    }
+    close(to[0]), close(from[1]);
+    control_fd = to[1], ack_fd = from[0];
+    return child;
+}
+
+static int stop_counting(pid_t child)
+{
+    int status;
+    kill(child, SIGINT); /* perf writes its counts, then ends by that signal: it knows no order for it */
+    pid_t ended = waitpid(child, &status, 0);
+    close(control_fd), close(ack_fd);
+    return ended == child && (WIFEXITED(status) ? !WEXITSTATUS(status) : WTERMSIG(status) == SIGINT);
+}
+
+/* One list of seconds a command (or one list without any); a counting process that fails ends it. Nothing may stay in
+ * the buffer of the result meanwhile: LIKWID starts processes of its own, which would write it once more. */
+static void count_kernel(void)
+{
+    int lists = n_commands ? n_commands : 1, failed = -1;
+    double *seconds = calloc((size_t)(lists * repetitions), sizeof *seconds);
+    if (!seconds) fail("memory: cannot allocate the samples");
+    signal(SIGPIPE, SIG_IGN);
+    for (long i = 0; i < warmups; i++) {
+        call();
+        restore();
+    }
+    check_guards();
+    pe_region(-1, 1);
+    for (int c = 0; c < lists && failed < 0; c++)
+        for (int i = 0; i < repetitions && failed < 0; i++) {
+            pid_t child = n_commands ? start_counting(commands[c]) : 0;
+            int counting = !child || order("enable\n");
+            pe_region(i, 1);
+            if (counting) seconds[c * repetitions + i] = fmax(call(), 0.1) * 1e-9;
+            pe_region(i, 0);
+            counting = counting && (!child || order("disable\n"));
+            if (child && !(stop_counting(child) && counting)) failed = c;
+            restore();
+        }
+    pe_region(-1, 0);
+    check_guards();
+    fprintf(result, "{\"failed\":%d,\"counted\":[", failed);
+    for (long i = 0; i < lists * repetitions; i++)
+        fprintf(result, "%s%.9e%s", i % repetitions ? "," : i ? ",[" : "[", seconds[i], (i + 1) % repetitions ? "" : "]");
+    fputs("]", result);
+    finish();
+}
+
 /* ---- checking ---- */
 
 static const char magic[16] = "perfembed-ref 1";
@@ -297,6 +401,7 @@ int main(int argc, char **argv)
     read_specification(atoi(argv[1]));
     prepare();
     if (!strcmp(mode, "time")) time_kernel();
+    if (!strcmp(mode, "count")) count_kernel();
     call();
     check_guards();
     for (int i = 0; i < n_args; i++)

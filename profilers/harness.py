@@ -166,12 +166,31 @@ def _run(
     """One harness process: its answer, or how it failed."""
     if "\n" in reference:
         raise HarnessError(f"not a usable path: {reference!r}")
-    specification = _specification(built.workload.arguments, mode, settings, reference, tolerances)
+    specification = specification_of(built.workload.arguments, mode, settings, reference, tolerances)
     env = harness_environment(environment, built.workload.threads, settings.openmp)
+    ran = launch(built, specification, limits, env)
+    return answer_of(built, *ran) if isinstance(ran, tuple) else ran
+
+
+def launch(
+    built: Built,
+    specification: bytes,
+    limits: Limits,
+    env: Mapping[str, str],
+    wrapper: tuple[str, ...] = (),
+    pass_fds: tuple[int, ...] = (),
+) -> tuple[Finished, bytes] | Crashed | TimedOut:
+    """One harness process below `wrapper`: how it ended and what it answered, or how it failed."""
+    # wrappers like LIKWID's split their command line at spaces, which a path may have
+    program = (*wrapper, f"./{built.executable.name}") if wrapper else (str(built.executable),)
     with memory_file("specification", specification) as given, memory_file("result") as result:
         fds = (given.fileno(), result.fileno())
         finished = run_contained(
-            (str(built.executable), *map(str, fds)), limits=limits, env=env, cwd=built.executable.parent, pass_fds=fds
+            (*program, *map(str, fds)),
+            limits=limits,
+            env=env,
+            cwd=built.executable.parent,
+            pass_fds=(*fds, *pass_fds),
         )
         result.seek(0)
         said = result.read()
@@ -183,10 +202,11 @@ def _run(
         return Crashed(
             describe_signal(finished.signal), _said(finished) or f"ended by {describe_signal(finished.signal)}"
         )
-    return _answer(built, finished, said)
+    return finished, said
 
 
-def _answer(built: Built, finished: Finished, said: bytes) -> dict[str, Any] | WrongResult | Crashed:
+def answer_of(built: Built, finished: Finished, said: bytes) -> dict[str, Any] | WrongResult | Crashed:
+    """What a harness process said, or how it failed. Raises HarnessError where it was used wrongly."""
     arguments = built.workload.arguments
     try:
         answer = json.loads(said)
@@ -217,13 +237,15 @@ def _said(finished: Finished) -> str:
     return finished.stderr.decode(errors="replace").strip()[:500]
 
 
-def _specification(
+def specification_of(
     arguments: tuple[Argument, ...],
     mode: str,
     settings: TimingSettings,
     reference: str,
     tolerances: tuple[float, float],
+    more: tuple[str, ...] = (),
 ) -> bytes:
+    """What harness.c reads; `more` are the further lines of its mode."""
     samples = (settings.target_seconds, settings.stop_above_s or 0.0, settings.batch_seconds)
     lines = [
         "perfembed-harness 1",
@@ -231,6 +253,7 @@ def _specification(
         f"samples {settings.min_samples} {settings.max_samples} {_hex(*samples)}",
         f"tolerance {_hex(*tolerances)}",
         reference,
+        *more,
         f"arguments {len(arguments)}",
         *map(_argument_line, arguments),
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import asdict
 
 from perfembed.bench.legality.model import CampaignResult, Disagreement
 from perfembed.bench.replay import FRONTEND_AIM_MS, REPLAY_AIM_MS, FileTimes, ReplayTimes
 from perfembed.bench.statistics import Distribution
+from perfembed.bench.timing import TimingResult
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds, table
 
@@ -147,3 +149,38 @@ def campaign_document(result: CampaignResult) -> str:
         "disagreements": [{**asdict(d), "parameters": dict(d.parameters)} for d in result.disagreements],
     }
     return document("bench legality", content)
+
+
+def render_timing(result: TimingResult, style: Style) -> str:
+    """False alarms against at most 1 %, planted slowdowns found against at least 90 %."""
+    alarms = result.alarms / result.equal if result.equal else 0.0
+    found = result.found / result.planted if result.planted else 0.0
+    ratios = sorted(result.ratios)
+    spread = f"{ratios[0]:.4f} to {ratios[-1]:.4f}, median {statistics.median(ratios):.4f}" if ratios else "none"
+    lines = [
+        f"{result.equal} comparisons of a nest with itself: {result.alarms} declared faster"
+        f" ({alarms:.1%}, aim at most 1 %: {style.paint(*_verdict(alarms <= 0.01))}), {result.others} slower;"
+        f" ratios {spread}",
+        f"{result.planted} comparisons with one that is {result.bench.slowdown:.1%} slower: {result.found} found"
+        f" ({found:.1%}, aim at least 90 %: {style.paint(*_verdict(found >= 0.9))}), {result.reversed} declared faster",
+        f"{result.noisy} of them on a noisy machine; {'interrupted; ' if result.interrupted else ''}"
+        f"{seconds(result.seconds)}",
+    ]
+    return "\n".join(lines)
+
+
+def _verdict(met: bool) -> tuple[str, str]:
+    return ("met", "green") if met else ("missed", "red")
+
+
+def timing_document(result: TimingResult) -> str:
+    content = {
+        "slowdown": result.bench.slowdown,
+        "equal": {"comparisons": result.equal, "faster": result.alarms, "slower": result.others},
+        "planted": {"comparisons": result.planted, "slower": result.found, "faster": result.reversed},
+        "ratios": result.ratios,
+        "noisy": result.noisy,
+        "seconds": result.seconds,
+        "interrupted": result.interrupted,
+    }
+    return document("bench timing", content)

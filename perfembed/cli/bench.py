@@ -211,6 +211,41 @@ def legality(
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
 
 
+@app.command("timing")
+def timing(
+    context: typer.Context,
+    comparisons: Annotated[
+        int, typer.Option("--comparisons", metavar="N", min=1, help="Comparisons of each kind.")
+    ] = 100,
+    slowdown: Annotated[
+        float, typer.Option("--slowdown", metavar="SHARE", min=0.001, max=1.0, help="What is planted.")
+    ] = 0.03,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Count false alarms and misses of the comparison that tune decides with.
+
+    A nest is compared with itself, and with one that does a little more: how often is the first declared
+    faster, and how often is the second found to be slower?
+    """
+    from perfembed.bench.render import render_timing, timing_document
+    from perfembed.bench.timing import TimingBench, run_timing
+    from perfembed.report.style import Style
+
+    session = context.ensure_object(Session)
+    bench = TimingBench(comparisons, slowdown, seed=seed, environment=session.environment)
+
+    def progress(done: int, alarms: int) -> None:
+        if done % 10 == 0:
+            _say(f"{done} of {comparisons} comparisons, {alarms} false alarms", quiet)
+
+    result = run_timing(bench, progress)
+    print(timing_document(result) if json else render_timing(result, Style(session.color(sys.stdout))))
+    return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
+
+
 def _files(files: list[str] | None) -> tuple[str, ...]:
     found = tuple(files or sorted(glob(SHIPPED)))
     if not found:

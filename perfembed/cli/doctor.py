@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
 from shutil import which
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfembed.cli.options import Cc, Json, Traceback
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT
+
+if TYPE_CHECKING:
+    from perfembed.report.style import Style
+    from profilers.calibration import Calibration, Figure
+    from profilers.doctor import Check
 
 _NEEDED = frozenset(("C compiler", "OpenMP"))  # without these nothing can be tuned
 
@@ -20,27 +29,130 @@ def command(
     context: typer.Context,
     cc: Cc = "gcc",
     clang: Annotated[str | None, typer.Option("--clang", metavar="PROGRAM", help="A second compiler to try.")] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Also measure bandwidths, FLOP/s and latencies, and keep them.")
+    ] = False,
     json: Json = False,
     traceback: Traceback = False,
 ) -> int:
     """Check what this machine can do.
 
     Tries the compiler, OpenMP, hardware counters, cores, caches and the timer, and names one fix for each
-    problem. Takes a few seconds.
+    problem. Takes a few seconds; with --calibrate about 15 more.
     """
     from perfembed.report.documents import document
     from perfembed.report.style import Style
-    from profilers.doctor import diagnose
+    from profilers.doctor import calibration_check, diagnose
 
     session = context.ensure_object(Session)
     second = clang or (which("clang", path=session.environment.get("PATH")) and "clang") or None
-    checks = diagnose(session.environment, cc, second)
+    checks = list(diagnose(session.environment, cc, second))
     missing = any(not check.ok and check.name in _NEEDED for check in checks)
     code = EXIT_ENVIRONMENT if missing else EXIT_DONE
+    calibration, file = None, None
+    if not missing:
+        calibration, file = (_calibrate if calibrate else _kept)(cc, session.environment)
+        checks.append(calibration_check(calibration))
     if json:
-        print(document("doctor", {"ready": not missing, "checks": [asdict(check) for check in checks]}))
+        more = calibration and {**asdict(calibration), "noisy": calibration.noisy, "file": file and str(file)}
+        found = [asdict(check) for check in checks]
+        print(document("doctor", {"ready": not missing, "checks": found, "calibration": more}))
         return code
     style = Style(session.color(sys.stdout))
+    _print_checks(checks, style)
+    if calibrate and calibration is not None:
+        print("\n".join(["", *calibration_lines(calibration), *([f"kept in {file}"] if file else []), ""]))
+    print("ready to tune" if not missing else "not ready to tune: see the lines marked miss")
+    return code
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where results are kept between runs: below XDG_CACHE_HOME or ~/.cache; None where neither is known.
+
+    As the XDG base directory specification says, a relative XDG_CACHE_HOME does not count.
+    """
+    for name, below in (("XDG_CACHE_HOME", "perfembed"), ("HOME", ".cache/perfembed")):
+        base = Path(environment.get(name, ""))
+        if base.is_absolute():
+            return base / below
+    return None
+
+
+def calibration_lines(calibration: Calibration) -> list[str]:
+    """The figures as a table for each number of threads."""
+    from perfembed.report.style import count, seconds, table
+    from profilers.calibration import KINDS, PRECISIONS
+
+    def number(figure: Figure, factor: float) -> str:
+        return f"{figure.value * factor:.3g} ±{figure.spread:.0%}"
+
+    def duration(figure: Figure) -> str:
+        return f"{seconds(figure.value)} ±{figure.spread:.0%}"
+
+    lines = [f"calibration of {calibration.date}, best ± coefficient of variation"]
+    for threads in sorted({1, calibration.threads}):
+        rows = [[count(threads, "thread"), *(f"{kind} GB/s" for kind in KINDS), "latency"]]
+        for level in calibration.levels:
+            figures = [calibration.figure("bandwidth", level, kind, threads) for kind in KINDS]
+            latency = calibration.figure("latency", level, "", threads)
+            rows.append([f"  {level}", *(number(figure, 1.0) for figure in figures), duration(latency)])
+        rows.append(["", "scalar GFLOP/s", "vector GFLOP/s", "", "", ""])
+        for precision in PRECISIONS:
+            peaks = [calibration.figure("flops", precision, kind, threads) for kind in ("scalar", "vector")]
+            rows.append([f"  {precision}", *(number(peak, 1e-9) for peak in peaks), "", "", ""])
+        fork_join, barrier = (calibration.figure(name, threads=threads) for name in ("fork_join", "barrier"))
+        rows.append(["", "parallel region", "barrier", "", "", ""])
+        rows.append(["  median", duration(fork_join), duration(barrier), "", "", ""])
+        lines += table(rows, indent=0)
+    if calibration.noisy:
+        lines.append(f"noisy: others used {calibration.other_load:.2f} cores meanwhile")
+    return lines
+
+
+def _kept(cc: str, environment: Mapping[str, str]) -> tuple[Calibration | None, Path | None]:
+    """An earlier calibration and its file, or neither."""
+    from profilers.build import compiler_version
+    from profilers.calibration import CalibrationCache
+    from profilers.machine import describe_machine
+
+    folder = cache_folder(environment)
+    if folder is None:
+        return None, None
+    cache, machine, version = CalibrationCache(folder), describe_machine(), compiler_version(cc, environment)
+    found = cache.load(machine, version)
+    return found, cache.path(machine.fingerprint, version) if found else None
+
+
+def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Path | None]:
+    """Measures while nothing else of ours measures on this machine; what was found and where it was kept."""
+    from profilers.calibration import CalibrationCache, calibrate
+    from profilers.errors import ProfilersError
+    from profilers.machine import describe_machine
+    from profilers.timing import machine_lock
+
+    machine = describe_machine()
+    lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
+    try:
+        with machine_lock(lock, timeout_s=0.0):
+            pass
+    except ProfilersError as error:  # where it is not just taken, the second attempt says so
+        print(f"{error}: waiting for its end", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="perfembed-") as scratch, machine_lock(lock):
+        print("calibrating: about 15 s", file=sys.stderr, flush=True)
+        date = datetime.now(UTC).replace(microsecond=0).isoformat()
+        found = calibrate(machine, cc, environment, Path(scratch), machine.physical_cores, date=date)
+    problem = "neither XDG_CACHE_HOME nor HOME is an absolute path"
+    folder = cache_folder(environment)
+    if folder is not None:
+        try:
+            return found, CalibrationCache(folder).store(found)
+        except ProfilersError as error:  # the figures were expensive: they are shown all the same
+            problem = str(error)
+    print(f"perfembed doctor: the calibration is not kept: {problem}", file=sys.stderr)
+    return found, None
+
+
+def _print_checks(checks: list[Check], style: Style) -> None:
     width = max(len(check.name) for check in checks)
     for check in checks:
         mark = style.paint("ok  ", "green") if check.ok else style.paint("miss", "red")
@@ -49,5 +161,3 @@ def command(
         print(f"{mark}  {check.name.ljust(width)}  {check.found}")
         if check.fix:
             print(f"{' ' * (width + 6)}  fix: {check.fix}")
-    print("ready to tune" if not missing else "not ready to tune: see the lines marked miss")
-    return code

@@ -31,7 +31,7 @@ from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 
 SEARCHES = ("beam",)
-_MAX_THREADS = 1024
+MAX_THREADS = 1024
 
 
 def command(
@@ -84,8 +84,8 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    if threads is not None and not 1 <= threads <= _MAX_THREADS:
-        raise UsageError(f"--threads {threads}: expected 1 to {_MAX_THREADS}")
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise UsageError(f"--threads {threads}: expected 1 to {MAX_THREADS}")
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     arguments = words(args, "--args")
@@ -112,7 +112,7 @@ def command(
         cflags=flags,
         program_arguments=arguments,
         parameters=parameters,
-        threads=threads if threads is not None else _cores(),
+        threads=threads if threads is not None else physical_cores(),
         search=search,
         budget_s=budget_s,
         reassociate=reassociate,
@@ -134,7 +134,7 @@ def default_output(path: str) -> str:
     return f"{stem}.opt{suffix}"
 
 
-def _cores() -> int:
+def physical_cores() -> int:
     """Physical cores this process may use: what a hyperthread adds differs from nest to nest."""
     from profilers.machine import describe_machine
 

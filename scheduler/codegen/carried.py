@@ -8,18 +8,14 @@ Source: Callahan, Carr and Kennedy 1990 (Improving register allocation for subsc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from scheduler.codegen.expr import RELATION, wrap
+from scheduler.codegen.expr import RELATION, Printer, wrap
 from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale, substitute
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Assign, Binary, Conditional, Expr, Read
+from scheduler.ir.nest import Access, Assign, Binary, Conditional, Expr, Read, Statement
 from scheduler.ir.walk import children
-
-if TYPE_CHECKING:
-    from scheduler.codegen.emit_c import Emitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +29,19 @@ class _Use:
     write: bool
 
 
-def carry_values(emitter: Emitter, node: For) -> tuple[list[str], Emitter]:
-    """(lines before the loop, the printer of its body) for an innermost loop that runs in order."""
+def carry_values(
+    node: For, printer: Printer, statements: Mapping[str, Statement], fresh: Callable[[str], str]
+) -> tuple[list[str], Printer]:
+    """(lines before the loop, the printer of its body) for an innermost loop that runs in order.
+
+    `fresh` makes a C name that is not used yet.
+    """
     instances = [n for n in node.body if isinstance(n, Instance)]
     if abs(node.step) != 1 or any(not isinstance(n, Instance | Private) for n in node.body):
-        return [], emitter
-    uses = _uses(emitter, instances)
+        return [], printer
+    uses = _uses(instances, printer, statements)
     if uses is None:
-        return [], emitter
+        return [], printer
     lines: list[str] = []
     local = {n.array for n in node.body if isinstance(n, Private)}
     for array in dict.fromkeys(u.access.array for u in uses if u.write):
@@ -54,26 +55,20 @@ def carry_values(emitter: Emitter, node: For) -> tuple[list[str], Emitter]:
         read = next((u for u in mine if not u.write and u.index == before and before != last.index), None)
         if read is None or any(u.text == read.text and u.order > last.order for u in mine):
             continue
-        name = emitter.fresh(f"pe_{array}")
-        found = emitter.printer.arrays[array]
-        lines.append(f"{found.ctype} {name} = {_first(emitter, node, read, instances)};")
-        printer = emitter.printer
-        emitter = replace(
-            emitter,
-            printer=replace(
-                printer, held={**printer.held, read.text: name}, copied={**printer.copied, last.text: name}
-            ),
-        )
-    return lines, emitter
+        name = fresh(f"pe_{array}")
+        ctype = printer.arrays[array].ctype
+        lines.append(f"{ctype} {name} = {_first(node, read, instances, printer)};")
+        printer = replace(printer, held={**printer.held, read.text: name}, copied={**printer.copied, last.text: name})
+    return lines, printer
 
 
-def _uses(emitter: Emitter, instances: list[Instance]) -> list[_Use] | None:
+def _uses(instances: list[Instance], around: Printer, statements: Mapping[str, Statement]) -> list[_Use] | None:
     """Every access of the body, reads of an action before its write; None where some run only at times."""
     found: list[_Use] = []
     order = 0
     for instance in instances:
-        printer = emitter._at(instance.values).printer
-        for action in emitter.statements[instance.statement].body:
+        printer = around.at(instance.values)
+        for action in statements[instance.statement].body:
             if not isinstance(action, Assign):
                 return None
             order += 1
@@ -94,13 +89,12 @@ def _uses(emitter: Emitter, instances: list[Instance]) -> list[_Use] | None:
     return found if all(c == 1 for c in counts.values()) else None
 
 
-def _first(emitter: Emitter, node: For, read: _Use, instances: list[Instance]) -> str:
+def _first(node: For, read: _Use, instances: list[Instance], printer: Printer) -> str:
     """What the first iteration reads, if there is one."""
     start: dict[str, IntExpr] = {node.var: node.start}
-    instance = next(i for i in instances if emitter._at(i.values).printer.access(read.access) == read.text)
+    instance = next(i for i in instances if printer.at(i.values).access(read.access) == read.text)
     values = tuple((name, substitute(value, start)) for name, value in instance.values)
-    text = emitter._at(values).printer.access(read.access)
-    printer = emitter.printer
+    text = printer.at(values).access(read.access)
     compare = "<" if node.step > 0 else ">"
     first, stop = printer.integer(node.start), printer.integer(node.stop)
     extent = add(node.stop, scale(node.start, -1))

@@ -46,22 +46,30 @@ from scheduler.schedule import format_schedule
 _MAX_UNROLLED = 64
 
 
-def emit(scheduled: ScheduledNest, model: Model, *, original: str | None = None, vector_bytes: int = 32) -> str:
+def emit(
+    scheduled: ScheduledNest,
+    model: Model,
+    *,
+    original: str | None = None,
+    vector_bytes: int = 32,
+    traced: bool = False,
+) -> str:
     """The scheduled nest as C text, to stand where the nest stood.
 
     Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text
     of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim.
-    `vector_bytes` is the width of the vectors of register blocks. Helper functions and types the
-    text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
+    `vector_bytes` is the width of the vectors of register blocks. `traced` marks every access, floating-point
+    operation and branch with a `PE_…` macro that a simulation defines (no vector marks then). Helper functions
+    and types the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
     """
     try:
         with model.quota():
-            return _emit(scheduled, model, original, vector_bytes)
+            return _emit(scheduled, model, original, vector_bytes, traced)
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
 
-def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int) -> str:
+def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int, traced: bool) -> str:
     poly = PolyTree(model, scheduled.tree)
     variables = variable_names(poly)
     groups = find_groups(poly)
@@ -73,7 +81,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     nodes = BoundResolver(poly, variables).resolve(nodes)
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
-    printer = Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped))
+    printer = replace(Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), traced=traced)
     # The user's text, which runs where there is no memory, must not meet these under its own names.
     heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
     printer = replace(printer, arrays={**printer.arrays, **heap})
@@ -135,6 +143,7 @@ class Emitter:
     vector_bytes: int
     reductions: tuple[tuple[str, str], ...] = ()
     threaded: bool = False  # inside a parallel loop
+    sampled: bool = False  # inside a loop of which a simulation leaves out iterations
     taken: set[str] = field(default_factory=set)
     multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
     allocations: list[tuple[str, str]] = field(default_factory=list)
@@ -167,21 +176,21 @@ class Emitter:
         if isinstance(node, Scope):
             return block("", self.body(node.body))
         if isinstance(node, Branch):
-            lines = block(f"if ({printer.integer(node.condition)[0]})", self.body(node.then))
+            lines = block(f"if ({printer.branch(printer.integer(node.condition)[0])})", self.body(node.then))
             if node.orelse:
                 lines[-1] = "} else {"
                 lines += [*indented(self.body(node.orelse)), "}"]
             return lines
         if isinstance(node, When):
-            condition = self._at(node.values).printer.expr(node.condition)
+            condition = printer.at(node.values).expr(node.condition)
             parts = [wrap(printer.integer(g), RELATION) for g in node.guards]
             text = " && ".join([*parts, wrap(condition, OR + 1)]) if parts else condition[0]
-            return block(f"if ({text})", self.body(node.body))
+            return block(f"if ({printer.branch(text)})", self.body(node.body))
         if isinstance(node, Instance):
             statement = self.poly.model.placed[node.statement].statement
-            return self._at(node.values).printer.actions(statement.body)
+            return printer.at(node.values).actions(statement.body)
         if isinstance(node, Let):
-            return [f"const long {node.name} = {self._at(node.values).printer.expr(node.value)[0]};"]
+            return [f"const long {node.name} = {printer.at(node.values).expr(node.value)[0]};"]
         if isinstance(node, Bind):
             return [f"const long {node.name} = {printer.integer(node.value)[0]};"]
         if isinstance(node, Private):
@@ -204,9 +213,6 @@ class Emitter:
         inner = replace(self, printer=printer_inside(self.printer, node, code.buffer))
         return [*code.lines, *inner.body(node.body)]
 
-    def _at(self, values: tuple[tuple[str, object], ...]) -> Emitter:
-        return replace(self, printer=replace(self.printer, values=dict(values)))  # type: ignore[arg-type]
-
     def _for(self, node: For) -> list[str]:
         loop = self.poly.by_name[node.loop].loop
         copies = self._unrolled(node, loop)
@@ -217,14 +223,31 @@ class Emitter:
         compare = "<" if node.step > 0 else ">"
         step = increment(node.var, node.step)
         pragmas = self._pragmas(node, loop)
-        before, after, clauses, inner = reduced(self, node, loop) if pragmas else ([], [], "", self)
-        if loop.parallel is not None:
-            inner = replace(inner, threaded=True)
-        elif self.threaded and not pragmas:
-            lines, inner = carry_values(self, node)
-            before += lines
-        head = f"for (long {node.var} = {start}; {node.var} {compare} {stop}; {step})"
-        return [*before, *(p + clauses for p in pragmas), *block(head, inner.body(node.body)), *after]
+        before: list[str] = []
+        after: list[str] = []
+        clauses, printer = "", self.printer
+        if pragmas:
+            sums = [statement for name, statement in self.reductions if name == loop.name]
+            before, after, clauses, printer = reduced(node, loop, sums, self.poly.model, printer, self.fresh)
+        elif self.threaded:
+            before, printer = carry_values(node, printer, self.statements, self.fresh)
+        inner = replace(self, printer=printer, threaded=self.threaded or loop.parallel is not None)
+        condition = f"{node.var} {compare} {stop}"
+        skip: list[str] = []
+        if self.printer.traced and self._is_sampled(node, loop):
+            skip = ["if (PE_SKIP()) continue;"]
+            inner = replace(inner, sampled=True)
+        else:
+            condition = self.printer.branch(condition)
+        head = f"for (long {node.var} = {start}; {condition}; {step})"
+        lines = block(head, [*skip, *inner.body(node.body)])
+        return [*before, *(p + clauses for p in pragmas), *lines, *after]
+
+    def _is_sampled(self, node: For, loop: TreeLoop) -> bool:
+        """A simulation leaves out whole iterations of parallel loops, or of outermost ones where none is inside."""
+        inside = (n for n in walk(node.body) if isinstance(n, For))
+        parallel = any(self.poly.by_name[n.loop].loop.parallel is not None for n in inside)
+        return loop.parallel is not None or not (self.sampled or parallel)
 
     def _pragmas(self, node: For, loop: TreeLoop) -> list[str]:
         blocked = node.loop in self.vectorized and all(isinstance(child, Instance) for child in node.body)

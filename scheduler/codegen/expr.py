@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from scheduler.codegen.nodes import IntExpr, IntOp, substitute
+from scheduler.codegen.nodes import IntExpr, IntOp, Values, substitute
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import (
@@ -96,6 +96,7 @@ class Printer:
     packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
     unsigned: frozenset[str] = frozenset()  # iterators that are printed in an unsigned type
     signed: bool = False  # inside floors and remainders: what may be negative must not wrap
+    traced: bool = False  # mark accesses and operations for the cache simulation (profilers/simulated/trace.h)
     long_parameters: bool = False  # cast every parameter to long, not only the unsigned ones
 
     @staticmethod
@@ -106,6 +107,10 @@ class Printer:
             wide=wide,
             dropped=dropped or {},
         )
+
+    def at(self, values: Values) -> Printer:
+        """The printer of a statement instance: `values` are what its iterators stand for."""
+        return replace(self, values=dict(values))
 
     # ------------------------------------------------------------------------ integer expressions
 
@@ -235,14 +240,17 @@ class Printer:
         if isinstance(e, Name):
             return self._value(e)
         if isinstance(e, Read):
-            return self.access(e.access), POSTFIX
+            return self._mark("PE_READ", e.access), POSTFIX
         if isinstance(e, Unary):
             inner = wrap(self.expr(e.operand), UNARY)
             return e.op + (f"({inner})" if inner.startswith(e.op) else inner), UNARY
         if isinstance(e, Cast):
             return f"({e.ctype}){wrap(self.expr(e.operand), UNARY)}", UNARY
         if isinstance(e, Call):
-            return f"{e.function}({', '.join(self.expr(a)[0] for a in e.arguments)})", POSTFIX
+            text = f"{e.function}({', '.join(self.expr(a)[0] for a in e.arguments)})"
+            return (
+                f"PE_CALL({_float_bits(e.ctype)}, {text})" if self.traced and _float_bits(e.ctype) else text
+            ), POSTFIX
         if isinstance(e, Conditional):
             parts = [wrap(self.expr(x), OR) for x in (e.condition, e.then, e.orelse)]
             return f"{parts[0]} ? {parts[1]} : {parts[2]}", CHOICE
@@ -251,6 +259,8 @@ class Printer:
         left, right = self.expr(e.left), self.expr(e.right)
         a = self._operand(left, level, False)
         b = f"({right[0]})" if right[1] == level or _clashes(level, right[1]) else wrap(right, level)
+        if self.traced and level in (PRODUCT, SUM) and _float_bits(e.ctype):
+            return f"PE_FLOP({_float_bits(e.ctype)}, {a} {e.op} {b})", POSTFIX
         return f"{a} {e.op} {b}", level
 
     def _value(self, e: Name) -> Rendered:
@@ -287,6 +297,18 @@ class Printer:
     def access(self, access: Access) -> str:
         text = self._access(access)
         return self.held.get(text, text)
+
+    def _mark(self, macro: str, access: Access) -> str:
+        """The access, marked where it is traced: scalars live in registers and are not."""
+        text = self.access(access)
+        array = self.arrays[access.array]
+        if not self.traced or array.is_scalar or not access.subscripts[self.dropped.get(access.array, 0) :]:
+            return text
+        return f"{macro}({_float_bits(array.ctype)}, {text})" if macro == "PE_UPDATE" else f"{macro}({text})"
+
+    def branch(self, condition: str) -> str:
+        """A condition that is branched on."""
+        return f"PE_BRANCH({condition})" if self.traced else condition
 
     def _access(self, access: Access) -> str:
         array = self.arrays[access.array]
@@ -330,12 +352,20 @@ class Printer:
             if isinstance(action, Assign):
                 target = self.access(action.target)
                 also = f"{self.copied[target]} = " if target in self.copied else ""
+                if self.traced:
+                    target = self._mark("PE_WRITE" if action.op == "=" else "PE_UPDATE", action.target)
                 lines.append(f"{also}{target} {action.op} {self.expr(action.value)[0]};")
                 continue
-            lines.append(f"if ({self.expr(action.condition)[0]}) {{")
+            lines.append(f"if ({self.branch(self.expr(action.condition)[0])}) {{")
             lines += ["    " + line for line in self.actions(action.then)]
             if action.orelse:
                 lines.append("} else {")
                 lines += ["    " + line for line in self.actions(action.orelse)]
             lines.append("}")
         return lines
+
+
+def _float_bits(ctype: str) -> int:
+    """32 or 64 for the floating types, else 0."""
+    known = scalar_type(ctype)
+    return known.bits if known is not None and known.kind == "floating" else 0

@@ -72,7 +72,7 @@ def compute_dependences(model: Model) -> tuple[Dependence, ...]:
             for sink, sink_access, sink_writes, sink_must in accesses:
                 if not (source_writes or sink_writes):
                     continue
-                text = _relation_text(model, source, source_access, sink, sink_access)
+                text = earlier_text(model, source, source_access, sink, sink_access)
                 if text is None:
                     continue
                 relation = isl.Map.read_from_str(model.context, text)
@@ -108,7 +108,7 @@ def _is_reduction(model: Model, statement: str, access: Access) -> bool:
     return action.op in REASSOCIABLE and action.target == access and not others and len(reads) == 1
 
 
-def _relation_text(model: Model, source: str, source_access: Access, sink: str, sink_access: Access) -> str | None:
+def earlier_text(model: Model, source: str, source_access: Access, sink: str, sink_access: Access) -> str | None:
     """isl text of {source -> sink : same element, source runs first}; None when plainly empty."""
     s_names, t_names = frozenset(model.iterators(source)), frozenset(model.iterators(sink))
     same: list[str] = []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
-from tests.attack.registry import ANY, CASES, REJECTED, UNDERSTOOD, case, loops, nest
+from tests.attack.registry import ANY, CASES, REJECTED, UNDERSTOOD, case, loops, mark_slow, nest
 
 _NEST = frozenset((0,))
 _NONE = frozenset((3,))
@@ -29,10 +28,7 @@ stringizing macro-huge conditionals-deep include-nothing include-zero include-ra
 def register() -> None:
     before = set(CASES)
     _register()
-    names = frozenset(_SLOW.split())
-    assert set(CASES) >= names, names - set(CASES)
-    for name in (set(CASES) - before) & names:
-        CASES[name] = replace(CASES[name], slow=True)
+    mark_slow(before, frozenset(_SLOW.split()))
 
 
 def _register() -> None:

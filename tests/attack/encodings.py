@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gzip
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-from tests.attack.registry import CASES, REJECTED, UNDERSTOOD, case, generator, kernel, loops
+from tests.attack.registry import CASES, REJECTED, UNDERSTOOD, case, generator, kernel, loops, mark_slow
 
 _NONE = frozenset((3,))
 _NEST = frozenset((0,))
@@ -23,10 +22,7 @@ latin-1-comment long-line megabytes-of-newlines split-for nul-in-comment
 def register() -> None:
     before = set(CASES)
     _register()
-    names = frozenset(_SLOW.split())
-    assert set(CASES) >= names, names - set(CASES)
-    for name in (set(CASES) - before) & names:
-        CASES[name] = replace(CASES[name], slow=True)
+    mark_slow(before, frozenset(_SLOW.split()))
 
 
 def _register() -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
-from tests.attack.registry import ANY, CASES, UNDERSTOOD, USAGE, case, loops
+from tests.attack.registry import ANY, CASES, UNDERSTOOD, USAGE, case, loops, mark_slow
 
 _NEST = frozenset((0,))
 _BAD = loops("g(i);", "void g(int);")  # refused: the name is printed with a line and a column
@@ -23,10 +22,7 @@ path-empty path-too-long path-deep path-through-file path-link-nowhere path-unre
 def register() -> None:
     before = set(CASES)
     _register()
-    names = frozenset(_SLOW.split())
-    assert set(CASES) >= names, names - set(CASES)
-    for name in (set(CASES) - before) & names:
-        CASES[name] = replace(CASES[name], slow=True)
+    mark_slow(before, frozenset(_SLOW.split()))
 
 
 def _register() -> None:

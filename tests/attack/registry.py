@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -52,6 +52,13 @@ def case(
     assert name not in CASES, name
     content = source.encode() if isinstance(source, str) else source
     CASES[name] = Case(name, content, codes, file, options, prepare, said, slow, open)
+
+
+def mark_slow(before: set[str], names: frozenset[str]) -> None:
+    """Of the cases that came since `before`, those named are slow. A name without a case is an error."""
+    assert set(CASES) >= names, names - set(CASES)
+    for name in (set(CASES) - before) & names:
+        CASES[name] = replace(CASES[name], slow=True)
 
 
 def kernel(name: str) -> bytes:

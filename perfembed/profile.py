@@ -1,0 +1,158 @@
+"""`profile`: what each nest of a file does to the machine, run in its canonical schedule on its real inputs."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfembed.capture import CaptureFailed, make_workload
+from perfembed.errors import NoTunableNest
+from perfembed.files import read_input
+from perfembed.inputs import NestInputs, collect_inputs
+from perfembed.result import Event, NestStarted, TuneOptions
+from perfembed.tune import nothing_tunable, parse
+from profilers.backend import Backend, ProfileFailed, ProfileRequest
+from profilers.build import CompilerConfig, compiler_version
+from profilers.machine import Machine, describe_machine
+from profilers.profile import Profile
+from profilers.timing import machine_lock
+from scheduler.canonical import canonical_schedule
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.workload import kernel_source, plain
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import LoopNest
+from scheduler.polyhedral.io_bound import IoBound, io_lower_bound
+from scheduler.polyhedral.model import Model, QuotaExceeded
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import format_schedule
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledNest:
+    """One nest; `profile` None where there is none, `reason` says why. `schedule` is the canonical one's text."""
+
+    nest: str
+    function: str | None
+    line: int
+    column: int
+    share: float | None
+    schedule: str
+    profile: Profile | None
+    reason: str
+    bound: IoBound | None = None  # of the traffic with memory, for a cache as large as the last one
+
+    def metrics(self) -> dict[str, float]:
+        """The 20 derived metrics; empty without a profile."""
+        least = self.bound.bytes if self.bound is not None else math.nan
+        return self.profile.metrics(least) if self.profile is not None else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileResult:
+    """The nests in the order of their share of the run time."""
+
+    path: str
+    backend: str
+    machine: str
+    compiler: str
+    flags: tuple[str, ...]
+    threads: int
+    nests: tuple[ProfiledNest, ...]
+    seconds: float
+
+
+def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Callable[[Event], None]) -> ProfileResult:
+    """Profiles every nest that takes a share of the run time worth the name.
+
+    Raises perfembed.errors.PerfembedError with the exit codes of the command line.
+    """
+    began = time.monotonic()
+    source = parse(path, read_input(path), options)
+    if not source.nests:
+        raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
+    machine = describe_machine()
+    compiler = CompilerConfig(options.cc, (*options.cflags, "-fopenmp"))
+    nests: list[ProfiledNest] = []
+    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as folder:
+        scratch = Path(folder)
+        with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
+            inputs = collect_inputs(source, options, scratch, progress)
+            for position, found in enumerate(inputs.found, 1):
+                nest = found.nest
+                line = nest.span.line if nest.span else 0
+                progress(NestStarted(nest.name, nest.function, line, position, len(inputs.found), 0.0))
+                nests.append(_profile(found, options, compiler, machine, backend, scratch / nest.name))
+        nests += [_described(s.nest, s.share, "", None, s.reason) for s in inputs.skipped]
+    return ProfileResult(
+        path=path,
+        backend=backend.name,
+        machine=f"{machine.cpu_model} ({machine.fingerprint})",
+        compiler=compiler_version(options.cc, dict(options.environment)),
+        flags=compiler.flags,
+        threads=options.threads,
+        nests=tuple(nests),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _profile(
+    inputs: NestInputs,
+    options: TuneOptions,
+    compiler: CompilerConfig,
+    machine: Machine,
+    backend: Backend,
+    workdir: Path,
+) -> ProfiledNest:
+    request = canonical_request(inputs, options, compiler, machine, workdir)
+    if isinstance(request, str):
+        return _described(inputs.nest, inputs.share, "", None, request)
+    schedule, asked = request
+    found = backend.profile(asked)
+    if isinstance(found, ProfileFailed):
+        return _described(inputs.nest, inputs.share, schedule, None, found.reason)
+    bound = io_bound(inputs, machine)
+    return replace(_described(inputs.nest, inputs.share, schedule, found, ""), bound=bound)
+
+
+def io_bound(inputs: NestInputs, machine: Machine) -> IoBound | None:
+    """The least traffic with memory of a nest on these inputs; None where that is too hard to count."""
+    sizes = [cache.size_bytes for cache in machine.caches]
+    try:
+        return io_lower_bound(Model(inputs.nest), inputs.captured.parameters, max(sizes, default=1 << 20))
+    except QuotaExceeded:
+        return None
+
+
+def canonical_request(
+    inputs: NestInputs, options: TuneOptions, compiler: CompilerConfig, machine: Machine, workdir: Path
+) -> tuple[str, ProfileRequest] | str:
+    """(the canonical schedule's text, what a backend is asked), or why the nest cannot be profiled."""
+    nest = plain(inputs.nest)
+    try:
+        replayer = Replayer(nest)
+        schedule = canonical_schedule(replayer, options.threads)
+        scheduled = replayer.replay(schedule)
+        if not isinstance(scheduled, ScheduledNest):
+            return f"its canonical schedule cannot be used: {scheduled}"
+        parameters = inputs.captured.parameters
+        text, specs = kernel_source(nest, emit(scheduled, replayer.model), parameters)
+        traced, _ = kernel_source(nest, emit(scheduled, replayer.model, traced=True), parameters)
+    except (QuotaExceeded, CodegenUnsupported) as problem:
+        return str(problem)
+    workload = make_workload(nest, text, specs, inputs.captured, "captured", options.threads)
+    if isinstance(workload, CaptureFailed):
+        return workload.reason
+    request = ProfileRequest(workload, traced, compiler, machine, workdir, dict(options.environment))
+    return format_schedule(schedule), request
+
+
+def _described(
+    nest: LoopNest, share: float | None, schedule: str, profile: Profile | None, reason: str
+) -> ProfiledNest:
+    span = nest.span
+    line, column = (span.line, span.column) if span else (0, 0)
+    return ProfiledNest(nest.name, nest.function, line, column, share, schedule, profile, reason)

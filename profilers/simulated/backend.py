@@ -1,0 +1,227 @@
+"""Profiles without hardware counters: the traced nest on simulated caches, and what the compiler made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from profilers.backend import ProfileFailed, ProfileRequest
+from profilers.build import Built, CompilerConfig, compile_workloads
+from profilers.harness import TimingSettings, time_workload
+from profilers.machine import CounterSupport, Machine
+from profilers.outcome import BuildFailed, Timed
+from profilers.profile import Profile
+from profilers.run import Limits
+from profilers.simulated.assembly import HotLoop, hot_loops
+
+_TRACE = Path(__file__).with_name("trace.h")
+_BUDGET = 6_000_000  # accesses of a thread before iterations are left out; see trace.h
+_TRACE_FLAGS = ("-O2", "-fopenmp", "-w", "-fno-strict-aliasing")
+_LIMITS = Limits(wall_s=60.0, memory_bytes=16 << 30)
+_NAMES = (
+    "reads", "writes", "flops32", "flops64", "branches", "misses",
+    "l1_in", "l1_out", "l2_in", "l2_out", "memory_in", "memory_out",
+)  # fmt: skip
+_LINES = {
+    "l1_replacements": "l1_in",
+    "l1_evictions": "l1_out",
+    "l2_lines_in": "l2_in",
+    "l2_write_backs": "l2_out",
+    "memory_reads": "memory_in",
+    "memory_writes": "memory_out",
+}
+_WIDTHS = {0: "scalar", 128: "128", 256: "256", 512: "512"}
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Caches as one thread sees them: (sets, ways) of L1, L2 and its share of L3, and the bytes of a line."""
+
+    line_bytes: int
+    levels: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+
+
+def geometry(machine: Machine, threads: int) -> Geometry:
+    """The machine's caches; where a level is missing, a small one stands for it. Threads share the L3 evenly."""
+    first = machine.cache(1)
+    line = first.line_bytes if first is not None else 64
+    levels = []
+    for number in (1, 2, 3):
+        cache = machine.cache(number)
+        size, ways = (cache.size_bytes, cache.ways or 8) if cache is not None else (line * 16, 16)
+        if cache is not None and cache.shared_by > 1:
+            size //= max(1, min(cache.shared_by, threads))
+        levels.append((max(1, size // (line * ways)), ways))
+    return Geometry(line, (levels[0], levels[1], levels[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedBackend:
+    """The default where nothing else counts.
+
+    What is exact: cache lines moved under the model of `trace.h`, floating-point operations by precision. What is
+    estimated: instructions, loads, stores and branches, from the hot loops of the compiled nest.
+    """
+
+    budget: int = _BUDGET
+
+    @property
+    def name(self) -> str:
+        return "simulated"
+
+    def available(self, environment: Mapping[str, str]) -> CounterSupport:
+        """Always."""
+        return CounterSupport("simulated", True, "a simulated cache hierarchy with this machine's geometry")
+
+    def profile(self, request: ProfileRequest) -> Profile | ProfileFailed:
+        """Times the nest, then runs it traced."""
+        if request.traced is None:
+            return ProfileFailed("the nest has no traced form, which the simulation runs")
+        timing = CompilerConfig(request.compiler.cc, (*request.compiler.flags, "-g1"), request.compiler.libs)
+        built = self._build(request, request.workload.source, timing)
+        if isinstance(built, ProfileFailed):
+            return built
+        settings = TimingSettings(min_samples=min(3, request.repetitions), max_samples=request.repetitions)
+        timed = time_workload(built, settings=settings, limits=_LIMITS, environment=request.environment)
+        if not isinstance(timed, Timed):
+            return ProfileFailed(f"the nest does not run: {timed}")
+        traced = self._trace(request)
+        if isinstance(traced, ProfileFailed):
+            return traced
+        loops = hot_loops(built.executable, request.environment)
+        threads = request.workload.threads
+        per_thread = [_counters(one.counts, loops) for one in traced]
+        names = per_thread[0].keys()
+        notes: tuple[str, ...] = (
+            () if loops else ("no disassembly of the nest: instructions are estimated, vectors not seen",)
+        )
+        sampled = max(one.error for one in traced)
+        if any(one.period > 1 for one in traced):
+            notes += (f"one window of iterations in {max(one.period for one in traced)} was simulated",)
+        return Profile(
+            source=self.name,
+            machine=request.machine.fingerprint,
+            threads=threads,
+            runtime_s=statistics.median(timed.samples_s),
+            line_bytes=geometry(request.machine, threads).line_bytes,
+            counts=tuple((name, tuple(one[name] for one in per_thread)) for name in names),
+            sampling_error=sampled,
+            notes=notes,
+        )
+
+    def _build(self, request: ProfileRequest, source: str, config: CompilerConfig) -> Built | ProfileFailed:
+        workload = replace(request.workload, source=source)
+        (built,) = compile_workloads(
+            (workload,), config, request.workdir / "profile", 1, environment=request.environment
+        )
+        if isinstance(built, BuildFailed):
+            return ProfileFailed(f"the nest does not compile: {built.message}")
+        return built
+
+    def _trace(self, request: ProfileRequest) -> tuple[_Traced, ...] | ProfileFailed:
+        assert request.traced is not None
+        threads = request.workload.threads
+        report = f"trace-{sha256(request.traced.encode()).hexdigest()[:16]}.json"
+        source = traced_source(request.traced, geometry(request.machine, threads), threads, self.budget, report)
+        built = self._build(request, source, CompilerConfig(request.compiler.cc, _TRACE_FLAGS, request.compiler.libs))
+        if isinstance(built, ProfileFailed):
+            return built
+        # The first call warms the caches up, the last one counts.
+        once = TimingSettings(min_samples=1, max_samples=1, target_seconds=0.0, batch_seconds=0.0)
+        timed = time_workload(built, settings=once, limits=_LIMITS, environment=request.environment)
+        path = built.executable.parent / report
+        try:
+            if not isinstance(timed, Timed):
+                return ProfileFailed(f"the traced nest does not run: {timed}")
+            return parse_report(path.read_text(encoding="ascii"))
+        except (OSError, ValueError) as problem:
+            return ProfileFailed(f"the simulation left no report: {problem}")
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """What one thread did. `period`: one window of iterations in so many was simulated."""
+
+    counts: Mapping[str, float]
+    error: float
+    period: int
+
+
+def traced_source(traced: str, caches: Geometry, threads: int, budget: int, report: str) -> str:
+    """The C file that simulates a traced kernel and writes what it counted to `report` in its working directory."""
+    defines = {
+        "PE_LINE": f"{caches.line_bytes}u",
+        "PE_THREADS": threads,
+        "PE_BUDGET": budget,
+        "PE_REPORT": f'"{report}"',
+    }
+    for level, (sets, ways) in enumerate(caches.levels, 1):
+        defines |= {f"PE_L{level}_SETS": f"{sets}u", f"PE_L{level}_WAYS": ways}
+    return "\n".join(
+        [
+            *(f"#define {name} {value}" for name, value in defines.items()),
+            _TRACE.read_text(encoding="ascii"),
+            traced,
+            "#undef pe_kernel",
+            "void pe_kernel(void *const *args);",
+            "void pe_kernel(void *const *args)",
+            "{",
+            "    pe_begin();",
+            "    pe_traced_kernel(args);",
+            "    pe_end();",
+            "}",
+            "",
+        ]
+    )
+
+
+def parse_report(text: str) -> tuple[_Traced, ...]:
+    """One entry a thread. Raises ValueError."""
+    found = []
+    for entry in json.loads(text):
+        counts = dict(zip(_NAMES, map(float, entry["counts"]), strict=True))
+        if not all(math.isfinite(v) and v >= 0 for v in counts.values()):
+            raise ValueError("counts that are none")
+        found.append(_Traced(counts, float(entry["error"]), int(entry["period"])))
+    return tuple(found)
+
+
+def _counters(traced: Mapping[str, float], loops: Sequence[HotLoop]) -> dict[str, float]:
+    """The 19 counters of one thread."""
+    found: dict[str, float] = {}
+    work = {32: traced["flops32"], 64: traced["flops64"]}
+    compiled = {precision: sum(loop.operations(precision) for loop in loops) for precision in work}
+    for precision, operations in work.items():
+        for bits, width in _WIDTHS.items():
+            instructions = sum(loop.flops.get((precision, bits), 0) for loop in loops)
+            share = instructions / compiled[precision] if compiled[precision] else float(bits == 0)
+            found[f"fp{precision}_{width}"] = operations * share
+    accesses = traced["reads"] + traced["writes"]
+    passes = _passes(sum(work.values()), sum(compiled.values()), accesses, sum(x.loads + x.stores for x in loops))
+    if passes is None:
+        found["loads"], found["stores"], found["branches"] = traced["reads"], traced["writes"], traced["branches"]
+        found["instructions"] = accesses + traced["branches"] + sum(work.values())
+    else:
+        found["loads"] = passes * sum(loop.loads for loop in loops)
+        found["stores"] = passes * sum(loop.stores for loop in loops)
+        found["branches"] = max(passes * sum(loop.branches for loop in loops), traced["misses"])
+        found["instructions"] = max(passes * sum(loop.instructions for loop in loops), found["branches"])
+    found["branch_misses"] = traced["misses"]
+    found |= {name: traced[source] for name, source in _LINES.items()}
+    return found
+
+
+def _passes(operations: float, compiled: int, accesses: float, compiled_accesses: int) -> float | None:
+    """How often the hot loops ran: by their floating-point work, else by their accesses; None where neither tells."""
+    if operations and compiled:
+        return operations / compiled
+    if not operations and compiled_accesses:
+        return accesses / compiled_accesses
+    return None

@@ -1,0 +1,252 @@
+/* The simulation behind a traced kernel: every access goes through a cache hierarchy, thread by thread.
+ *
+ * The text of the kernel follows; the macros below stand in it (see scheduler.codegen.emit_c, `traced`). Set by the
+ * includer: PE_LINE (bytes), PE_L1_SETS, PE_L1_WAYS, PE_L2_SETS, PE_L2_WAYS, PE_L3_SETS, PE_L3_WAYS (of the share
+ * of one thread), PE_THREADS, PE_BUDGET (accesses), PE_REPORT (file name).
+ *
+ * Caches are set-associative, LRU, write-back and write-allocate; L1 and L2 are a thread's own, of the L3 it has
+ * its share. There is no prefetching: lines are counted, not latencies. Branches meet a gshare predictor.
+ *
+ * Of long nests whole iterations of the sampled loops are left out (systematic sampling): windows of iterations,
+ * more and more of them skipped as PE_BUDGET accesses are used up; a window stands for its whole cycle. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+enum {
+    PE_N_READS, PE_N_WRITES, PE_N_FLOPS32, PE_N_FLOPS64, PE_N_BRANCHES, PE_N_MISSES, PE_N_L1_IN, PE_N_L1_OUT,
+    PE_N_L2_IN, PE_N_L2_OUT, PE_N_MEMORY_IN, PE_N_MEMORY_OUT, PE_COUNTERS
+};
+
+#define PE_HISTORY 12
+#define PE_WINDOW 65536 /* accesses that a window has at least once iterations are left out */
+
+struct pe_level {
+    uint64_t *tags; /* (line + 1) * 2 + modified, the most recently used first in its set */
+    uint64_t sets;
+    int ways;
+};
+
+struct pe_tracer {
+    struct pe_level level[3];
+    uint64_t count[PE_COUNTERS]; /* of the window */
+    double total[PE_COUNTERS];
+    uint64_t iterations, cycle_start, counted_from, period, length;
+    uint64_t used; /* accesses since the period last grew */
+    uint64_t windows;
+    double rate_sum, rate_squares; /* accesses an iteration, over the windows that stand for more */
+    int open;                      /* inside a window, past its warm-up */
+    uint32_t history;
+    uint8_t predictor[1 << PE_HISTORY];
+    int ready;
+};
+
+static struct pe_tracer pe_tracers[PE_THREADS];
+static _Thread_local struct pe_tracer *pe_self;
+
+static void pe_make_level(struct pe_level *level, uint64_t sets, int ways)
+{
+    level->sets = sets;
+    level->ways = ways;
+    level->tags = calloc(sets * (uint64_t)ways, sizeof *level->tags);
+    if (!level->tags) abort();
+}
+
+static void pe_attach(void)
+{
+    int number = 0;
+#ifdef _OPENMP
+    number = omp_get_thread_num();
+#endif
+    if (number >= PE_THREADS) abort();
+    pe_self = &pe_tracers[number];
+    if (!pe_self->ready) {
+        pe_make_level(&pe_self->level[0], PE_L1_SETS, PE_L1_WAYS);
+        pe_make_level(&pe_self->level[1], PE_L2_SETS, PE_L2_WAYS);
+        pe_make_level(&pe_self->level[2], PE_L3_SETS, PE_L3_WAYS);
+        pe_self->ready = 1;
+    }
+}
+
+/* Looks a line up and makes it the most recently used one. Returns what fell out (0: nothing), or 1 on a hit. */
+static inline uint64_t pe_lookup(struct pe_level *level, uint64_t line, uint64_t modified)
+{
+    uint64_t *set = level->tags + line % level->sets * (uint64_t)level->ways, key = (line + 1) << 1;
+    int way = 0;
+    while (way < level->ways && (set[way] & ~(uint64_t)1) != key) way++;
+    int hit = way < level->ways;
+    uint64_t old = hit ? set[way] : set[level->ways - 1];
+    if (!hit) way = level->ways - 1;
+    for (; way > 0; way--) set[way] = set[way - 1];
+    set[0] = key | modified | (hit ? old & 1 : 0);
+    return hit ? 1 : old & ~(uint64_t)1 ? old : 0;
+}
+
+static void pe_level_write(struct pe_tracer *t, int number, uint64_t line);
+
+/* A line that fell out of a level: counted and handed down where it was modified. */
+static void pe_fell_out(struct pe_tracer *t, int number, uint64_t old)
+{
+    if (old > 1 && (old & 1)) {
+        t->count[PE_N_L1_OUT + 2 * number]++;
+        if (number < 2) pe_level_write(t, number + 1, (old >> 1) - 1);
+    }
+}
+
+static void pe_level_write(struct pe_tracer *t, int number, uint64_t line)
+{
+    pe_fell_out(t, number, pe_lookup(&t->level[number], line, 1));
+}
+
+static __attribute__((noinline)) void pe_slow(struct pe_tracer *t, uint64_t line, uint64_t modified)
+{
+    for (int number = 0; number < 3; number++) {
+        uint64_t old = pe_lookup(&t->level[number], line, number == 0 ? modified : 0);
+        if (old == 1) return;
+        t->count[PE_N_L1_IN + 2 * number]++;
+        pe_fell_out(t, number, old);
+    }
+}
+
+static inline void pe_touch(const volatile void *address, uint64_t modified)
+{
+    struct pe_tracer *t = pe_self;
+    uint64_t line = (uintptr_t)address / PE_LINE;
+    uint64_t *set = t->level[0].tags + line % PE_L1_SETS * PE_L1_WAYS;
+    if ((*set & ~(uint64_t)1) == (line + 1) << 1)
+        *set |= modified;
+    else
+        pe_slow(t, line, modified);
+}
+
+static inline void *pe_read(const volatile void *address)
+{
+    pe_self->count[PE_N_READS]++;
+    pe_touch(address, 0);
+    return (void *)(uintptr_t)address;
+}
+
+static inline void *pe_write(const volatile void *address)
+{
+    pe_self->count[PE_N_WRITES]++;
+    pe_touch(address, 1);
+    return (void *)(uintptr_t)address;
+}
+
+static inline void *pe_update(const volatile void *address, int bits)
+{
+    struct pe_tracer *t = pe_self;
+    t->count[PE_N_READS]++;
+    t->count[PE_N_WRITES]++;
+    if (bits) t->count[bits == 32 ? PE_N_FLOPS32 : PE_N_FLOPS64]++;
+    pe_touch(address, 1);
+    return (void *)(uintptr_t)address;
+}
+
+static inline int pe_branch(uint32_t site, int taken)
+{
+    struct pe_tracer *t = pe_self;
+    uint8_t *state = &t->predictor[(t->history ^ site * 2654435761u >> 20) & ((1u << PE_HISTORY) - 1)];
+    t->count[PE_N_BRANCHES]++;
+    t->count[PE_N_MISSES] += (*state >= 2) != taken;
+    *state = (uint8_t)(taken ? *state + (*state < 3) : *state - (*state > 0));
+    t->history = t->history << 1 | (uint32_t)taken;
+    return taken;
+}
+
+static uint64_t pe_accesses(const struct pe_tracer *t) { return t->count[PE_N_READS] + t->count[PE_N_WRITES]; }
+
+/* The window's counts, for all iterations of its cycle. */
+static void pe_close_cycle(struct pe_tracer *t)
+{
+    uint64_t seen = t->iterations < t->cycle_start + t->length ? t->iterations : t->cycle_start + t->length;
+    double counted = (double)(seen - t->counted_from), stands_for = (double)(t->iterations - t->cycle_start);
+    if (counted > 0) {
+        for (int k = 0; k < PE_COUNTERS; k++) t->total[k] += (double)t->count[k] * stands_for / counted;
+        if (t->period > 1) {
+            double rate = (double)pe_accesses(t) / counted;
+            t->windows++;
+            t->rate_sum += rate;
+            t->rate_squares += rate * rate;
+        }
+    }
+    t->used += pe_accesses(t);
+    memset(t->count, 0, sizeof t->count);
+}
+
+/* Begins an iteration of a sampled loop; true where it is left out. */
+static inline int pe_skip(void)
+{
+    if (!pe_self) pe_attach();
+    struct pe_tracer *t = pe_self;
+    uint64_t at = t->iterations - t->cycle_start;
+    if (at == t->length * t->period) {
+        uint64_t before = pe_accesses(t);
+        pe_close_cycle(t);
+        if (t->used > PE_BUDGET) {
+            uint64_t each = before / t->length + 1;
+            t->period *= 2;
+            if (t->length * each < PE_WINDOW) t->length = (PE_WINDOW + each - 1) / each;
+            t->used = 0;
+        }
+        t->cycle_start = t->counted_from = t->iterations;
+        at = 0;
+    }
+    t->iterations++;
+    if (at >= t->length) return 1;
+    if (t->period > 1 && at == t->length / 4) { /* what came before warmed the caches up */
+        t->used += pe_accesses(t);
+        memset(t->count, 0, sizeof t->count);
+        t->counted_from = t->iterations - 1;
+    }
+    t->count[PE_N_BRANCHES]++;
+    return 0;
+}
+
+static void pe_begin(void)
+{
+    pe_attach();
+    for (int k = 0; k < PE_THREADS; k++) {
+        struct pe_tracer *t = &pe_tracers[k];
+        memset(t->count, 0, sizeof t->count);
+        memset(t->total, 0, sizeof t->total);
+        t->iterations = t->cycle_start = t->counted_from = t->used = t->windows = 0;
+        t->rate_sum = t->rate_squares = 0;
+        t->period = t->length = 1;
+    }
+}
+
+static void pe_end(void)
+{
+    FILE *f = fopen(PE_REPORT, "we");
+    if (!f) return;
+    fputs("[", f);
+    for (int k = 0; k < PE_THREADS; k++) {
+        struct pe_tracer *t = &pe_tracers[k];
+        if (t->iterations > t->cycle_start) pe_close_cycle(t);
+        for (int c = 0; c < PE_COUNTERS; c++) t->total[c] += (double)t->count[c]; /* outside the sampled loops */
+        double n = (double)t->windows, mean = n > 0 ? t->rate_sum / n : 0;
+        double variance = n > 1 ? (t->rate_squares - n * mean * mean) / (n - 1) : 0;
+        double error = n > 1 && mean > 0 ? sqrt(fmax(variance, 0) / n) / mean : 0;
+        fprintf(f, "%s{\"error\":%.6g,\"period\":%llu,\"counts\":[", k ? "," : "", error, (unsigned long long)t->period);
+        for (int c = 0; c < PE_COUNTERS; c++) fprintf(f, "%s%.17g", c ? "," : "", t->total[c]);
+        fputs("]}", f);
+    }
+    fputs("]\n", f);
+    fclose(f);
+}
+
+#define PE_READ(x) (*(__typeof__(x) *)pe_read(&(x)))
+#define PE_WRITE(x) (*(__typeof__(x) *)pe_write(&(x)))
+#define PE_UPDATE(bits, x) (*(__typeof__(x) *)pe_update(&(x), bits))
+#define PE_FLOP(bits, e) (pe_self->count[(bits) == 32 ? PE_N_FLOPS32 : PE_N_FLOPS64]++, (e))
+#define PE_CALL(bits, e) PE_FLOP(bits, e)
+#define PE_BRANCH(e) pe_branch(__COUNTER__, (e) != 0)
+#define PE_SKIP() pe_skip()
+
+#define pe_kernel pe_traced_kernel

@@ -1,0 +1,36 @@
+"""The campaign that counts false alarms and misses, at a small size."""
+
+import json
+import os
+from dataclasses import replace
+
+from perfembed.bench.render import render_timing, timing_document
+from perfembed.bench.timing import TimingBench, TimingResult, run_timing
+from perfembed.report.style import Style
+from profilers.harness import TimingSettings
+from profilers.timing import CompareSettings
+
+QUICK = CompareSettings(
+    run=TimingSettings(min_samples=1, max_samples=2, target_seconds=0.01), looks=(2, 3), budget_s=1.0
+)
+
+
+def test_a_program_twice_as_slow_is_found() -> None:
+    bench = TimingBench(2, slowdown=1.0, rounds=40, settings=QUICK, environment=dict(os.environ))
+    result = run_timing(bench, lambda done, alarms: None)
+    assert (result.equal, result.planted) == (2, 2)
+    assert result.found + result.reversed <= 2 and result.reversed == 0
+    assert len(result.ratios) == 2 and all(0.5 < ratio < 2 for ratio in result.ratios)
+
+
+RESULT = TimingResult(TimingBench(200), 200, 1, 2, 200, 150, 0, (0.99, 1.0, 1.02), 3, 90.0, False)
+
+
+def test_report() -> None:
+    text = render_timing(RESULT, Style())
+    assert "1 declared faster (0.5%, aim at most 1 %: met)" in text
+    assert "150 found (75.0%, aim at least 90 %: missed)" in text
+    assert "median 1.0000" in text
+    assert "ratios none" in render_timing(replace(RESULT, equal=0, ratios=()), Style())
+    document = json.loads(timing_document(RESULT))
+    assert document["planted"] == {"comparisons": 200, "slower": 150, "faster": 0}
