@@ -246,7 +246,7 @@ def calibrate(
     threads: int,
     *,
     date: str,
-    seconds: float = 0.2,
+    seconds: float = 0.16,
 ) -> Calibration:
     """Measures everything with 1 and with `threads` threads; each figure gets about `seconds` seconds.
 
@@ -279,15 +279,15 @@ def build_calibration(machine: Machine, cc: str, environment: Mapping[str, str],
 def working_sets(machine: Machine, threads: int) -> tuple[tuple[str, int], ...]:
     """Each level's name and the bytes one of `threads` threads works on to stay in it, nearest level first.
 
-    Half of a thread's share of L1 and L2, four times the last cache for the memory. Of L3 only an eighth (if that is
-    four times L2; half at most): neighbours fill the rest. Half of the 32 MiB that a virtual machine saw took
-    143 ns for a random load, as memory did; an eighth took 16 ns.
+    Half of a thread's share of L1 and L2, four times the last cache for the memory. Of L3 an eighth, for neighbours
+    fill the rest, seen or unseen: at 16 of the 32 MiB that a virtual machine reports, a random load took 143 ns, as
+    memory did, at 4 MiB 16 ns. In any case twice the level before, where the level is that large.
     """
     found = []
     inner = share = 0
     for cache in machine.caches:
         share = cache.size_bytes // _sharers(cache.shared_by, machine, threads)
-        wanted = share // 2 if cache.level < 3 else min(max(share // 8, 4 * inner), share // 2)
+        wanted = share // (2 if cache.level < 3 else 8)
         found.append((f"L{cache.level}", max(min(max(wanted, 2 * inner), share), 2 * cache.line_bytes)))
         inner = share
     return (*found, (MEMORY, 4 * share))

@@ -132,7 +132,7 @@ def test_working_sets_lie_inside_their_level_and_outside_the_one_before(machine:
     kib, mib = 1 << 10, 1 << 20
     this = described(machine, 2, (1, 32 * kib, 1), (2, mib, 1), (3, 32 * mib, 2))
     assert working_sets(this, 1) == (("L1", 16 * kib), ("L2", 512 * kib), ("L3", 4 * mib), (MEMORY, 128 * mib))
-    assert working_sets(this, 2) == (("L1", 16 * kib), ("L2", 512 * kib), ("L3", 4 * mib), (MEMORY, 64 * mib))
+    assert working_sets(this, 2) == (("L1", 16 * kib), ("L2", 512 * kib), ("L3", 2 * mib), (MEMORY, 64 * mib))
     crowded = described(machine, 28, (1, 32 * kib, 1), (2, mib, 1), (3, 38 * mib, 28))
     assert dict(working_sets(crowded, 28))["L3"] == 38 * mib // 28  # more than the L2 in front of it
     two_sockets = described(machine, 16, (1, 32 * kib, 1), (2, mib, 1), (3, 32 * mib, 8))
