@@ -299,10 +299,15 @@ class Printer:
         return self.held.get(text, text)
 
     def _mark(self, macro: str, access: Access) -> str:
-        """The access, marked where it is traced: scalars live in registers and are not."""
+        """The access, marked where it is traced: scalars, and elements held in one, live in registers."""
         text = self.access(access)
         array = self.arrays[access.array]
-        if not self.traced or array.is_scalar or not access.subscripts[self.dropped.get(access.array, 0) :]:
+        if (
+            not self.traced
+            or array.is_scalar
+            or text != self._access(access)
+            or not access.subscripts[self.dropped.get(access.array, 0) :]
+        ):
             return text
         return f"{macro}({_float_bits(array.ctype)}, {text})" if macro == "PE_UPDATE" else f"{macro}({text})"
 

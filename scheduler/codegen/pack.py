@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal as OneOf
 
 import islpy as isl
 
@@ -127,9 +128,9 @@ def _packed(
         extents.append(-(-extent // mark.panel) * mark.panel if mark.panel and d == mark.panel_dim else extent)
     inside = any(loop.parallel for loop in tree_loops(place.loop.children))
     around = any(loop.parallel for loop in place.path)
-    where = "inside" if inside else "around" if around else "none"
+    where: OneOf["inside", "around", "none"] = "inside" if inside else "around" if around else "none"
     value = _stored_value(mark.array, accesses, place, poly)
-    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body)  # type: ignore[arg-type]
+    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body)
 
 
 def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -> tuple[frozenset[Access], isl.Set]:

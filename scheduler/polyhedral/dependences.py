@@ -17,6 +17,7 @@ import islpy as isl
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Assign
+from scheduler.ir.types import scalar_type
 from scheduler.polyhedral.model import Model, affine_text, isl_name
 
 REASSOCIABLE = {"+=": "+", "-=": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}
@@ -98,13 +99,19 @@ def compute_dependences(model: Model) -> tuple[Dependence, ...]:
 
 
 def _is_reduction(model: Model, statement: str, access: Access) -> bool:
-    """The statement is one `access op= value`, op reassociable, with the array nowhere in the value."""
+    """The statement is one `access op= value`, op reassociable, with the array nowhere in the value.
+
+    An integer that floating-point values are added to is none: it is truncated at every step. Nor is a _Bool.
+    """
     body = model.placed[statement].statement.body
     if len(body) != 1 or not isinstance(body[0], Assign):
         return False
     action = body[0]
     others = [u for u in model.uses(statement) if u.access.array == access.array and u.access != action.target]
     reads = [u for u in model.uses(statement) if u.access == action.target and not u.is_write]
+    kind, value = (scalar_type(t) for t in (model.nest.array(access.array).ctype, action.value.ctype))
+    if kind is None or value is None or kind.kind == "bool" or (kind.kind == "integer" and value.kind == "floating"):
+        return False
     return action.op in REASSOCIABLE and action.target == access and not others and len(reads) == 1
 
 

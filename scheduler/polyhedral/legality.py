@@ -120,7 +120,8 @@ class Checker:
 
     def reductions(self, tree: tuple[TreeNode, ...]) -> tuple[tuple[str, str], ...]:
         """(loop, statement) for each reduction that a parallel or vector loop carries and has a clause for."""
-        marked = {loop.name for loop in tree_loops(tree) if _has_clause(loop)}
+        concurrent = concurrent_loops(tree)
+        marked = {loop.name for loop in tree_loops(tree) if _has_clause(loop, concurrent)}
         found: dict[tuple[str, str], None] = {}
         if marked:
             paths = {s: path_to(tree, s) for s in self.model.placed}
@@ -197,7 +198,7 @@ class Checker:
                 carried is not None
                 and node.name in concurrent
                 and not self._held_in_registers(dependence, node, concurrent)
-                and not (_has_clause(node) and self._reduced(dependence, node))
+                and not (_has_clause(node, concurrent) and self._reduced(dependence, node))
             ):
                 return self._witness(dependence, carried, node.name)
             if remaining is None:
@@ -294,9 +295,14 @@ class Checker:
         )
 
 
-def _has_clause(node: TreeLoop) -> bool:
-    """A pragma stands before the loop that a reduction clause can be part of."""
-    return node.parallel.collapse == 1 if node.parallel is not None else node.vector
+def _has_clause(node: TreeLoop, concurrent: dict[str, str]) -> bool:
+    """A pragma of its own stands before the loop that a reduction clause can be part of.
+
+    Loops of register blocks have none, nor have those that another loop's `collapse` takes in.
+    """
+    if concurrent.get(node.name) == "parallel":
+        return node.parallel is not None and node.parallel.collapse == 1
+    return concurrent.get(node.name) == "vector"
 
 
 def _monotone_parts(row: Affine) -> list[tuple[int, int, Affine]]:
@@ -307,22 +313,25 @@ def _monotone_parts(row: Affine) -> list[tuple[int, int, Affine]]:
 
 
 def concurrent_loops(tree: tuple[TreeNode, ...]) -> dict[str, str]:
-    """Loops whose iterations need not run one after another: name -> parallel, vector, block or accumulate."""
-    found: dict[str, str] = {}
+    """Loops whose iterations need not run one after another: name -> block, parallel, vector or accumulate.
+
+    Of several kinds that a loop has, the one listed first is what the generated code does with it.
+    """
+    kinds: dict[str, set[str]] = {"block": set(), "parallel": set(), "vector": set(), "accumulate": set()}
     for loop in tree_loops(tree):
         if loop.vector:
-            found[loop.name] = "vector"
+            kinds["vector"].add(loop.name)
         if loop.register is not None:
-            found.update(dict.fromkeys(loop.register.loops, "block"))
+            kinds["block"].update(loop.register.loops)
         if len(loop.children) == 1 and isinstance(loop.children[0], TreeLoop) and loop.children[0].register:
-            found.setdefault(loop.name, "accumulate")
+            kinds["accumulate"].add(loop.name)
         if loop.parallel is not None:
             inner: TreeLoop = loop
-            found[loop.name] = "parallel"
+            kinds["parallel"].add(loop.name)
             for _ in range(loop.parallel.collapse - 1):
                 child = inner.children[0] if len(inner.children) == 1 else None
                 if not isinstance(child, TreeLoop):
                     break
                 inner = child
-                found[inner.name] = "parallel"
-    return found
+                kinds["parallel"].add(inner.name)
+    return {name: kind for kind in reversed(kinds) for name in kinds[kind]}

@@ -161,6 +161,42 @@ def test_reversed_sum_is_no_more_parallel() -> None:
     assert isinstance(replay(text, "reverse(j); parallelize(j)"), ScheduledNest)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "op"), [("int", "double", "+="), ("long", "float", "*="), ("_Bool", "int", "-=")]
+)
+def test_sums_that_are_rounded_at_every_step_keep_their_order(kind: str, value: str, op: str) -> None:
+    text = f"""nest mixed {{
+      param n: int in [1, ?];
+      array s: {kind};
+      array A: {value}[n];
+      for i: int in [0, n) step 1 {{ S0: s {op} A[i]; }}
+    }}"""
+    for schedule in ("parallelize(i)", "vectorize(i)", "reverse(i)"):
+        for reassociate in (False, True):
+            assert isinstance(replay(text, schedule, reassociate), Illegal)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "vectorize(k); interchange(j, k); parallelize(i, 0, 0, 2)",
+        "parallelize(j, 0, 0, 2)",
+        "register_block([j, k], [4, 4]); vectorize(k)",
+        "register_block([j, k], [4, 4]); parallelize(k)",
+    ],
+)
+def test_reductions_without_a_clause_of_their_own(schedule: str) -> None:
+    """Taken in by another loop's collapse, or inside a register block: the sum would race."""
+    text = """nest sums {
+      param n: int in [1, ?];
+      array y: int[n];
+      array A: int[n][n][n];
+      for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { for k: int in [0, n) step 1 {
+        S0: y[i] += A[i][j][k]; } } }
+    }"""
+    assert isinstance(replay(text, schedule), Illegal)
+
+
 def test_contraction_follows_the_final_order() -> None:
     together = replay(nests.PRIVATE, "interchange(i, j)")
     assert isinstance(together, ScheduledNest)
