@@ -38,7 +38,7 @@ class TimingBench:
 
     comparisons: int = 100
     slowdown: float = 0.03
-    rounds: int = 300
+    rounds: int = 40
     seed: int = 0
     settings: CompareSettings = field(default_factory=CompareSettings)
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -220,6 +220,9 @@ def timing(
     slowdown: Annotated[
         float, typer.Option("--slowdown", metavar="SHARE", min=0.001, max=1.0, help="What is planted.")
     ] = 0.03,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", min=10, help="Length of the nest, about 25 µs each.")
+    ] = 40,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the bootstrap.")] = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -235,7 +238,7 @@ def timing(
     from perfembed.report.style import Style
 
     session = context.ensure_object(Session)
-    bench = TimingBench(comparisons, slowdown, seed=seed, environment=session.environment)
+    bench = TimingBench(comparisons, slowdown, rounds, seed, environment=session.environment)
 
     def progress(done: int, alarms: int) -> None:
         if done % 10 == 0:
