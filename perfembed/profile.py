@@ -85,7 +85,7 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
                 nest = found.nest
                 line = nest.span.line if nest.span else 0
                 progress(NestStarted(nest.name, nest.function, line, position, len(inputs.found), 0.0))
-                nests.append(_profile(found, options, compiler, machine, backend, scratch / nest.name))
+                nests.append(_profile(found, options, compiler, machine, backend, scratch / "build"))
         nests += [_described(s.nest, s.share, "", None, s.reason) for s in inputs.skipped]
     return ProfileResult(
         path=path,

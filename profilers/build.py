@@ -104,10 +104,10 @@ def _compile(
 ) -> tuple[Built | BuildFailed, ...]:
     cc = compiler_path(config.cc, env)
     limits = Limits(wall_s=timeout_s, memory_bytes=memory_bytes, output_bytes=1 << 16)
-    identity = (_fingerprint(), cc, _version_of(cc, env), *config.flags, "--", *config.libs, _harness_digest())
+    identity = (_fingerprint(), cc, _version_of(cc, env), _harness_digest())
     harness = _build_harness(cc, config, workdir, env, identity)
 
-    keys = [_digest(*identity, workload.source) for workload in workloads]
+    keys = [_digest(*identity, *config.flags, "--", *config.libs, workload.source) for workload in workloads]
     sources = {key: workload.source for key, workload in zip(keys, workloads, strict=True)}
     missing = [key for key in sources if not _is_known(workdir, key)]
     commands = []
@@ -143,10 +143,10 @@ def _build_harness(
     cc: str, config: CompilerConfig, workdir: Path, env: Mapping[str, str], identity: tuple[str, ...]
 ) -> Path:
     """The harness's object file. Only flags that change the ABI are taken over: no fast-math in comparisons."""
-    target = workdir / f"harness-{_digest(*identity)}.o"
+    abi = tuple(flag for flag in config.flags if flag.startswith(_ABI_FLAGS))
+    target = workdir / f"harness-{_digest(*identity, *abi)}.o"
     if target.exists():
         return target
-    abi = tuple(flag for flag in config.flags if flag.startswith(_ABI_FLAGS))
     unfinished = _unfinished(target.stem)
     argv = (cc, *abi, "-O2", "-std=gnu11", "-fno-fast-math", "-c", str(_HARNESS), "-o", unfinished)
     finished = run_many((Command(argv, Limits(wall_s=60), env, workdir),), jobs=1)[0]

@@ -18,9 +18,12 @@ from profilers.outcome import BuildFailed, Timed
 from profilers.profile import Profile
 from profilers.run import Limits
 from profilers.simulated.assembly import HotLoop, hot_loops
+from profilers.timing import LoadMeter
 
 _TRACE = Path(__file__).with_name("trace.h")
-_BUDGET = 6_000_000  # accesses of a thread before iterations are left out; see trace.h
+_BUDGET = 4_000_000  # accesses of a thread before iterations are left out; see trace.h
+_TIMED_S = 1.0  # long nests are repeated as often as fits in here, but twice
+_BUSY = 0.15  # cores
 _TRACE_FLAGS = ("-O2", "-fopenmp", "-w", "-fno-strict-aliasing")
 _LIMITS = Limits(wall_s=60.0, memory_bytes=16 << 30)
 _NAMES = (
@@ -61,6 +64,24 @@ def geometry(machine: Machine, threads: int) -> Geometry:
 
 
 @dataclass(frozen=True, slots=True)
+class Traced:
+    """What one thread did, as written in C. `period`: one window of iterations in so many was simulated."""
+
+    counts: Mapping[str, float]
+    error: float
+    period: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A traced run, the compiled loops, and the counters of each thread that follow from both."""
+
+    traced: tuple[Traced, ...]
+    loops: tuple[HotLoop, ...]
+    threads: tuple[dict[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SimulatedBackend:
     """The default where nothing else counts.
 
@@ -80,39 +101,49 @@ class SimulatedBackend:
 
     def profile(self, request: ProfileRequest) -> Profile | ProfileFailed:
         """Times the nest, then runs it traced."""
-        if request.traced is None:
-            return ProfileFailed("the nest has no traced form, which the simulation runs")
-        timing = CompilerConfig(request.compiler.cc, (*request.compiler.flags, "-g1"), request.compiler.libs)
-        built = self._build(request, request.workload.source, timing)
+        built = self._build(request, request.workload.source, _readable(request.compiler))
         if isinstance(built, ProfileFailed):
             return built
-        settings = TimingSettings(min_samples=min(3, request.repetitions), max_samples=request.repetitions)
+        settings = TimingSettings(
+            min_samples=min(2, request.repetitions), max_samples=request.repetitions, target_seconds=_TIMED_S
+        )
+        load = LoadMeter()
         timed = time_workload(built, settings=settings, limits=_LIMITS, environment=request.environment)
         if not isinstance(timed, Timed):
             return ProfileFailed(f"the nest does not run: {timed}")
-        traced = self._trace(request)
-        if isinstance(traced, ProfileFailed):
-            return traced
-        loops = hot_loops(built.executable, request.environment)
-        threads = request.workload.threads
-        per_thread = [_counters(one.counts, loops) for one in traced]
-        names = per_thread[0].keys()
-        notes: tuple[str, ...] = (
-            () if loops else ("no disassembly of the nest: instructions are estimated, vectors not seen",)
-        )
-        sampled = max(one.error for one in traced)
-        if any(one.period > 1 for one in traced):
-            notes += (f"one window of iterations in {max(one.period for one in traced)} was simulated",)
+        others = load.other_load()
+        caches = geometry(request.machine, request.workload.threads)
+        found = self.count(request, caches)
+        if isinstance(found, ProfileFailed):
+            return found
+        notes: tuple[str, ...] = ()
+        if not found.loops:
+            notes += ("no disassembly of the nest: instructions are estimated, vectors not seen",)
+        if any(one.period > 1 for one in found.traced):
+            notes += (f"one window of iterations in {max(one.period for one in found.traced)} was simulated",)
+        if others > _BUSY:
+            notes += (f"others used {others:.1f} cores while it was timed",)
         return Profile(
             source=self.name,
             machine=request.machine.fingerprint,
-            threads=threads,
+            threads=request.workload.threads,
             runtime_s=statistics.median(timed.samples_s),
-            line_bytes=geometry(request.machine, threads).line_bytes,
-            counts=tuple((name, tuple(one[name] for one in per_thread)) for name in names),
-            sampling_error=sampled,
+            line_bytes=caches.line_bytes,
+            counts=tuple((name, tuple(one[name] for one in found.threads)) for name in found.threads[0]),
+            sampling_error=max(one.error for one in found.traced),
             notes=notes,
         )
+
+    def count(self, request: ProfileRequest, caches: Geometry, *, cold: bool = False) -> Counted | ProfileFailed:
+        """Runs the nest traced, on caches that an earlier run has filled, or on empty ones."""
+        built = self._build(request, request.workload.source, _readable(request.compiler))
+        if isinstance(built, ProfileFailed):
+            return built
+        traced = self._trace(request, caches, cold)
+        if isinstance(traced, ProfileFailed):
+            return traced
+        loops = hot_loops(built.executable, request.environment)
+        return Counted(traced, loops, tuple(_counters(one.counts, loops) for one in traced))
 
     def _build(self, request: ProfileRequest, source: str, config: CompilerConfig) -> Built | ProfileFailed:
         workload = replace(request.workload, source=source)
@@ -123,11 +154,12 @@ class SimulatedBackend:
             return ProfileFailed(f"the nest does not compile: {built.message}")
         return built
 
-    def _trace(self, request: ProfileRequest) -> tuple[_Traced, ...] | ProfileFailed:
-        assert request.traced is not None
+    def _trace(self, request: ProfileRequest, caches: Geometry, cold: bool) -> tuple[Traced, ...] | ProfileFailed:
+        if request.traced is None:
+            return ProfileFailed("the nest has no traced form, which the simulation runs")
         threads = request.workload.threads
         report = f"trace-{sha256(request.traced.encode()).hexdigest()[:16]}.json"
-        source = traced_source(request.traced, geometry(request.machine, threads), threads, self.budget, report)
+        source = traced_source(request.traced, caches, threads, self.budget, report, cold)
         built = self._build(request, source, CompilerConfig(request.compiler.cc, _TRACE_FLAGS, request.compiler.libs))
         if isinstance(built, ProfileFailed):
             return built
@@ -145,16 +177,13 @@ class SimulatedBackend:
             path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Traced:
-    """What one thread did. `period`: one window of iterations in so many was simulated."""
 
-    counts: Mapping[str, float]
-    error: float
-    period: int
+def _readable(compiler: CompilerConfig) -> CompilerConfig:
+    """With line numbers, by which the disassembly is read."""
+    return replace(compiler, flags=(*compiler.flags, "-g1"))
 
 
-def traced_source(traced: str, caches: Geometry, threads: int, budget: int, report: str) -> str:
+def traced_source(traced: str, caches: Geometry, threads: int, budget: int, report: str, cold: bool = False) -> str:
     """The C file that simulates a traced kernel and writes what it counted to `report` in its working directory."""
     defines = {
         "PE_LINE": f"{caches.line_bytes}u",
@@ -164,6 +193,8 @@ def traced_source(traced: str, caches: Geometry, threads: int, budget: int, repo
     }
     for level, (sets, ways) in enumerate(caches.levels, 1):
         defines |= {f"PE_L{level}_SETS": f"{sets}u", f"PE_L{level}_WAYS": ways}
+    if cold:
+        defines["PE_COLD"] = 1
     return "\n".join(
         [
             *(f"#define {name} {value}" for name, value in defines.items()),
@@ -182,14 +213,14 @@ def traced_source(traced: str, caches: Geometry, threads: int, budget: int, repo
     )
 
 
-def parse_report(text: str) -> tuple[_Traced, ...]:
+def parse_report(text: str) -> tuple[Traced, ...]:
     """One entry a thread. Raises ValueError."""
     found = []
     for entry in json.loads(text):
         counts = dict(zip(_NAMES, map(float, entry["counts"]), strict=True))
         if not all(math.isfinite(v) and v >= 0 for v in counts.values()):
             raise ValueError("counts that are none")
-        found.append(_Traced(counts, float(entry["error"]), int(entry["period"])))
+        found.append(Traced(counts, float(entry["error"]), int(entry["period"])))
     return tuple(found)
 
 

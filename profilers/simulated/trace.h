@@ -2,20 +2,22 @@
  *
  * The text of the kernel follows; the macros below stand in it (see scheduler.codegen.emit_c, `traced`). Set by the
  * includer: PE_LINE (bytes), PE_L1_SETS, PE_L1_WAYS, PE_L2_SETS, PE_L2_WAYS, PE_L3_SETS, PE_L3_WAYS (of the share
- * of one thread), PE_THREADS, PE_BUDGET (accesses), PE_REPORT (file name).
+ * of one thread), PE_THREADS, PE_BUDGET (accesses), PE_REPORT (file name); PE_COLD: caches are empty at each call.
  *
  * Caches are set-associative, LRU, write-back and write-allocate; L1 and L2 are a thread's own, of the L3 it has
  * its share. There is no prefetching: lines are counted, not latencies. Branches meet a gshare predictor.
  *
  * Of long nests whole iterations of the sampled loops are left out (systematic sampling): windows of iterations,
- * more and more of them skipped as PE_BUDGET accesses are used up; a window stands for its whole cycle. */
-#include <math.h>
+ * half as many once PE_BUDGET accesses are used up and after each further PE_MORE; a window stands
+ * for its whole cycle. */
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+/* No other header: a program may have an array y1 or index, names that <math.h> and <string.h> declare. */
+extern void *pe_open(const char *, const char *) __asm__("fopen");
+extern int pe_print(void *, const char *, ...) __asm__("fprintf");
+extern int pe_close(void *) __asm__("fclose");
 #ifdef _OPENMP
-#include <omp.h>
+extern int pe_thread_number(void) __asm__("omp_get_thread_num");
 #endif
 
 enum {
@@ -25,6 +27,7 @@ enum {
 
 #define PE_HISTORY 12
 #define PE_WINDOW 65536 /* accesses that a window has at least once iterations are left out */
+#define PE_MORE (PE_BUDGET / 4 > 8 * PE_WINDOW ? PE_BUDGET / 4 : 8 * PE_WINDOW)
 
 struct pe_level {
     uint64_t *tags; /* (line + 1) * 2 + modified, the most recently used first in its set */
@@ -37,7 +40,7 @@ struct pe_tracer {
     uint64_t count[PE_COUNTERS]; /* of the window */
     double total[PE_COUNTERS];
     uint64_t iterations, cycle_start, counted_from, period, length;
-    uint64_t used; /* accesses since the period last grew */
+    uint64_t used, limit; /* accesses since the period last grew, and how many until it does again */
     uint64_t windows;
     double rate_sum, rate_squares; /* accesses an iteration, over the windows that stand for more */
     int open;                      /* inside a window, past its warm-up */
@@ -53,17 +56,17 @@ static void pe_make_level(struct pe_level *level, uint64_t sets, int ways)
 {
     level->sets = sets;
     level->ways = ways;
-    level->tags = calloc(sets * (uint64_t)ways, sizeof *level->tags);
-    if (!level->tags) abort();
+    level->tags = __builtin_calloc(sets * (uint64_t)ways, sizeof *level->tags);
+    if (!level->tags) __builtin_abort();
 }
 
 static void pe_attach(void)
 {
     int number = 0;
 #ifdef _OPENMP
-    number = omp_get_thread_num();
+    number = pe_thread_number();
 #endif
-    if (number >= PE_THREADS) abort();
+    if (number >= PE_THREADS) __builtin_abort();
     pe_self = &pe_tracers[number];
     if (!pe_self->ready) {
         pe_make_level(&pe_self->level[0], PE_L1_SETS, PE_L1_WAYS);
@@ -176,7 +179,7 @@ static void pe_close_cycle(struct pe_tracer *t)
         }
     }
     t->used += pe_accesses(t);
-    memset(t->count, 0, sizeof t->count);
+    __builtin_memset(t->count, 0, sizeof t->count);
 }
 
 /* Begins an iteration of a sampled loop; true where it is left out. */
@@ -188,11 +191,12 @@ static inline int pe_skip(void)
     if (at == t->length * t->period) {
         uint64_t before = pe_accesses(t);
         pe_close_cycle(t);
-        if (t->used > PE_BUDGET) {
+        if (t->used > t->limit) {
             uint64_t each = before / t->length + 1;
             t->period *= 2;
             if (t->length * each < PE_WINDOW) t->length = (PE_WINDOW + each - 1) / each;
             t->used = 0;
+            t->limit = PE_MORE;
         }
         t->cycle_start = t->counted_from = t->iterations;
         at = 0;
@@ -201,7 +205,7 @@ static inline int pe_skip(void)
     if (at >= t->length) return 1;
     if (t->period > 1 && at == t->length / 4) { /* what came before warmed the caches up */
         t->used += pe_accesses(t);
-        memset(t->count, 0, sizeof t->count);
+        __builtin_memset(t->count, 0, sizeof t->count);
         t->counted_from = t->iterations - 1;
     }
     t->count[PE_N_BRANCHES]++;
@@ -213,32 +217,37 @@ static void pe_begin(void)
     pe_attach();
     for (int k = 0; k < PE_THREADS; k++) {
         struct pe_tracer *t = &pe_tracers[k];
-        memset(t->count, 0, sizeof t->count);
-        memset(t->total, 0, sizeof t->total);
+        __builtin_memset(t->count, 0, sizeof t->count);
+        __builtin_memset(t->total, 0, sizeof t->total);
         t->iterations = t->cycle_start = t->counted_from = t->used = t->windows = 0;
         t->rate_sum = t->rate_squares = 0;
         t->period = t->length = 1;
+        t->limit = PE_BUDGET;
+#ifdef PE_COLD
+        for (int l = 0; t->ready && l < 3; l++)
+            __builtin_memset(t->level[l].tags, 0, t->level[l].sets * (uint64_t)t->level[l].ways * sizeof *t->level[l].tags);
+#endif
     }
 }
 
 static void pe_end(void)
 {
-    FILE *f = fopen(PE_REPORT, "we");
+    void *f = pe_open(PE_REPORT, "we");
     if (!f) return;
-    fputs("[", f);
+    pe_print(f, "[");
     for (int k = 0; k < PE_THREADS; k++) {
         struct pe_tracer *t = &pe_tracers[k];
         if (t->iterations > t->cycle_start) pe_close_cycle(t);
         for (int c = 0; c < PE_COUNTERS; c++) t->total[c] += (double)t->count[c]; /* outside the sampled loops */
         double n = (double)t->windows, mean = n > 0 ? t->rate_sum / n : 0;
         double variance = n > 1 ? (t->rate_squares - n * mean * mean) / (n - 1) : 0;
-        double error = n > 1 && mean > 0 ? sqrt(fmax(variance, 0) / n) / mean : 0;
-        fprintf(f, "%s{\"error\":%.6g,\"period\":%llu,\"counts\":[", k ? "," : "", error, (unsigned long long)t->period);
-        for (int c = 0; c < PE_COUNTERS; c++) fprintf(f, "%s%.17g", c ? "," : "", t->total[c]);
-        fputs("]}", f);
+        double error = n > 1 && mean > 0 ? __builtin_sqrt((variance > 0 ? variance : 0) / n) / mean : 0;
+        pe_print(f, "%s{\"error\":%.6g,\"period\":%llu,\"counts\":[", k ? "," : "", error, (unsigned long long)t->period);
+        for (int c = 0; c < PE_COUNTERS; c++) pe_print(f, "%s%.17g", c ? "," : "", t->total[c]);
+        pe_print(f, "]}");
     }
-    fputs("]\n", f);
-    fclose(f);
+    pe_print(f, "]\n");
+    pe_close(f);
 }
 
 #define PE_READ(x) (*(__typeof__(x) *)pe_read(&(x)))

@@ -357,9 +357,14 @@ class Printer:
             if isinstance(action, Assign):
                 target = self.access(action.target)
                 also = f"{self.copied[target]} = " if target in self.copied else ""
+                value = self.expr(action.value)[0]
                 if self.traced:
-                    target = self._mark("PE_WRITE" if action.op == "=" else "PE_UPDATE", action.target)
-                lines.append(f"{also}{target} {action.op} {self.expr(action.value)[0]};")
+                    marked = self._mark("PE_WRITE" if action.op == "=" else "PE_UPDATE", action.target)
+                    bits = _float_bits(self.arrays[action.target.array].ctype)
+                    if marked == target and action.op != "=" and bits:  # in a register: only the operation counts
+                        value = f"PE_FLOP({bits}, {value})"
+                    target = marked
+                lines.append(f"{also}{target} {action.op} {value};")
                 continue
             lines.append(f"if ({self.branch(self.expr(action.condition)[0])}) {{")
             lines += ["    " + line for line in self.actions(action.then)]

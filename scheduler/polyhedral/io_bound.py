@@ -8,9 +8,10 @@ characterizing the data movement complexity of computational DAGs for parallel e
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
@@ -22,6 +23,8 @@ from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse
 from scheduler.polyhedral.dependences import earlier_text
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
+
+_MOST_ROWS = 30_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +39,28 @@ class IoBound:
 def io_lower_bound(model: Model, parameters: Mapping[str, int], cache_bytes: int) -> IoBound:
     """The greatest of the bounds that apply to the nest at these parameter values.
 
-    Raises QuotaExceeded where the sets are too hard to count.
+    Raises QuotaExceeded where even the compulsory traffic is too hard to count.
     """
     counting = _Counting(model, parameters)
     with model.quota():
         compulsory, exact = counting.compulsory()
         best = IoBound(compulsory, "compulsory", exact)
-        for statement in model.placed:
-            for shape in (_product, _stencil):
+    for statement in model.placed:
+        for shape in (_product, _stencil):
+            with contextlib.suppress(QuotaExceeded), model.quota():  # too hard to count: another bound holds, too
                 bound = shape(counting, statement, cache_bytes)
                 best = bound if bound is not None and bound.bytes > best.bytes else best
     return best
+
+
+def statement_instances(model: Model, parameters: Mapping[str, int]) -> dict[str, float]:
+    """How often each statement runs at these parameter values; inf where that depends on data.
+
+    Raises QuotaExceeded where the sets are too hard to count.
+    """
+    counting = _Counting(model, parameters)
+    with model.quota():
+        return {s: math.inf if counting._opaque(s) else counting.instances(s) for s in model.placed}
 
 
 class _Counting:
@@ -68,12 +82,15 @@ class _Counting:
             return 0.0
         size = 1.0
         box = isl.Set.universe(points.get_space())
+        ends: list[tuple[int, int]] = []
         for k in range(points.dim(isl.dim_type.set)):
             low, high = points.dim_min_val(k), points.dim_max_val(k)
-            size *= high.to_python() - low.to_python() + 1
+            ends.append((low.to_python(), high.to_python()))
+            size *= ends[-1][1] - ends[-1][0] + 1
             box = box.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
-        # Counting goes through the points of all dimensions but the last: not where a product tells.
-        return size if box.is_subset(points) else float(points.count_val().to_python())
+        if box.is_subset(points):
+            return size
+        return sum(_count_rows(part, ends) for part in points.make_disjoint().get_basic_sets())
 
     def instances(self, statement: str) -> float:
         return self.count(self.model.domain(statement, "unbounded"))
@@ -174,3 +191,35 @@ def _stencil(counting: _Counting, statement: str, cache_bytes: int) -> IoBound |
 
 
 __all__ = ["IoBound", "QuotaExceeded", "io_lower_bound"]
+
+
+def _count_rows(part: isl.BasicSet, ends: Sequence[tuple[int, int]]) -> float:
+    """Points of a set inside a box: for each value of all dimensions but the last, how long the row is.
+
+    Raises QuotaExceeded where there are too many rows.
+    """
+    import numpy as np  # here, not above: the command line must start fast
+
+    rows = math.prod(high - low + 1 for low, high in ends[:-1])
+    if part.dim(isl.dim_type.div) or rows > _MOST_ROWS:
+        found = part.to_set().count_val().to_str()
+        if found is None:
+            raise QuotaExceeded("the points are too many to count")
+        return float(found)
+    axes = [np.arange(low, high + 1, dtype=np.int64) for low, high in ends[:-1]]
+    grid = np.meshgrid(*axes, indexing="ij", sparse=True)
+    shape = tuple(len(axis) for axis in axes)
+    low = np.full(shape, ends[-1][0], dtype=np.int64)
+    high = np.full(shape, ends[-1][1], dtype=np.int64)
+    inside = np.ones(shape, dtype=bool)
+    for constraint in part.get_constraints():
+        *outer, last = (constraint.get_coefficient_val(isl.dim_type.set, k).to_python() for k in range(len(ends)))
+        rest = constraint.get_constant_val().to_python() + sum(c * x for c, x in zip(outer, grid, strict=True) if c)
+        for sign in (1, -1) if constraint.is_equality() else (1,):  # sign * (rest + last * x) >= 0
+            if last * sign > 0:
+                low = np.maximum(low, -(sign * rest // (last * sign)))
+            elif last:
+                high = np.minimum(high, sign * rest // (-last * sign))
+            else:
+                inside &= sign * rest >= 0
+    return float(np.where(inside, np.maximum(high - low + 1, 0), 0).sum())

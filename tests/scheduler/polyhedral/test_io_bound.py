@@ -5,7 +5,7 @@ import math
 import pytest
 
 from scheduler.ir.text import parse_nest
-from scheduler.polyhedral.io_bound import io_lower_bound
+from scheduler.polyhedral.io_bound import io_lower_bound, statement_instances
 from scheduler.polyhedral.model import Model
 from tests.scheduler import nests
 
@@ -89,3 +89,17 @@ def test_stencil() -> None:
     assert kind == "stencil"
     room = (32 << 10) / 8
     assert found == pytest.approx(8 * 10000 * 998**2 / (4 * math.sqrt(2 * room)))
+
+
+def test_large_triangles_are_counted_row_by_row() -> None:
+    text = """nest lu {
+      param n: int in [1, ?];
+      array A: double[n][n];
+      for k: int in [0, n) step 1 { for i: int in [k + 1, n) step 1 { for j: int in [k + 1, n) step 1 {
+        S0: A[i][j] -= A[i][k] * A[k][j]; } } }
+    }"""
+    n = 1500
+    instances = statement_instances(Model(parse_nest(text)), {"n": n})
+    assert instances == {"S0": n * (n - 1) * (2 * n - 1) / 6}
+    nest = parse_nest(text.replace("k + 1, n) step 1 { for j", "k + 1, n) step 3 { for j"))
+    assert statement_instances(Model(nest), {"n": 20})["S0"] == sum(-(-(19 - k) // 3) * (19 - k) for k in range(20))

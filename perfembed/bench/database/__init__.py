@@ -1,0 +1,1 @@
+"""What the optimization database claims, tried: kills, damage, many writers, scale."""
