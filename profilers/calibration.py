@@ -1,7 +1,6 @@
-"""What this machine can do at best, measured once: bandwidth and latency by level, peak FLOP/s, the cost of threads.
+"""What a machine can do at best, measured once: bandwidth and latency by level, peak FLOP/s, the cost of threads.
 
-`calibrate` compiles calibration.c and runs it contained, once with one thread and once with all of them.
-`CalibrationCache` keeps the result. Cost models and rooflines read it through `Calibration` and `roofline`.
+`profilers.calibrate` measures, `CalibrationCache` keeps it, cost models and rooflines read `Calibration`.
 """
 
 from __future__ import annotations
@@ -10,21 +9,16 @@ import hashlib
 import json
 import math
 import os
-import statistics
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from inspect import get_annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
-from profilers.build import compiler_path, compiler_version
-from profilers.errors import HarnessError, ProfilersError
-from profilers.harness import OpenMP, harness_environment
+from profilers.errors import ProfilersError
 from profilers.machine import Machine
-from profilers.run import Finished, Limits, run_contained
-from profilers.timing import LoadMeter, coefficient_of_variation
 
 # The program's own vectors are explicit: with the compiler's vectorization off, scalar code stays scalar.
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fopenmp")
@@ -33,7 +27,6 @@ PRECISIONS = ("float", "double")
 UNITS = {"bandwidth": "GB/s", "latency": "s", "flops": "FLOP/s", "fork_join": "s", "barrier": "s"}
 MEMORY = "memory"
 MAX_OTHER_LOAD = 0.15  # cores
-_SOURCE = Path(__file__).with_name("calibration.c")
 _VERSION = 1
 _T = TypeVar("_T")
 
@@ -236,106 +229,6 @@ class CalibrationCache:
                 Path(unfinished).unlink(missing_ok=True)
             raise ProfilersError(f"cannot keep the calibration in {self.folder}: {problem.strerror}") from problem
         return path
-
-
-def calibrate(
-    machine: Machine,
-    cc: str,
-    environment: Mapping[str, str],
-    workdir: Path,
-    threads: int,
-    *,
-    date: str,
-    seconds: float = 0.16,
-) -> Calibration:
-    """Measures everything with 1 and with `threads` threads; each figure gets about `seconds` seconds.
-
-    The caller holds the machine's measurement lock. Raises CompilerMissing, and HarnessError where the program does
-    not compile or run or the working sets do not fit into memory.
-    """
-    compiler = compiler_version(cc, environment)
-    executable = build_calibration(machine, cc, environment, workdir)
-    meter = LoadMeter()
-    figures = []
-    for count in sorted({1, threads}):
-        figures += _measure(executable, machine, environment, count, seconds)
-    return Calibration(machine.fingerprint, compiler, FLAGS, date, threads, meter.other_load(), tuple(figures))
-
-
-def build_calibration(machine: Machine, cc: str, environment: Mapping[str, str], workdir: Path) -> Path:
-    """Compiles calibration.c in `workdir`, which is made. Raises CompilerMissing and HarnessError."""
-    workdir.mkdir(parents=True, exist_ok=True)
-    executable = workdir.absolute() / "calibration"
-    argv = (compiler_path(cc, environment), *FLAGS, "-std=gnu11", f"-DPE_VECTOR_BYTES={machine.vector_bytes}")
-    env = {**environment, "LC_ALL": "C", "TMPDIR": str(workdir.absolute())}
-    finished = run_contained(
-        (*argv, str(_SOURCE), "-o", str(executable)), limits=Limits(wall_s=60.0), env=env, cwd=workdir
-    )
-    if not finished.ok:
-        raise HarnessError(f"{cc} cannot compile the calibration: {_complaint(finished)}")
-    return executable
-
-
-def working_sets(machine: Machine, threads: int) -> tuple[tuple[str, int], ...]:
-    """Each level's name and the bytes one of `threads` threads works on to stay in it, nearest level first.
-
-    Half of a thread's share of L1 and L2, four times the last cache for the memory. Of L3 an eighth, for neighbours
-    fill the rest, seen or unseen: at 16 of the 32 MiB that a virtual machine reports, a random load took 143 ns, as
-    memory did, at 4 MiB 16 ns. In any case twice the level before, where the level is that large.
-    """
-    found = []
-    inner = share = 0
-    for cache in machine.caches:
-        share = cache.size_bytes // _sharers(cache.shared_by, machine, threads)
-        wanted = share // (2 if cache.level < 3 else 8)
-        found.append((f"L{cache.level}", max(min(max(wanted, 2 * inner), share), 2 * cache.line_bytes)))
-        inner = share
-    return (*found, (MEMORY, 4 * share))
-
-
-def _sharers(shared_by: int, machine: Machine, threads: int) -> int:
-    """How many of the threads, spread evenly, are behind one cache."""
-    return max(1, math.ceil(threads * shared_by / machine.logical_cores))
-
-
-def _measure(
-    executable: Path, machine: Machine, environment: Mapping[str, str], threads: int, seconds: float
-) -> list[Figure]:
-    sets = working_sets(machine, threads)
-    largest = threads * max(size for _, size in sets)
-    if largest > machine.memory_bytes // 2:
-        raise HarnessError(f"{largest >> 20} MiB to measure the memory are more than half of it")
-    line_bytes = max((cache.line_bytes for cache in machine.caches), default=64)
-    arguments = (str(threads), repr(seconds), str(line_bytes), *(str(word) for level in sets for word in level))
-    limits = Limits(wall_s=120.0, memory_bytes=largest + (1 << 30) + threads * (256 << 20))
-    env = harness_environment(environment, threads, OpenMP(proc_bind="spread", places="cores"))
-    finished = run_contained((str(executable), *arguments), limits=limits, env=env, cwd=executable.parent)
-    try:
-        if not finished.ok:
-            raise ValueError(_complaint(finished))
-        return [_figure(one, threads) for one in json.loads(finished.stdout)["figures"]]
-    except (KeyError, TypeError, ValueError, ArithmeticError) as problem:
-        raise HarnessError(f"the calibration with {threads} threads failed: {problem}") from problem
-
-
-def _figure(said: dict[str, Any], threads: int) -> Figure:
-    """A figure from what the program said; `amount` is what one repetition did."""
-    quantity, amount = str(said["quantity"]), float(said["amount"])
-    each = tuple(float(s) for s in said["seconds"])
-    if quantity in ("bandwidth", "flops"):
-        each = tuple(amount / s / (1e9 if quantity == "bandwidth" else 1.0) for s in each)
-        value = max(each)
-    else:
-        each = tuple(s / amount for s in each)
-        value = min(each) if quantity == "latency" else statistics.median(each)
-    spread = coefficient_of_variation(each)
-    return Figure(quantity, said["subject"], said["kind"], threads, value, spread, len(each), said["bytes"])
-
-
-def _complaint(finished: Finished) -> str:
-    lines = finished.stderr.decode(errors="replace").strip().splitlines()
-    limit = f"went over the limit of {finished.limit}" if finished.limit else f"ended with code {finished.returncode}"
-    return lines[0][:300] if lines else limit
 
 
 def _record(cls: Callable[..., _T], document: dict[str, Any]) -> _T:

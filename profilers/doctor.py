@@ -10,8 +10,10 @@ from profilers.build import Built, CompilerConfig, compile_workloads, compiler_v
 from profilers.calibration import Calibration
 from profilers.errors import ProfilersError
 from profilers.harness import TimingSettings, time_workload
-from profilers.machine import Cache, Machine, counters_available, describe_machine, openmp_works
+from profilers.likwid import LikwidBackend
+from profilers.machine import Cache, Machine, describe_machine, openmp_works
 from profilers.outcome import Timed
+from profilers.perf import PerfBackend
 from profilers.timing import coefficient_of_variation, other_load
 from profilers.workload import Argument, ConstantFill, Workload
 
@@ -82,7 +84,7 @@ def _openmp_fix(found: str) -> str:
 
 
 def _counters(environment: Mapping[str, str]) -> Check:
-    support = counters_available(environment)
+    support = [backend.available(environment) for backend in (PerfBackend(), LikwidBackend())]
     usable = any(one.usable for one in support)
     found = "; ".join(f"{one.tool}: {one.detail}" for one in support)
     fix = (

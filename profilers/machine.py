@@ -3,7 +3,6 @@
 import hashlib
 import os
 import platform
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -135,48 +134,6 @@ int main(void) {
     if not ran.ok or threads != "2":
         return False, f"asked for 2 threads, got {threads or _first_line(ran)}"
     return True, "2 threads ran in parallel"
-
-
-def counters_available(environment: Mapping[str, str] = DEFAULT_ENVIRONMENT) -> tuple[CounterSupport, ...]:
-    """Tries perf and likwid-perfctr on a real program; one entry each, with what they said."""
-    commands = (
-        ("perf", ("perf", "stat", "-x,", "-e", "instructions", "true")),
-        ("likwid", ("likwid-perfctr", "-C", "0", "-g", "INSTR_RETIRED_ANY:FIXC0", "true")),
-    )
-    path = environment.get("PATH", os.defpath)
-    found = []
-    for tool, command in commands:
-        if shutil.which(command[0], path=path) is None:
-            found.append(CounterSupport(tool, False, f"{command[0]} is not installed"))
-            continue
-        try:
-            finished = run_contained(command, limits=Limits(wall_s=20.0), env={**environment, "LC_ALL": "C"}, cwd="/")
-        except ProfilersError as problem:
-            found.append(CounterSupport(tool, False, str(problem)))
-            continue
-        found.append(_perf_verdict(finished) if tool == "perf" else _likwid_verdict(finished))
-    return tuple(found)
-
-
-def _perf_verdict(finished: Finished) -> CounterSupport:
-    """perf exits with 0 even where it could count nothing: the count itself must be a number above 0."""
-    for line in finished.stderr.decode(errors="replace").splitlines():
-        fields = line.split(",")
-        if len(fields) > 2 and fields[2].startswith("instructions"):
-            if fields[0].isdigit() and int(fields[0]) > 0:
-                return CounterSupport("perf", True, f"counted {fields[0]} instructions")
-            return CounterSupport("perf", False, f"instructions: {fields[0]}")
-    return CounterSupport("perf", False, _first_line(finished))
-
-
-def _likwid_verdict(finished: Finished) -> CounterSupport:
-    for line in finished.stdout.decode(errors="replace").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) >= 3 and cells[0].startswith("INSTR_RETIRED") and finished.ok:
-            if cells[2].isdigit() and int(cells[2]) > 0:
-                return CounterSupport("likwid", True, f"counted {cells[2]} instructions")
-            return CounterSupport("likwid", False, f"instructions: {cells[2]}")
-    return CounterSupport("likwid", False, _first_line(finished))
 
 
 def _first_line(finished: Finished) -> str:

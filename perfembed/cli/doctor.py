@@ -125,7 +125,8 @@ def _kept(cc: str, environment: Mapping[str, str]) -> tuple[Calibration | None, 
 
 def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Path | None]:
     """Measures while nothing else of ours measures on this machine; what was found and where it was kept."""
-    from profilers.calibration import CalibrationCache, calibrate
+    from profilers.calibrate import calibrate
+    from profilers.calibration import CalibrationCache
     from profilers.errors import ProfilersError
     from profilers.machine import describe_machine
     from profilers.timing import machine_lock
@@ -144,8 +145,13 @@ def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Pa
     problem = "neither XDG_CACHE_HOME nor HOME is an absolute path"
     folder = cache_folder(environment)
     if folder is not None:
+        cache = CalibrationCache(folder)
+        earlier = cache.load(machine, found.compiler)
+        if found.noisy and earlier is not None and not earlier.noisy:
+            print(f"not kept: the quieter one of {earlier.date} stays", file=sys.stderr)
+            return found, cache.path(machine.fingerprint, found.compiler)
         try:
-            return found, CalibrationCache(folder).store(found)
+            return found, cache.store(found)
         except ProfilersError as error:  # the figures were expensive: they are shown all the same
             problem = str(error)
     print(f"perfembed doctor: the calibration is not kept: {problem}", file=sys.stderr)

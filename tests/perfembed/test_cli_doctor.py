@@ -15,7 +15,7 @@ import pytest
 from perfembed.cli.doctor import cache_folder
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
-from profilers import calibration, doctor
+from profilers import calibrate, doctor
 from profilers.build import compiler_version
 from profilers.calibration import KINDS, Calibration, CalibrationCache
 from profilers.doctor import Check
@@ -76,7 +76,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, st
     """A cache and a measurement lock of our own, and figures that get a hundredth of their time."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    monkeypatch.setattr(calibration, "calibrate", functools.partial(calibration.calibrate, seconds=0.002))
+    monkeypatch.setattr(calibrate, "calibrate", functools.partial(calibrate.calibrate, seconds=0.002))
     return {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
 
@@ -141,7 +141,7 @@ def test_calibrate_waits_for_its_turn_and_shows_figures_that_cannot_be_kept(
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Calibration:
     """By one thread, on a quiet machine as far as it knows."""
     folder, environment, date = tmp_path_factory.mktemp("measured"), {"PATH": os.environ["PATH"]}, "2026-11-21T23:06:00"
-    found = calibration.calibrate(describe_machine(), "gcc", environment, folder, 1, date=date, seconds=0.001)
+    found = calibrate.calibrate(describe_machine(), "gcc", environment, folder, 1, date=date, seconds=0.001)
     return replace(found, other_load=0.0)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from profilers.build import compiler_version
+from profilers.calibrate import build_calibration, calibrate, working_sets
 from profilers.calibration import (
     FLAGS,
     KINDS,
@@ -21,10 +22,7 @@ from profilers.calibration import (
     CalibrationCache,
     Figure,
     Roofline,
-    build_calibration,
-    calibrate,
     roofline,
-    working_sets,
 )
 from profilers.errors import CompilerMissing, HarnessError, ProfilersError
 from profilers.machine import Cache, Machine, describe_machine
