@@ -12,7 +12,9 @@ from perfembed.capture import ProgramProfile
 from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError, VerificationFailed
 from perfembed.files import check_output, read_input, write_output
 from perfembed.inputs import NestInputs, collect_inputs
-from perfembed.nest_tuner import Conditions, NestNotMeasurable, NestOutcome, NestTuner, Winner
+from perfembed.ledger import Ledger, NoLedger
+from perfembed.measuring import Conditions, NestNotMeasurable
+from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
@@ -157,7 +159,9 @@ class _Tuning:
             seed=self.options.seed,
         )
         try:
-            tuner = NestTuner(nest, inputs.captured, conditions, budget_s, self.progress, inputs.in_program_s)
+            ledger: Ledger = NoLedger()
+            effort = Effort(self.options.search, budget_s)
+            tuner = NestTuner(nest, inputs.captured, conditions, effort, self.progress, ledger, inputs.in_program_s)
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
             return

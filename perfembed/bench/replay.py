@@ -27,7 +27,8 @@ from scheduler.polyhedral.legality import Checker
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.search.beam import Beam, SearchStopped
+from scheduler.search.beam import Beam
+from scheduler.search.explorer import SearchStopped
 from scheduler.space import Space, Target
 from scheduler.transform import initial_tree
 

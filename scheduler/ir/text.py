@@ -41,7 +41,7 @@ from scheduler.ir.text_expressions import MAX_DEPTH, POSTFIX, PRECEDENCE, TERNAR
 from scheduler.ir.text_parser import parse_nest
 from scheduler.ir.types import FUNCTIONS, binary_type, common_type, literal_type, scalar_type, unary_type
 
-__all__ = ["format_expr", "format_nest", "nest_id", "parse_nest", "without_spans"]
+__all__ = ["canonical_form", "format_expr", "format_nest", "nest_id", "parse_nest", "without_spans"]
 
 
 def format_nest(nest: LoopNest) -> str:
@@ -51,7 +51,14 @@ def format_nest(nest: LoopNest) -> str:
 
 def nest_id(nest: LoopNest) -> str:
     """16 hex digits: equal for nests that differ only in names, spans and parameter values."""
-    return hashlib.sha256(_Writer(nest, canonical=True).nest().encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical_form(nest)[0].encode()).hexdigest()[:16]
+
+
+def canonical_form(nest: LoopNest) -> tuple[str, dict[tuple[str, str], str]]:
+    """(the text under canonical names, without title, values and ranges; those names by kind L, A, P or S and name)."""
+    writer = _Writer(nest, canonical=True)
+    text = writer.nest()
+    return text, dict(writer.given)
 
 
 def format_expr(nest: LoopNest, expr: Expr) -> str:

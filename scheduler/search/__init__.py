@@ -1,0 +1,29 @@
+"""Searches over schedules, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scheduler.search.beam import Beam
+from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.search.random import RandomSearch
+from scheduler.space import Space
+
+SEARCHES = ("beam", "random")
+
+
+def make_search(
+    name: str,
+    space: Space,
+    evaluate: Evaluate,
+    *,
+    seed: int,
+    limit: int | None,
+    expired: Callable[[], bool],
+) -> Explorer:
+    """The search of that name (one of SEARCHES); the arguments are those of `Explorer`."""
+    if name == "random":
+        return RandomSearch(space, evaluate, seed=seed, limit=limit, expired=expired)
+    if name == "beam":
+        return Beam(space, evaluate, limit=limit, expired=expired)
+    raise ValueError(f"no search is called {name!r}: expected {', '.join(SEARCHES)}")

@@ -6,23 +6,13 @@ Merouani et al. 2024 (LOOPer), section 4 (the order of transformations).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import islice
 
-from scheduler.ir.tree import TreeNode
-from scheduler.replay import ScheduledNest
 from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
+from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.space import Chain, Space, chains_with
 from scheduler.time_tiling import time_tiled
-
-Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
-"""Seconds of each schedule, None where it failed. Raises SearchStopped when the budget is spent."""
-
-
-class SearchStopped(Exception):
-    """The evaluation budget is spent; the search returns the best so far."""
-
 
 _TIME_TILINGS = 8
 _MINIMUM_WORK = 0.01
@@ -30,90 +20,21 @@ _ORDERED_CHAINS = 6
 _SHORT_S = 2e-3  # nests below may not be worth starting threads for
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    scheduled: ScheduledNest
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """`ranked`: every schedule that ran, fastest first (ties: as found). `illegal`: how many were refused."""
-
-    ranked: tuple[Candidate, ...]
-    evaluated: int
-    illegal: int
-    complete: bool
-
-
-class Beam:
-    """One search: remembers what was evaluated, so that equal trees are evaluated once."""
+class Beam(Explorer):
+    """The `width` best of each stage go on to the next."""
 
     def __init__(
         self,
         space: Space,
         evaluate: Evaluate,
+        *,
         width: int = 3,
         batch: int = 4,
+        limit: int | None = None,
         expired: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`expired` is asked between schedules whether the budget is spent."""
-        self.space = space
-        self._expired = expired
+        super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
         self.width = width
-        self.batch = batch
-        self._evaluate = evaluate
-        self._seconds: dict[tuple[TreeNode, ...], float | None] = {}
-        self._found: list[Candidate] = []
-        self.illegal = 0
-
-    def run(self) -> SearchResult:
-        complete = True
-        try:
-            self._search()
-        except SearchStopped:
-            complete = False
-        return self.result(complete)
-
-    def result(self, complete: bool) -> SearchResult:
-        """What was found so far, also after an interrupt."""
-        ranked = tuple(sorted(self._found, key=lambda c: c.seconds))
-        return SearchResult(ranked, len(self._seconds), self.illegal, complete)
-
-    def best(self, schedules: Iterable[Schedule], count: int) -> list[Schedule]:
-        """Evaluates what is legal and new; the `count` fastest of `schedules`, fastest first."""
-        known: dict[Schedule, float] = {}
-        pending: list[ScheduledNest] = []
-
-        def flush() -> None:
-            outcomes = self._evaluate(pending)
-            for scheduled, seconds in zip(pending, outcomes, strict=True):
-                self._seconds[scheduled.tree] = seconds
-                if seconds is not None:
-                    self._found.append(Candidate(scheduled, seconds))
-                    known[scheduled.schedule] = seconds
-            pending.clear()
-
-        waiting: set[tuple[TreeNode, ...]] = set()
-        for schedule in _distinct(schedules):
-            if self._expired():
-                raise SearchStopped
-            replayed = self.space.replayer.replay(schedule)
-            if not isinstance(replayed, ScheduledNest):
-                self.illegal += 1
-                continue
-            if replayed.tree in self._seconds:
-                seconds = self._seconds[replayed.tree]
-                if seconds is not None:
-                    known[schedule] = seconds
-            elif replayed.tree not in waiting:
-                waiting.add(replayed.tree)
-                pending.append(replayed)
-                if len(pending) == self.batch:
-                    flush()
-        if pending:
-            flush()
-        return sorted(known, key=lambda s: known[s])[:count]
 
     def _search(self) -> None:
         """Structures first, time tiling beside them, then chain by chain, the one with most work first."""
@@ -183,15 +104,6 @@ class Beam:
             for shape in (order, *tiled):
                 found += space.inner_moves(shape, chains_with(tree(shape), innermost))
         return found
-
-
-def _distinct(schedules: Iterable[Schedule]) -> Iterator[Schedule]:
-    """Each schedule once, made only when it is asked for."""
-    seen: set[Schedule] = set()
-    for schedule in schedules:
-        if schedule not in seen:
-            seen.add(schedule)
-            yield schedule
 
 
 def _without(schedule: Schedule, kind: type[Transformation]) -> Schedule:

@@ -7,7 +7,8 @@ import pytest
 from scheduler.ir.tree import tree_loops
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
-from scheduler.search.beam import Beam, SearchResult, SearchStopped
+from scheduler.search.beam import Beam
+from scheduler.search.explorer import SearchResult, SearchStopped
 from scheduler.space import Space, Target
 from tests.scheduler import nests
 

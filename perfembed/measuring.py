@@ -1,0 +1,197 @@
+"""Measures schedules of one nest on captured inputs: builds, times, compares with the original, checks outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from perfembed.capture import CapturedNest, CaptureFailed, RandomisedInputs, make_workload, randomise
+from perfembed.errors import PerfembedError
+from profilers.build import Built, CompilerConfig, compile_workloads, discard
+from profilers.harness import TimingSettings, check_workload, time_workload, write_reference
+from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, Verified
+from profilers.run import Limits
+from profilers.timing import CompareSettings, Comparison, ComparisonFailed, LoadMeter, compare_interleaved
+from profilers.workload import Workload
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.original import emit_original
+from scheduler.codegen.workload import kernel_source
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import LoopNest
+from scheduler.polyhedral.model import Model, QuotaExceeded
+from scheduler.replay import ScheduledNest
+from scheduler.space import Target
+
+VERIFY_SEEDS = (1, 2)
+TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
+_CHECK_FLAGS = ("-ffp-contract=off",)
+
+
+class NestNotMeasurable(PerfembedError):
+    """The nest cannot be run on its own; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Everything a measurement depends on but the nest."""
+
+    compiler: CompilerConfig
+    threads: int
+    target: Target
+    workdir: Path
+    environment: Mapping[str, str]
+    jobs: int
+    reassociate: bool
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The nest as written, compiled as in the program as far as that can be told, and its times."""
+
+    built: Built
+    timed: Timed
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A candidate's outcome; `other_load`: cores that others kept busy meanwhile."""
+
+    outcome: Outcome
+    other_load: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`passed` says in words what was verified; empty with `failure` where an output differed or did not come.
+
+    `inputs`: None for the captured one, else the seed of a randomized one.
+    """
+
+    passed: tuple[str, ...]
+    failure: Outcome | None = None
+    inputs: tuple[int | None, ...] = ()
+
+
+@dataclass(slots=True)
+class Measurer:
+    """One nest under names of its own (`scheduler.codegen.workload.plain`), its inputs and its conditions.
+
+    The caller holds the machine's measurement lock.
+    """
+
+    nest: LoopNest
+    model: Model  # of the nest with its private arrays expanded
+    captured: CapturedNest
+    conditions: Conditions
+    constants: Mapping[str, int] = field(default_factory=dict)  # parameters whose values the compiler gets to see
+    limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, memory_bytes=16 << 30))
+
+    def original(self, expected_s: float | None) -> Original | str:
+        """The baseline, or why it does not run. `expected_s`: what it takes in the program.
+
+        Where a compiler inlines a function it knows the sizes and may choose other loops (gcc interchanges them). Of
+        both forms, sizes known or not, the one that takes as long as in the program is the baseline.
+        """
+        unknown = {p.name: self.captured.parameters[p.name] for p in self.nest.parameters if p.value is None}
+        # A form that takes twice as long as in the program is given up, unless all do.
+        forms: list[tuple[dict[str, int], float | None]] = [({}, None)]
+        if expected_s is not None and unknown:
+            forms = [({}, 2 * expected_s), (unknown, 2 * expected_s), ({}, None)]
+        found: list[tuple[Original, Mapping[str, int]]] = []
+        for constants, stop in forms:
+            if found and stop is None:
+                break
+            self.constants = constants
+            built = self.build([emit_original(self.nest)])[0]
+            if isinstance(built, BuildFailed):
+                return f"the extracted nest does not compile: {built.message}"
+            timed = self.time(built, TimingSettings(stop_above_s=stop)).outcome
+            if isinstance(timed, Timed):
+                found.append((Original(built, timed), constants))
+            elif not isinstance(timed, Stopped):
+                return f"the extracted nest does not run: {timed}"
+        if not found:
+            return "the extracted nest does not run"
+        original, self.constants = min(
+            found, key=lambda f: abs(math.log(f[0].timed.min / (expected_s or f[0].timed.min)))
+        )
+        return original
+
+    def body(self, scheduled: ScheduledNest) -> str | BuildFailed:
+        """The C text of a schedule, or why there is none."""
+        try:
+            return emit(scheduled, self.model, vector_bytes=self.conditions.target.vector_bytes)
+        except (CodegenUnsupported, QuotaExceeded) as problem:
+            return BuildFailed(f"no code: {problem}")
+
+    def build(
+        self, bodies: Sequence[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None
+    ) -> tuple[Built | BuildFailed, ...]:
+        """Compiles texts, several at a time. Raises NestNotMeasurable."""
+        c = self.conditions
+        workloads = [self._workload(body, captured or self.captured) for body in bodies]
+        return compile_workloads(
+            workloads, compiler or c.compiler, c.workdir / "build", c.jobs, environment=c.environment
+        )
+
+    def time(self, built: Built | BuildFailed, settings: TimingSettings) -> Measured:
+        """Runs one build alone."""
+        if isinstance(built, BuildFailed):
+            return Measured(built)
+        load = LoadMeter()
+        outcome = time_workload(built, settings=settings, limits=self.limits, environment=self.conditions.environment)
+        return Measured(outcome, load.other_load())
+
+    def compare(self, original: Original, candidate: Built, budget_s: float) -> Comparison | ComparisonFailed:
+        """Both in alternation, until it is clear which one is faster."""
+        run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
+        return compare_interleaved(
+            original.built,
+            candidate,
+            settings=CompareSettings(run=run, budget_s=budget_s),
+            seed=self.conditions.seed,
+            limits=self.limits,
+            environment=self.conditions.environment,
+        )
+
+    def check(self, body: str) -> Checked:
+        """Whether a text computes what the original does, on the captured and on randomized inputs.
+
+        Both are compiled without contraction and compared bit for bit, unless sums may be reassociated.
+        """
+        c = self.conditions
+        config = replace(c.compiler, flags=(*c.compiler.flags, *_CHECK_FLAGS))
+        passed: dict[int | None, str] = {}
+        tolerance = TOLERANCE if c.reassociate else None
+        how = f"equal within {TOLERANCE:g}" if c.reassociate else "bit-identical"
+        for seed in (None, *VERIFY_SEEDS):
+            inputs = self.captured if seed is None else randomise(self.nest, self.captured, RandomisedInputs(seed))
+            reference, candidate = self.build([emit_original(self.nest), body], config, inputs)
+            for built in (reference, candidate):
+                if isinstance(built, BuildFailed):
+                    return Checked((), built)
+            assert isinstance(reference, Built) and isinstance(candidate, Built)
+            path = c.workdir / f"{self.nest.name}-{seed}.reference"
+            if not path.exists():
+                written = write_reference(reference, path, limits=self.limits, environment=c.environment)
+                if not isinstance(written, Verified):
+                    if seed is None:
+                        return Checked((), written)
+                    continue  # the original itself cannot run on these inputs: they prove nothing
+            for _ in range(2 if c.threads > 1 else 1):  # a race shows in some runs only
+                verdict = check_workload(candidate, path, tolerance, limits=self.limits, environment=c.environment)
+                if not isinstance(verdict, Verified):
+                    return Checked((), verdict)
+            discard(candidate)
+            passed[seed] = f"{how} on {'the captured input' if seed is None else f'randomized input {seed}'}"
+        return Checked(tuple(passed.values()), inputs=tuple(passed))
+
+    def _workload(self, body: str, captured: CapturedNest) -> Workload:
+        source, specs = kernel_source(self.nest, body, captured.parameters, self.constants)
+        workload = make_workload(self.nest, source, specs, captured, "captured", self.conditions.threads)
+        if isinstance(workload, CaptureFailed):
+            raise NestNotMeasurable(workload.reason)
+        return workload
