@@ -8,6 +8,7 @@ EXIT_USAGE = 2
 EXIT_NO_NEST = 3
 EXIT_SOURCE = 4
 EXIT_ENVIRONMENT = 5
+EXIT_DATABASE = 7
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
@@ -51,6 +52,12 @@ class EnvironmentMissing(PerfembedError):
     """Something this machine lacks: a compiler, OpenMP, a place to write."""
 
     exit_code = EXIT_ENVIRONMENT
+
+
+class DatabaseProblem(PerfembedError):
+    """The optimization database cannot be used: damaged, locked, of a newer version, the disk full."""
+
+    exit_code = EXIT_DATABASE
 
 
 class Interrupted(PerfembedError):

@@ -54,9 +54,15 @@ class Inputs:
 
 
 def collect_inputs(
-    source: SourceFile, options: TuneOptions, scratch: Path, progress: Callable[[Event], None]
+    source: SourceFile,
+    options: TuneOptions,
+    scratch: Path,
+    progress: Callable[[Event], None],
+    least_share: float = MINIMUM_SHARE,
 ) -> Inputs:
     """Runs the program once to see where its time goes, and once more to capture the nests that matter.
+
+    Nests that take less than `least_share` of the time (0 … 1) are left alone.
 
     Raises SourceRejected where the program does not compile or run.
     """
@@ -74,7 +80,7 @@ def collect_inputs(
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []
     for nest in sorted(profile.nests, key=lambda n: -n.share):
-        reason = _left_alone(nest)
+        reason = _left_alone(nest, least_share)
         if reason:
             skipped.append(NoInputs(by_name[nest.name], nest.share, reason))
         else:
@@ -91,10 +97,10 @@ def collect_inputs(
     return Inputs(profile, tuple(found), tuple(skipped))
 
 
-def _left_alone(nest: NestProfile) -> str:
+def _left_alone(nest: NestProfile, least_share: float) -> str:
     if nest.calls == 0:
         return "the program never ran it"
-    if nest.share < MINIMUM_SHARE:
+    if nest.share < least_share:
         return f"only {nest.share:.2%} of the run time"
     return "it runs in several threads already" if nest.other_threads else ""
 

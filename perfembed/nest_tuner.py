@@ -24,7 +24,6 @@ from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, SearchStopped
 from scheduler.space import Space
 
-_FINALISTS = 4
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
@@ -42,6 +41,8 @@ class Effort:
     schedules: int | None = None
     stop_best: float | None = 1.5
     stop_original: float = 8.0
+    finalists: int = 4  # how many of the fastest are confirmed, until one is
+    confirm_s: float = 5.0  # for comparing a short nest with the original
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
 
 
@@ -61,6 +62,7 @@ class NestOutcome:
     winner: Winner | None = None
     reason: str = ""
     original_s: float | None = None
+    best_s: float | None = None  # of the search, before it is confirmed
     candidates: int = 0
     illegal: int = 0
     failed: int = 0
@@ -131,6 +133,7 @@ class NestTuner:
             result = search.result(complete=False)
             self.interrupted = True
         outcome.illegal = result.illegal
+        outcome.best_s = self._best_s
         self._confirm(original, result.ranked)
         return outcome
 
@@ -207,7 +210,7 @@ class NestTuner:
     def _confirm(self, original: Original, ranked: tuple[Candidate, ...]) -> None:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
         outcome, original_s = self.outcome, original.timed.min
-        finalists = 1 if self.interrupted else _FINALISTS
+        finalists = 1 if self.interrupted else self.effort.finalists
         hopeful = [c for c in ranked if c.seconds < _HOPEFUL * original_s][:finalists]
         if not hopeful:
             outcome.reason = "no legal schedule was faster than the original"
@@ -228,7 +231,8 @@ class NestTuner:
             if isinstance(built, BuildFailed):
                 outcome.failed += 1
                 continue
-            comparison = self.measurer.compare(original, built, 5.0 if self.interrupted else 5.0 + 20 * original_s)
+            longer = 0.0 if self.interrupted else 20 * original_s
+            comparison = self.measurer.compare(original, built, self.effort.confirm_s + longer)
             if not isinstance(comparison, Comparison):
                 continue
             self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)

@@ -1,18 +1,23 @@
-"""Random programs: nests, data to run them on, and schedules to try on them."""
+"""Random nests for tests, data to run them on, schedules to try on them; and whole C programs (`generate`)."""
 
 from scheduler.generator.builder import Size
-from scheduler.generator.generate import random_nest
 from scheduler.generator.inputs import random_inputs, random_parameters
 from scheduler.generator.patterns import PATTERNS, Pattern
+from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, generate, read_back
+from scheduler.generator.random_nest import random_nest
 from scheduler.generator.schedules import random_schedule, random_step
 
 __all__ = [
     "PATTERNS",
+    "GeneratedProgram",
+    "GeneratorSettings",
     "Pattern",
     "Size",
+    "generate",
     "random_inputs",
     "random_nest",
     "random_parameters",
     "random_schedule",
     "random_step",
+    "read_back",
 ]

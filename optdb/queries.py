@@ -1,0 +1,233 @@
+"""What the rest of the program asks the database: typed, and never across machines or conditions unless asked to.
+
+>>> with Database.open(path, read_only=True) as database:                        # doctest: +SKIP
+...     best = exact_hit(database, nest.nest_id, conditions)
+...     seen = measured(database, nest.nest_id, conditions.conditions_id)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from optdb.codec import columns, from_document
+from optdb.database import Database
+from optdb.errors import OptdbError
+from optdb.records import (
+    RECORDS,
+    ConditionsRecord,
+    MachineRecord,
+    MeasurementRecord,
+    ProfileRecord,
+    Record,
+    RunRecord,
+)
+from optdb.tables import TABLES
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class BestSchedule:
+    """A row of the view `best_schedules`: the fastest verified schedule of a nest under one set of conditions.
+
+    Times are seconds; `speedup` is None where the original was not measured next to it. `schedule` is text out of a
+    database: parse it (`scheduler.schedule.parse_schedule`) and prove it legal on the nest before use.
+    """
+
+    nest_id: str
+    name: str | None
+    speedup: float | None
+    min_s: float
+    median_s: float
+    baseline_min_s: float | None
+    schedule: str
+    schedule_id: str
+    measured: int
+    algorithm: str | None
+    place: str | None
+    conditions_id: str
+    machine: str
+    cpu_model: str | None
+    isa: str | None
+    compiler: str
+    compiler_version: str
+    flags: str
+    threads: int
+    sizes: str
+    element_type: str
+    reassociated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A nest with its text and where it was found; the same algorithm must not be on both sides of an evaluation."""
+
+    nest_id: str
+    normalized_id: str
+    name: str
+    text: str
+    c_text: str
+    features: str
+    algorithms: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Vectors of one model: row i of `vectors` (float32, n x dimension) belongs to `nest_ids[i]`."""
+
+    nest_ids: tuple[str, ...]
+    vectors: npt.NDArray[np.float32]
+
+
+def best_schedules(
+    database: Database,
+    *,
+    nest_id: str | None = None,
+    conditions: ConditionsRecord | None = None,
+    machine: str | None = None,
+    limit: int | None = None,
+) -> tuple[BestSchedule, ...]:
+    """The fastest verified schedule of each nest and conditions, greatest speedup first, of those asked for."""
+    wanted = {
+        "nest_id": nest_id,
+        "conditions_id": conditions.conditions_id if conditions else None,
+        "machine": machine,
+    }
+    names = [name for name, value in wanted.items() if value is not None]
+    parameters: list[object] = [wanted[name] for name in names]
+    sql = f"SELECT {_fields(BestSchedule)} FROM best_schedules WHERE schedule IS NOT NULL AND machine IS NOT NULL"
+    sql += "".join(f" AND {name} = ?" for name in names)
+    sql += " ORDER BY speedup DESC NULLS LAST, nest_id, conditions_id"
+    if limit is not None:
+        sql += " LIMIT ?"
+        parameters.append(limit)
+    return tuple(BestSchedule(*row) for row in database.rows(sql, parameters))
+
+
+def exact_hit(database: Database, nest_id: str, conditions: ConditionsRecord) -> BestSchedule | None:
+    """What is known to be best for this very nest, machine, compiler, flags, threads, sizes and type."""
+    found = best_schedules(database, nest_id=nest_id, conditions=conditions)
+    return found[0] if found else None
+
+
+def measured(
+    database: Database, nest_id: str, conditions_id: str, *, seed: int | None = None
+) -> dict[str, MeasurementRecord]:
+    """By measurement id what a resumed search (of that seed) need not measure again: failures, too."""
+    parameters: list[object] = [nest_id, conditions_id]
+    where = "nest_id = ? AND conditions_id = ?"
+    if seed is not None:
+        where += " AND seed = ?"
+        parameters.append(seed)
+    found = _records(database, "measurement", f"{where} ORDER BY evaluation, measurement_id", parameters)
+    return {r.measurement_id: r for r in found if isinstance(r, MeasurementRecord)}
+
+
+def schedule_texts(database: Database, nest_id: str) -> dict[str, str]:
+    """By schedule id the text of every schedule of a nest."""
+    rows = database.rows("SELECT schedule_id, text FROM _store.schedules WHERE nest_id = ?", [nest_id])
+    return dict(rows)
+
+
+def nests(
+    database: Database,
+    *,
+    ids: Sequence[str] | None = None,
+    normalized_id: str | None = None,
+    not_algorithms: Sequence[str] = (),
+) -> tuple[Nest, ...]:
+    """Nests in the order of their ids; none that was found in a source of one of `not_algorithms`."""
+    rows = database.rows(
+        """
+        SELECT n.nest_id, n.normalized_id, n.name, n.text, n.c_text, n.features,
+               coalesce(f.algorithms, []), coalesce(f.places, [])
+        FROM _store.nests n LEFT JOIN (
+            SELECT o.nest_id, list_sort(list(DISTINCT s.algorithm)) AS algorithms,
+                   list_sort(list(DISTINCT s.place)) AS places
+            FROM _store.occurrences o JOIN _store.sources s USING (source_id) GROUP BY o.nest_id) f USING (nest_id)
+        WHERE ($ids::VARCHAR[] IS NULL OR list_contains($ids::VARCHAR[], n.nest_id))
+          AND ($normalized::VARCHAR IS NULL OR n.normalized_id = $normalized)
+          AND NOT list_has_any(coalesce(f.algorithms, []), $without::VARCHAR[])
+        ORDER BY n.nest_id
+        """,
+        {"ids": None if ids is None else list(ids), "normalized": normalized_id, "without": list(not_algorithms)},
+    )
+    return tuple(Nest(*row[:6], *(tuple(found) for found in row[6:])) for row in rows)
+
+
+def machine(database: Database, fingerprint: str) -> MachineRecord | None:
+    """The machine of a fingerprint."""
+    found = _records(database, "machine", "machine = ?", [fingerprint])
+    return found[0] if found and isinstance(found[0], MachineRecord) else None
+
+
+def conditions(database: Database, conditions_id: str) -> ConditionsRecord | None:
+    """The conditions of an id."""
+    found = _records(database, "conditions", "conditions_id = ?", [conditions_id])
+    return found[0] if found and isinstance(found[0], ConditionsRecord) else None
+
+
+def runs(database: Database) -> tuple[RunRecord, ...]:
+    """All runs, the oldest first."""
+    found = _records(database, "run", "true ORDER BY started_at, run_id", [])
+    return tuple(r for r in found if isinstance(r, RunRecord))
+
+
+def profiles(database: Database, nest_id: str, *, machine: str | None = None) -> tuple[ProfileRecord, ...]:
+    """The profiles of a nest, of one machine where asked."""
+    where = "nest_id = ?"
+    parameters: list[object] = [nest_id]
+    if machine is not None:
+        where += " AND conditions_id IN (SELECT conditions_id FROM _store.conditions WHERE machine = ?)"
+        parameters.append(machine)
+    found = _records(database, "profile", f"{where} ORDER BY profile_id", parameters)
+    return tuple(r for r in found if isinstance(r, ProfileRecord))
+
+
+def embeddings(database: Database, model_id: str, *, static_only: bool = False) -> Embeddings:
+    """All vectors of a model, ordered by nest; of a nest with several profiles, the one with the smallest id.
+
+    With `static_only` those made of the graph alone, otherwise one with a profile where there is one. Raises
+    OptdbError where vectors of one model differ in length.
+    """
+    import numpy as np
+
+    rows = database.execute(
+        """
+        SELECT nest_id, vector FROM _store.embeddings WHERE model_id = ? AND (NOT ? OR profile_id IS NULL)
+        QUALIFY row_number() OVER (PARTITION BY nest_id ORDER BY profile_id NULLS LAST) = 1 ORDER BY nest_id
+        """,
+        [model_id, static_only],
+    )
+    with database.translated():
+        found = rows.fetchnumpy()
+    vectors = [np.asarray(vector, dtype=np.float32) for vector in found["vector"]]
+    if len({len(vector) for vector in vectors}) > 1:
+        raise OptdbError(f"{database.path}: vectors of model {model_id} differ in length")
+    matrix = np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
+    return Embeddings(tuple(map(str, found["nest_id"])), matrix)
+
+
+def records(database: Database, kind: str) -> tuple[Record, ...]:
+    """Every stored record of a kind but nests (see `nests`), checked as if it came from elsewhere, by id."""
+    return _records(database, kind, f"true ORDER BY {_columns(kind)[0]}", [])
+
+
+def _columns(kind: str) -> tuple[str, ...]:
+    """The columns of a kind's table that hold the record."""
+    return tuple(name for name, _ in columns(RECORDS[kind]))
+
+
+def _records(database: Database, kind: str, where: str, parameters: Sequence[object]) -> tuple[Record, ...]:
+    names = _columns(kind)
+    rows = database.rows(f"SELECT {', '.join(names)} FROM {TABLES[kind]} WHERE {where}", parameters)
+    return tuple(from_document(RECORDS[kind], dict(zip(names, row, strict=True))) for row in rows)
+
+
+def _fields(cls: Any) -> str:
+    return ", ".join(f.name for f in fields(cls))

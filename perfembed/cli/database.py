@@ -1,0 +1,39 @@
+"""Which database a command works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfembed.errors import UsageError
+
+FILE_NAME = "perfembed.duckdb"
+
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="PATH",
+        help="The database.  [default: PERFEMBED_DB, else ~/.local/share/perfembed/perfembed.duckdb]",
+        show_default=False,
+    ),
+]
+
+
+def database_path(option: str | None, environment: Mapping[str, str]) -> Path:
+    """What `--db` says, else PERFEMBED_DB, else a file below XDG_DATA_HOME or ~/.local/share. Raises UsageError.
+
+    As the XDG base directory specification says, a relative XDG_DATA_HOME does not count.
+    """
+    if option is not None and not option:
+        raise UsageError("--db: the path is empty")
+    if chosen := option or environment.get("PERFEMBED_DB"):
+        return Path(chosen)
+    for name, below in (("XDG_DATA_HOME", "perfembed"), ("HOME", ".local/share/perfembed")):
+        base = Path(environment.get(name, ""))
+        if base.is_absolute():
+            return base / below / FILE_NAME
+    raise UsageError("no database is known", "give one with --db PATH, or set PERFEMBED_DB, XDG_DATA_HOME or HOME")

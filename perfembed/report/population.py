@@ -1,0 +1,51 @@
+"""What `populate` will do and did, as text and as documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from perfembed.populate import Plan, PopulateOptions, PopulateResult
+from perfembed.report.documents import document
+from perfembed.report.style import count, seconds
+
+_SHOWN = 20
+_LABEL_S = 0.5  # what a candidate takes, roughly: most of it is compiling
+_PROGRAM_S = 3.0
+
+
+def render_plan(plan: Plan, options: PopulateOptions) -> str:
+    """How many programs wait, which, and about how long they take with one nest each."""
+    guess = len(plan.waiting) * (_PROGRAM_S + _LABEL_S * options.schedules)
+    lines = [
+        f"{count(plan.total, 'program')}, {plan.total - len(plan.waiting)} of them done already",
+        f"up to {options.schedules} schedules a nest by {options.search} search: about {seconds(guess)},"
+        f" of which the budget allows {seconds(min(guess, options.budget_s))}",
+        *(f"  {program.path}" for program in plan.waiting[:_SHOWN]),
+    ]
+    more = len(plan.waiting) - _SHOWN
+    return "\n".join([*lines, *([f"  … and {more} more"] if more > 0 else [])])
+
+
+def plan_document(plan: Plan) -> str:
+    return document("populate plan", {"total": plan.total, "waiting": [p.path for p in plan.waiting]})
+
+
+def render_population(result: PopulateResult, database: Path) -> str:
+    done = "all done" if result.complete else "interrupted" if result.interrupted else "the budget is spent"
+    lines = [
+        f"{count(result.programs, 'program')}, {count(result.nests, 'nest')}, {count(result.labels, 'candidate')}"
+        f" measured in {seconds(result.seconds)}: {done}",
+        f"in {database}",
+    ]
+    if result.skipped:
+        lines.insert(1, f"{count(result.skipped, 'program')} skipped")
+    if result.lost:
+        lines.insert(1, f"{count(result.lost, 'record')} lost in damaged spool files")
+    if not result.complete:
+        lines.append("the same command goes on where this one ended")
+    return "\n".join(lines)
+
+
+def population_document(result: PopulateResult) -> str:
+    return document("populate", asdict(result))

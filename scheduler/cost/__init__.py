@@ -1,0 +1,1 @@
+"""Predicting how much faster a schedule makes a nest, without running it."""

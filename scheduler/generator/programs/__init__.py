@@ -1,0 +1,17 @@
+"""Random C programs to train on and to fill a database with: `generate` and what it takes and gives."""
+
+from scheduler.generator.programs.generate import GeneratedProgram, NothingFits, generate
+from scheduler.generator.programs.patterns import PATTERNS, Pattern
+from scheduler.generator.programs.readback import NotReadBack, read_back
+from scheduler.generator.programs.settings import GeneratorSettings
+
+__all__ = [
+    "PATTERNS",
+    "GeneratedProgram",
+    "GeneratorSettings",
+    "NotReadBack",
+    "NothingFits",
+    "Pattern",
+    "generate",
+    "read_back",
+]

@@ -1,0 +1,63 @@
+"""The arrays of a generated program: their extents, how they start, and how large their values can get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from scheduler.ir.affine import Affine
+
+BYTES = {"double": 8, "float": 4, "int": 4, "long": 8, "short": 2, "unsigned char": 1}
+
+
+class Fill(Enum):
+    """What an array holds before the kernel runs."""
+
+    VALUES = "values"  # in [-0.5, 0.5), of integers 0 … 15
+    POSITIVE = "positive"  # in [0.5, 1.5), of integers 1 … 15
+    DOMINANT = "dominant"  # a matrix whose diagonal outweighs the rest of its row and column
+    ROWS = "rows"  # begins of rows: rising from 0 to the number of entries, `each` a row on average
+    INDICES = "indices"  # integers in [0, below)
+
+
+@dataclass(eq=False, slots=True)
+class Array:
+    """`bound`: no element ever exceeds it in magnitude. `used`: the kernel names it; `written`: it stores to it.
+
+    Of INDICES and ROWS, elements are at most `below`; of ROWS, each has `each` entries on average.
+    """
+
+    name: str
+    ctype: str
+    shape: tuple[Affine, ...]
+    fill: Fill = Fill.VALUES
+    bound: float = 1.0
+    used: bool = False
+    written: bool = False
+    below: Affine = field(default_factory=Affine)
+    each: int = 0
+
+    @property
+    def is_floating(self) -> bool:
+        return self.ctype in ("double", "float")
+
+
+class Ref(str):
+    """The C text of one element, or of a scalar; knows its array."""
+
+    __slots__ = ("array",)
+    array: Array
+
+    @classmethod
+    def of(cls, text: str, array: Array) -> Ref:
+        ref = cls(text)
+        ref.array = array
+        return ref
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A subscript read from data, at least 0 and less than `below`."""
+
+    text: str
+    below: Affine
