@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Union
 
@@ -25,7 +24,7 @@ from perfembed.inputs import MINIMUM_SHARE, NestInputs, collect_inputs
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
 from perfembed.result import TuneOptions
-from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, settle, versions_text
+from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.tune import parse, target_of
 from profilers.build import CompilerConfig, compiler_version
 from profilers.machine import Machine, describe_machine
@@ -36,7 +35,6 @@ from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
 
 _NEST_BUDGET_S = 300.0
-_PACKAGES = ("perfembed", "islpy", "numpy", "duckdb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,7 @@ class _Search:
             seed=options.seed,
             search=options.search,
             budget_s=float(options.schedules),
-            versions=versions_text(_versions()),
+            versions=installed_versions(),
             command=options.command,
             started_at=time.time(),
         )
@@ -307,15 +305,3 @@ def _generated(seed: int, number: int) -> tuple[bytes, str]:
     """(C text, the patterns it combines)."""
     made = generate(seed, number, GeneratorSettings())
     return made.source.encode(), "+".join(made.patterns)
-
-
-def _versions() -> Mapping[str, str]:
-    return dict(_installed())
-
-
-def _installed() -> Iterator[tuple[str, str]]:
-    for name in _PACKAGES:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            continue

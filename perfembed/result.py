@@ -28,6 +28,7 @@ class TuneOptions:
     seed: int = 0
     environment: tuple[tuple[str, str], ...] = ()
     workdir: str | None = None
+    database: str | None = None  # what is measured is kept there; None: nowhere
 
 
 @dataclass(frozen=True, slots=True)

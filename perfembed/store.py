@@ -5,10 +5,12 @@ Nests and schedules are stored under canonical names, so that the same nest is r
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from optdb.codec import encode, object_text
@@ -44,31 +46,44 @@ from scheduler.replay import Replayer
 from scheduler.schedule import Schedule, format_schedule, parse_schedule
 
 _MAX_SAMPLES = 200
+_PACKAGES = ("perfembed", "islpy", "numpy", "duckdb")
 _SECONDS = re.compile(r"after ([0-9.e+-]+) s")
 
 
 class Store:
     """One run's way into a database: records go to its spool at once, and into the database with `settle`."""
 
-    def __init__(self, path: Path, run: RunRecord, machine: Machine) -> None:
-        """Makes the spool's folder. Raises OptdbError."""
+    def __init__(self, path: Path, run: RunRecord, machine: Machine, tolerant: bool = False) -> None:
+        """Makes the spool's folder. Raises OptdbError.
+
+        A `tolerant` one keeps nothing more after something could not be written, and says why in `problem`.
+        """
         self.path = path
+        self.problem = ""
+        self.tolerant = tolerant
         self.run = run
         self.machine = machine
         self.writer = SpoolWriter(spool_directory(path))
 
     def begin(self) -> None:
         """Stores that the run has begun."""
-        self.writer.append([MachineRecord.of(self.machine), self.run])
+        self.append([MachineRecord.of(self.machine), self.run])
 
     def end(self, ended_at: float) -> None:
         """Stores that the run is complete."""
-        self.writer.append([replace(self.run, ended_at=ended_at)])
+        self.append([replace(self.run, ended_at=ended_at)])
         self.writer.close()
 
     def append(self, records: Sequence[Record]) -> None:
         """Returns when they are on the disk. Raises OptdbError."""
-        self.writer.append(records)
+        if self.problem:
+            return
+        try:
+            self.writer.append(records)
+        except OptdbError as problem:
+            if not self.tolerant:
+                raise
+            self.problem = str(problem)
 
 
 def settle(path: Path, wait_s: float = 10.0) -> IngestReport:
@@ -265,7 +280,7 @@ def nest_record(nest: LoopNest, source_id: str, canonical: Replayer) -> NestReco
 def conditions_record(
     machine: Machine,
     compiler: str,
-    version: str,
+    compiler_version: str,
     flags: tuple[str, ...],
     threads: int,
     nest: LoopNest,
@@ -277,7 +292,14 @@ def conditions_record(
     names = canonical_nest(nest).names
     sizes = {names["P", name]: value for name, value in known.items() if ("P", name) in names}
     return ConditionsRecord(
-        machine.fingerprint, compiler, version, flags, threads, sizes_text(sizes), element_type(nest), reassociated
+        machine.fingerprint,
+        compiler,
+        compiler_version,
+        flags,
+        threads,
+        sizes_text(sizes),
+        element_type(nest),
+        reassociated,
     )
 
 
@@ -321,9 +343,13 @@ def outcome_of(record: MeasurementRecord) -> Outcome:
             return BuildFailed(record.message)
 
 
-def versions_text(versions: Mapping[str, str]) -> str:
-    """Versions as `RunRecord` wants them."""
-    return object_text(versions)
+def installed_versions() -> str:
+    """What a run depends on, as `RunRecord` wants it."""
+    found = {}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return object_text(found)
 
 
 def _spread(samples: tuple[float, ...]) -> tuple[float, ...]:

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
 from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError, VerificationFailed
 from perfembed.files import check_output, read_input, write_output
 from perfembed.inputs import NestInputs, collect_inputs
-from perfembed.ledger import Ledger, NoLedger
+from perfembed.ledger import NoLedger
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
 from perfembed.program import ProgramComparison, compare_programs
@@ -27,6 +28,9 @@ from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import format_schedule
 from scheduler.space import Target
+
+if TYPE_CHECKING:
+    from perfembed.recorder import Recorder
 
 _MINIMUM_BUDGET_S = 2.0
 
@@ -89,6 +93,7 @@ class _Tuning:
         self.reports: dict[str, NestReport] = {}
         self.winners: list[tuple[LoopNest, Winner]] = []
         self.interrupted = False
+        self.recorder: Recorder | None = None
 
     def run(self) -> TuneResult:
         try:
@@ -97,6 +102,7 @@ class _Tuning:
             raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
+        self.recorder = self._open_recorder(version)
         lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
         with machine_lock(lock):
             try:
@@ -117,6 +123,8 @@ class _Tuning:
                     self._revert_last("faster on its own, but the whole program did not get faster with it")
                     comparison = self._verify_program(profile) if self.winners else None
         written = self._write()
+        if self.recorder is not None and (problem := self.recorder.close()):
+            self.progress(Message(f"what was measured is not in the database yet: {problem}"))
         reports = [self._report_of(nest) for nest in self.source.nests]
         reports += [self._refused(k) for k in range(len(self.source.rejections))]
         return TuneResult(
@@ -159,7 +167,7 @@ class _Tuning:
             seed=self.options.seed,
         )
         try:
-            ledger: Ledger = NoLedger()
+            ledger = NoLedger() if self.recorder is None else self.recorder.ledger(nest, inputs.captured.parameters)
             effort = Effort(self.options.search, budget_s)
             tuner = NestTuner(nest, inputs.captured, conditions, effort, self.progress, ledger, inputs.in_program_s)
         except QuotaExceeded as error:
@@ -180,6 +188,18 @@ class _Tuning:
         report = self._tuned(nest, inputs.share, outcome)
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
+
+    def _open_recorder(self, version: str) -> Recorder | None:
+        """Where measurements go; a database that cannot be used is no reason not to tune."""
+        if self.options.database is None:
+            return None
+        from perfembed.recorder import Recorder  # here, not above: only runs with a database need DuckDB
+
+        recorder = Recorder(self.options, self.source, self.machine, self.compiler, version)
+        if recorder.problem:
+            self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
+            return None
+        return recorder
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
         """Runs the whole tuned program against the original. Raises VerificationFailed when its output differs."""

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from perfembed.cli.database import Database, database_path
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
     Cc,
@@ -30,7 +31,7 @@ from perfembed.cli.options import (
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 
-SEARCHES = ("beam",)
+SEARCHES = ("beam", "random")
 MAX_THREADS = 1024
 
 
@@ -63,12 +64,16 @@ def command(
         int | None,
         typer.Option("--threads", metavar="N", help="Threads to tune for.  [default: cores]"),
     ] = None,
-    search: Annotated[str, typer.Option("--search", metavar="NAME", help="How schedules are searched: beam.")] = "beam",
+    search: Annotated[
+        str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
+    ] = "beam",
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 2m, 1h.")] = "60s",
     reassociate: Annotated[
         bool, typer.Option("--reassociate", help="Allow reordering sums: results may differ by rounding.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    db: Database = None,
+    no_db: Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.")] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -117,6 +122,7 @@ def command(
         budget_s=budget_s,
         reassociate=reassociate,
         seed=seed,
+        database=None if no_db else _database(db, session),
         environment=tuple(sorted(session.environment.items())),
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
@@ -126,6 +132,16 @@ def command(
     )
     print(tune_document(result) if json else render_result(result, style, quiet=quiet, verbose=verbose))
     return result.exit_code
+
+
+def _database(option: str | None, session: Session) -> str | None:
+    """None where there is none and none was asked for."""
+    try:
+        return str(database_path(option, session.environment))
+    except UsageError:
+        if option is not None:
+            raise
+        return None
 
 
 def default_output(path: str) -> str:

@@ -1,143 +1,138 @@
-"""What a compiler made of a kernel: its hot loops in the disassembly, and the instructions in them.
-
-A hot loop is an innermost one (a backward jump with no other inside). Of the loops a compiler makes of one source
-loop (vectorized body, remainder), the one with the widest vectors counts, because it does most of the work.
-"""
+"""What x86-64 instructions do, read from a compiler's assembly text (AT&T syntax)."""
 
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from profilers.run import Limits, run_contained
-
-_LIMITS = Limits(wall_s=20, memory_bytes=2 << 30, output_bytes=32 << 20)
-_INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(\S+)\s*(.*?)\s*(?:#.*|<.*>)?$")
-_LABEL = re.compile(r"^[0-9a-f]+ <([^>]+)>:$")
-_LINE = re.compile(r"^\S*\.c:(\d+)(?: \(discriminator \d+\))?$")
-_JUMP = re.compile(r"^j[a-z]+$")
 # add, sub, mul, div, sqrt, min, max and fused ones; the last two letters say packed or scalar, single or double
-_ARITHMETIC = re.compile(r"^v?(?:add|sub|mul|div|sqrt|min|max|fn?m(?:add|sub)(?:sub|add)?\d{3}|addsub)([ps])([sd])$")
+_ARITHMETIC = re.compile(
+    r"^v?(?:h?add|h?sub|addsub|mul|div|sqrt|min|max|rcp(?:14)?|rsqrt(?:14)?|fn?m(?:add|sub)(?:sub|add)?\d{3})([ps])([sd])$"
+)
 _FUSED = re.compile(r"^vfn?m(?:add|sub)")
+_REGISTER = re.compile(r"%([xyz])mm")
 _REGISTER_BITS = {"x": 128, "y": 256, "z": 512}
+_MASK = re.compile(r"\{[^}]*\}")
+_PREFIXES = frozenset({"rep", "repe", "repz", "repne", "repnz", "lock", "notrack", "bnd", "data16"})
+_NO_ACCESS = re.compile(r"^(?:lea[wlq]?$|nop|prefetch|endbr|clflush)")
+_COMPARES = re.compile(r"^(?:cmp(?!xchg)|test|bt[wlq]?$|v?u?comis|v?p?test)")  # their last operand is only read
+_PURE_STORE = re.compile(
+    r"^(?:mov|vmov|vp?mask?mov|v?extract|v?pextr|vp?compress|vp?scatter|vpmov|vcvtps2ph|set|kmov|f?n?st|fist|stmx)"
+)
+_CHANGES = re.compile(r"^(?:inc|dec|neg|not|sh[lr]|sa[lr]|ro[lr]|rc[lr])")  # their single operand
+_STRING = re.compile(r"^(stos|movs|lods|scas|cmps)[bwlq]$")
 
 
 @dataclass(frozen=True, slots=True)
-class HotLoop:
-    """Instructions in one pass through a loop.
+class Work:
+    """Instructions, and what they did.
 
     `flops` maps (precision, register bits or 0 for scalar) to how many arithmetic instructions; fused ones count
-    twice, as Intel's counters do.
+    twice, as Intel's counters do. Branches are jumps, calls and returns; an access counts once, however wide.
     """
 
-    line: int
-    instructions: int
-    branches: int
-    loads: int
-    stores: int
-    flops: Mapping[tuple[int, int], int]
+    instructions: float = 0
+    branches: float = 0
+    loads: float = 0
+    stores: float = 0
+    flops: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
-    def operations(self, precision: int) -> int:
-        """Floating-point operations of that precision in one pass."""
+    def operations(self, precision: int) -> float:
+        """Floating-point operations of that precision."""
         return sum(n * max(1, bits // p) for (p, bits), n in self.flops.items() if p == precision)
-
-    @property
-    def widest(self) -> int:
-        """Bits of the widest vector register in arithmetic, 0 for scalars."""
-        return max((bits for _, bits in self.flops), default=0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Instruction:
-    address: int
+class Instruction:
+    """One line: the prefixes, the mnemonic, the operands (the target last)."""
+
+    prefixes: tuple[str, ...]
     name: str
-    operands: str
-    line: int
+    operands: tuple[str, ...]
+
+    @property
+    def jumps(self) -> bool:
+        """Whether a jump, which ends a basic block."""
+        return self.name.startswith("j") or self.name.startswith("loop")
+
+    @property
+    def calls(self) -> bool:
+        return self.name.startswith("call")
+
+    @property
+    def returns(self) -> bool:
+        return self.name in ("ret", "retq", "retl")
 
 
-def hot_loops(executable: Path, environment: Mapping[str, str], function: str = "pe_nest") -> tuple[HotLoop, ...]:
-    """The loops that do the work of `function` and of the parallel regions the compiler took out of it.
-
-    Empty where there is no disassembler, or nothing it could read.
-    """
-    objdump = shutil.which("objdump", path=environment.get("PATH"))
-    if objdump is None:
-        return ()
-    command = (objdump, "-d", "-l", "--no-show-raw-insn", "-M", "att", str(executable))
-    finished = run_contained(command, limits=_LIMITS, env={"LC_ALL": "C"}, cwd=executable.parent)
-    if not finished.ok:
-        return ()
-    return parse(finished.stdout.decode(errors="replace"), function)
-
-
-def parse(text: str, function: str = "pe_nest") -> tuple[HotLoop, ...]:
-    """The hot loops in the output of `objdump -d -l` (AT&T syntax)."""
-    found: list[HotLoop] = []
-    for name, body in _functions(text).items():
-        if name == function or name.startswith(f"{function}."):
-            found += [_summary(loop) for loop in _innermost(body)]
-    best: dict[int, HotLoop] = {}
-    for one in found:
-        known = best.get(one.line)
-        if known is None or (one.widest, one.instructions) > (known.widest, known.instructions):
-            best[one.line] = one
-    return tuple(best.values())
+def read_instruction(line: str) -> Instruction | None:
+    """The instruction in a line of assembly; None for labels, directives and comments."""
+    text = line.split("#", 1)[0].strip()
+    if not text or text.startswith((".", "/")) or text.endswith(":"):
+        return None
+    words = re.split(r"[;\s]+", text, maxsplit=1)
+    prefixes = []
+    while words[0] in _PREFIXES and len(words) == 2:
+        prefixes.append(words[0])
+        words = re.split(r"[;\s]+", words[1], maxsplit=1)
+    operands = re.split(r",\s*(?![^(]*\))", words[1].strip()) if len(words) == 2 and words[1].strip() else []
+    return Instruction(tuple(prefixes), words[0], tuple(operands))
 
 
-def _functions(text: str) -> dict[str, list[_Instruction]]:
-    functions: dict[str, list[_Instruction]] = {}
-    current: list[_Instruction] = []
-    line = 0
-    for row in text.splitlines():
-        if match := _LABEL.match(row):
-            current = functions.setdefault(match[1], [])
-            line = 0
-        elif match := _LINE.match(row):
-            line = int(match[1])
-        elif match := _INSTRUCTION.match(row):
-            current.append(_Instruction(int(match[1], 16), match[2], match[3], line))
-    return functions
+def work_of(one: Instruction) -> Work:
+    """What an instruction does each time it runs."""
+    loads, stores = _accesses(one)
+    branches = one.jumps or one.calls or one.returns
+    flops: dict[tuple[int, int], float] = {}
+    if match := _ARITHMETIC.match(one.name):
+        bits = 0
+        if match[1] == "p":
+            registers = _REGISTER.findall(" ".join(one.operands))
+            bits = max((_REGISTER_BITS[r] for r in registers), default=128)
+        flops[32 if match[2] == "s" else 64, bits] = 2 if _FUSED.match(one.name) else 1
+    return Work(1, int(branches), loads, stores, flops)
 
 
-def _innermost(body: list[_Instruction]) -> list[list[_Instruction]]:
-    """The instructions of each loop that contains no other."""
-    index = {instruction.address: k for k, instruction in enumerate(body)}
-    spans: set[tuple[int, int]] = set()
-    for k, instruction in enumerate(body):
-        if not _JUMP.match(instruction.name):
-            continue
-        try:
-            target = index.get(int(instruction.operands.split()[0], 16))
-        except (ValueError, IndexError):
-            continue
-        if target is not None and target <= k:
-            spans.add((target, k))
-    inner = [s for s in spans if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
-    return [body[first : last + 1] for first, last in sorted(inner)]
+def total(parts: Iterable[tuple[float, Work]]) -> Work:
+    """The sum of pieces of work, each times a factor."""
+    instructions = branches = loads = stores = 0.0
+    flops: dict[tuple[int, int], float] = {}
+    for times, work in parts:
+        instructions += times * work.instructions
+        branches += times * work.branches
+        loads += times * work.loads
+        stores += times * work.stores
+        for key, n in work.flops.items():
+            flops[key] = flops.get(key, 0) + times * n
+    return Work(instructions, branches, loads, stores, flops)
 
 
-def _summary(loop: list[_Instruction]) -> HotLoop:
-    flops: dict[tuple[int, int], int] = {}
-    loads = stores = branches = 0
-    lines: dict[int, int] = {}
-    for one in loop:
-        branches += bool(_JUMP.match(one.name))
-        memory = "(" in one.operands and not one.name.startswith(("lea", "nop", "prefetch"))
-        if memory:
-            stored = one.operands.rstrip().endswith(")") and not one.name.startswith(("cmp", "test", "ucom", "vucom"))
-            stores += stored
-            loads += not stored or not one.name.startswith(("mov", "vmov"))
-        if match := _ARITHMETIC.match(one.name):
-            precision = 32 if match[2] == "s" else 64
-            bits = 0
-            if match[1] == "p":
-                registers = re.findall(r"%([xyz])mm", one.operands)
-                bits = max((_REGISTER_BITS[r] for r in registers), default=128)
-            flops[precision, bits] = flops.get((precision, bits), 0) + (2 if _FUSED.match(one.name) else 1)
-        if one.line:
-            lines[one.line] = lines.get(one.line, 0) + 1 + 4 * bool(_ARITHMETIC.match(one.name))
-    line = max(lines, key=lambda k: lines[k]) if lines else 0
-    return HotLoop(line, len(loop), branches, loads, stores, flops)
+def _accesses(one: Instruction) -> tuple[int, int]:
+    """(loads, stores), those of the stack included."""
+    name = one.name
+    if _NO_ACCESS.match(name):
+        return 0, 0
+    if (match := _STRING.match(name)) and (not one.operands or "(" in " ".join(one.operands)) and "%x" not in str(one):
+        return int(match[1] != "stos"), int(match[1] in ("stos", "movs"))
+    pushes, pops = name.startswith("push") or one.calls, name.startswith("pop") and not name.startswith("popcnt")
+    loads = int(pops or one.returns or name.startswith("leave"))
+    stores = int(pushes)
+    where = [_in_memory(operand, one) for operand in one.operands]
+    if not any(where):
+        return loads, stores
+    if not where[-1] or _COMPARES.match(name) or pushes or one.jumps:
+        return loads + 1, stores
+    if pops:
+        return loads, stores + 1
+    if len(where) == 1:
+        if _PURE_STORE.match(name):
+            return loads, stores + 1
+        return loads + 1, stores + int(bool(_CHANGES.match(name)))
+    return loads + int(not _PURE_STORE.match(name)), stores + 1
+
+
+def _in_memory(operand: str, one: Instruction) -> bool:
+    bare = _MASK.sub("", operand).strip()
+    if one.jumps or one.calls:
+        return bare.startswith("*") and not bare.startswith("*%")
+    return "(" in bare or bare.startswith(("%fs:", "%gs:")) or bool(bare and bare[0] not in "%$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,8 @@ from profilers.machine import CounterSupport, Machine
 from profilers.outcome import BuildFailed, Timed
 from profilers.profile import Profile
 from profilers.run import Limits
-from profilers.simulated.assembly import HotLoop, hot_loops
+from profilers.simulated.assembly import Work, total
+from profilers.simulated.executed import executed
 from profilers.timing import LoadMeter
 
 _TRACE = Path(__file__).with_name("trace.h")
@@ -74,19 +75,22 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A traced run, the compiled loops, and the counters of each thread that follow from both."""
+    """A traced run, what the compiled nest executed, and the counters of each thread that follow from both.
+
+    `missing` says why nothing is known of the compiled nest, whose counters are then those of the nest as written.
+    """
 
     traced: tuple[Traced, ...]
-    loops: tuple[HotLoop, ...]
     threads: tuple[dict[str, float], ...]
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedBackend:
     """The default where nothing else counts.
 
-    What is exact: cache lines moved under the model of `trace.h`, floating-point operations by precision. What is
-    estimated: instructions, loads, stores and branches, from the hot loops of the compiled nest.
+    Two runs: the nest as written moves cache lines (under the model of `trace.h`), does floating-point operations and
+    meets branches; the compiled one counts instructions, loads, stores, branches and the widths of its vectors.
     """
 
     budget: int = _BUDGET
@@ -100,8 +104,8 @@ class SimulatedBackend:
         return CounterSupport("simulated", True, "a simulated cache hierarchy with this machine's geometry")
 
     def profile(self, request: ProfileRequest) -> Profile | ProfileFailed:
-        """Times the nest, then runs it traced."""
-        built = self._build(request, request.workload.source, _readable(request.compiler))
+        """Times the nest, then runs it traced, and once with counters in the compiled code."""
+        built = self._build(request, request.workload.source, request.compiler)
         if isinstance(built, ProfileFailed):
             return built
         settings = TimingSettings(
@@ -117,8 +121,8 @@ class SimulatedBackend:
         if isinstance(found, ProfileFailed):
             return found
         notes: tuple[str, ...] = ()
-        if not found.loops:
-            notes += ("no disassembly of the nest: instructions are estimated, vectors not seen",)
+        if found.missing is not None:
+            notes += (f"instructions are those of the nest as written, vectors not seen: {found.missing}",)
         if any(one.period > 1 for one in found.traced):
             notes += (f"one window of iterations in {max(one.period for one in found.traced)} was simulated",)
         if others > _BUSY:
@@ -136,14 +140,14 @@ class SimulatedBackend:
 
     def count(self, request: ProfileRequest, caches: Geometry, *, cold: bool = False) -> Counted | ProfileFailed:
         """Runs the nest traced, on caches that an earlier run has filled, or on empty ones."""
-        built = self._build(request, request.workload.source, _readable(request.compiler))
-        if isinstance(built, ProfileFailed):
-            return built
         traced = self._trace(request, caches, cold)
         if isinstance(traced, ProfileFailed):
             return traced
-        loops = hot_loops(built.executable, request.environment)
-        return Counted(traced, loops, tuple(_counters(one.counts, loops) for one in traced))
+        ran = executed(request, _LIMITS)
+        if isinstance(ran, str):
+            return Counted(traced, tuple(_counters(one.counts, None, {}) for one in traced), ran)
+        flops = total((1, work) for work in ran).flops
+        return Counted(traced, tuple(_counters(t.counts, w, flops) for t, w in zip(traced, ran, strict=True)))
 
     def _build(self, request: ProfileRequest, source: str, config: CompilerConfig) -> Built | ProfileFailed:
         workload = replace(request.workload, source=source)
@@ -175,12 +179,6 @@ class SimulatedBackend:
             return ProfileFailed(f"the simulation left no report: {problem}")
         finally:
             path.unlink(missing_ok=True)
-
-
-
-def _readable(compiler: CompilerConfig) -> CompilerConfig:
-    """With line numbers, by which the disassembly is read."""
-    return replace(compiler, flags=(*compiler.flags, "-g1"))
 
 
 def traced_source(traced: str, caches: Geometry, threads: int, budget: int, report: str, cold: bool = False) -> str:
@@ -224,35 +222,25 @@ def parse_report(text: str) -> tuple[Traced, ...]:
     return tuple(found)
 
 
-def _counters(traced: Mapping[str, float], loops: Sequence[HotLoop]) -> dict[str, float]:
-    """The 19 counters of one thread."""
+def _counters(
+    traced: Mapping[str, float], ran: Work | None, flops: Mapping[tuple[int, int], float]
+) -> dict[str, float]:
+    """The 19 counters of one thread; `flops` of all threads tell the widths of what this one did not execute."""
     found: dict[str, float] = {}
     work = {32: traced["flops32"], 64: traced["flops64"]}
-    compiled = {precision: sum(loop.operations(precision) for loop in loops) for precision in work}
     for precision, operations in work.items():
+        seen = ran if ran is not None and ran.operations(precision) else Work(flops=flops)
+        compiled = seen.operations(precision)
         for bits, width in _WIDTHS.items():
-            instructions = sum(loop.flops.get((precision, bits), 0) for loop in loops)
-            share = instructions / compiled[precision] if compiled[precision] else float(bits == 0)
+            share = seen.flops.get((precision, bits), 0) / compiled if compiled else float(bits == 0)
             found[f"fp{precision}_{width}"] = operations * share
-    accesses = traced["reads"] + traced["writes"]
-    passes = _passes(sum(work.values()), sum(compiled.values()), accesses, sum(x.loads + x.stores for x in loops))
-    if passes is None:
+    if ran is None:
         found["loads"], found["stores"], found["branches"] = traced["reads"], traced["writes"], traced["branches"]
-        found["instructions"] = accesses + traced["branches"] + sum(work.values())
+        found["instructions"] = found["loads"] + found["stores"] + found["branches"] + sum(work.values())
     else:
-        found["loads"] = passes * sum(loop.loads for loop in loops)
-        found["stores"] = passes * sum(loop.stores for loop in loops)
-        found["branches"] = max(passes * sum(loop.branches for loop in loops), traced["misses"])
-        found["instructions"] = max(passes * sum(loop.instructions for loop in loops), found["branches"])
+        found["loads"], found["stores"] = ran.loads, ran.stores
+        found["branches"] = max(ran.branches, traced["misses"])
+        found["instructions"] = max(ran.instructions, found["branches"])
     found["branch_misses"] = traced["misses"]
     found |= {name: traced[source] for name, source in _LINES.items()}
     return found
-
-
-def _passes(operations: float, compiled: int, accesses: float, compiled_accesses: int) -> float | None:
-    """How often the hot loops ran: by their floating-point work, else by their accesses; None where neither tells."""
-    if operations and compiled:
-        return operations / compiled
-    if not operations and compiled_accesses:
-        return accesses / compiled_accesses
-    return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -56,11 +58,19 @@ class Forked:
         os.kill(self.pid, signal.SIGKILL)  # not yet waited for: the number is still this child's
         return self.wait()
 
-    def wait(self) -> Ended:
-        """Its end."""
+    def wait(self, limit_s: float = 120.0) -> Ended:
+        """Its end; killed where it does not come within `limit_s` seconds."""
         content = b""
-        while part := os.read(self._reading, 1 << 16):
-            content += part
+        deadline = time.monotonic() + limit_s
+        while True:
+            if not select.select([self._reading], [], [], max(0.0, min(deadline - time.monotonic(), limit_s)))[0]:
+                content += f"error: not done after {limit_s:g} s\n".encode()
+                os.kill(self.pid, signal.SIGKILL)
+                deadline = math.inf
+            elif part := os.read(self._reading, 1 << 16):
+                content += part
+            else:
+                break
         os.close(self._reading)
         _, status = os.waitpid(self.pid, 0)
         seconds = time.monotonic() - self.started

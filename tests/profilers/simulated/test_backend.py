@@ -10,7 +10,8 @@ from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
 from profilers.machine import Cache, Machine, describe_machine
 from profilers.profile import Profile
-from profilers.simulated.backend import SimulatedBackend, geometry
+from profilers.simulated.assembly import Work
+from profilers.simulated.backend import Counted, SimulatedBackend, _counters, geometry
 from profilers.workload import Argument, RandomFill, Workload
 
 N = 40_000
@@ -137,6 +138,30 @@ def test_branches(tmp_path: Path) -> None:
     steady = counts(SimulatedBackend(budget=1 << 40).profile(request(body.replace("LIMIT", "2.0"), tmp_path)))
     assert 0.4 * N < random["branch_misses"][0] < 0.6 * N
     assert steady["branch_misses"][0] < 0.01 * N
+
+
+def test_the_compiled_nest_is_counted(tmp_path: Path) -> None:
+    """Accesses of the vectorized loop, not of the one as written; arithmetic stays that of the one as written."""
+    asked = request(COPY, tmp_path)
+    asked = replace(asked, compiler=CompilerConfig("gcc", ("-O3", "-msse2")))
+    found = SimulatedBackend(budget=1 << 40).count(asked, geometry(machine(), 1))
+    assert isinstance(found, Counted) and found.missing is None
+    (traced,), (one,) = found.traced, found.threads
+    assert traced.counts["reads"] == N and traced.counts["flops64"] == N
+    assert one["fp64_128"] == N / 2 and one["fp64_scalar"] == 0
+    assert N / 2 <= one["loads"] < 0.51 * N and N / 2 <= one["stores"] < 0.51 * N
+    assert one["instructions"] > one["loads"] + one["branches"] >= N
+
+
+def test_widths_and_what_stands_in_for_them() -> None:
+    names = ("reads", "writes", "branches", "misses", "l1_in", "l1_out", "l2_in", "l2_out", "memory_in", "memory_out")
+    traced = {"flops32": 0.0, "flops64": 120.0, **dict.fromkeys(names, 10.0)}
+    own, of_all = Work(50, 5, 20, 10, {(64, 256): 10, (64, 0): 20}), {(64, 128): 7.0}
+    assert (found := _counters(traced, own, of_all))["fp64_256"] == 20 and found["fp64_scalar"] == 40
+    assert found["branches"] == 10  # no fewer than were predicted wrongly
+    assert _counters(traced, Work(9), of_all)["fp64_128"] == 60  # another thread did this one's share
+    unknown = _counters(traced, None, {})
+    assert unknown["fp64_scalar"] == 120 and unknown["loads"] == 10 and unknown["instructions"] == 150
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -1,0 +1,99 @@
+"""How often the instructions of the compiled nest run: it is compiled to text, given counters, and run once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from profilers.backend import ProfileRequest
+from profilers.build import COMPILE_MEMORY_BYTES, CompilerConfig, compile_workloads, compiler_path
+from profilers.harness import TimingSettings, time_workload
+from profilers.outcome import BuildFailed, Timed
+from profilers.run import Limits, run_contained
+from profilers.simulated.assembly import Work, total
+from profilers.simulated.blocks import KERNEL, Instrumented, instrument
+
+_FRAME = Path(__file__).with_name("count.h")
+_FRAME_FLAGS = ("-O2", "-fopenmp", "-w")
+_LINK_FLAGS = frozenset({"-no-pie", "-pie", "-static", "-static-pie", "-fno-pie", "-fno-PIE"})  # the text depends on
+_COMPILE_LIMITS = Limits(wall_s=30.0, memory_bytes=COMPILE_MEMORY_BYTES, output_bytes=32 << 20)
+_ONLY_HERE = "#if !defined __x86_64__ || defined __ILP32__\n#error counters are for x86-64\n#endif\n"
+_ONCE = TimingSettings(min_samples=1, max_samples=1, target_seconds=0.0, batch_seconds=0.0)
+
+
+def executed(request: ProfileRequest, limits: Limits) -> tuple[Work, ...] | str:
+    """What each thread executed in one call of the nest, or why that is not known.
+
+    Exact but for the insides of library functions; the kernel is compiled with the request's compiler and flags.
+    """
+    assembly = _assembly(request)
+    if assembly is None:
+        return "the compiler gives no assembly text that can be read"
+    counting = instrument(assembly)
+    if not counting.sites:
+        return "the assembly text holds no nest"
+    threads = request.workload.threads
+    report = f"count-{sha256(assembly.encode()).hexdigest()[:16]}.json"
+    workload = replace(request.workload, source=counted_source(counting, threads, report))
+    flags = (*_FRAME_FLAGS, *(flag for flag in request.compiler.flags if flag in _LINK_FLAGS))
+    config = CompilerConfig(request.compiler.cc, flags, request.compiler.libs)
+    (built,) = compile_workloads((workload,), config, request.workdir / "profile", 1, environment=request.environment)
+    if isinstance(built, BuildFailed):
+        return f"the nest with counters does not assemble: {built.message.partition(chr(10))[0]}"
+    path = built.executable.parent / report
+    try:
+        timed = time_workload(built, settings=_ONCE, limits=limits, environment=request.environment)
+        if not isinstance(timed, Timed):
+            return f"the nest with counters does not run: {timed}"
+        return _per_thread(path.read_text(encoding="ascii"), counting, threads)
+    except (OSError, ValueError) as problem:
+        return f"the counters left no report: {problem}"
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def counted_source(counting: Instrumented, threads: int, report: str) -> str:
+    """The C file of a kernel whose text counts, which writes its counters to `report` in its working directory."""
+    quoted = (line.replace("\\", "\\\\").replace('"', '\\"') for line in counting.text.splitlines())
+    return "\n".join(
+        [
+            f"#define PE_SITES {len(counting.sites)}",
+            f"#define PE_THREADS {threads}",
+            f'#define PE_REPORT "{report}"',
+            _FRAME.read_text(encoding="ascii"),
+            "__asm__(",
+            *(f'"{line}\\n"' for line in quoted),
+            ");",
+            "",
+        ]
+    )
+
+
+def _assembly(request: ProfileRequest) -> str | None:
+    """The nest as the compiler writes it for the assembler; None where it refuses or the target is not x86-64."""
+    source = f"{_ONLY_HERE}#define pe_kernel {KERNEL}\n#line 1\n{request.workload.source}"
+    folder = request.workdir / "profile"
+    folder.mkdir(parents=True, exist_ok=True)
+    cc = compiler_path(request.compiler.cc, request.environment)
+    finished = run_contained(
+        (cc, *request.compiler.flags, "-w", "-g0", "-fno-lto", "-masm=att", "-S", "-o", "-", "-x", "c", "-"),
+        limits=_COMPILE_LIMITS,
+        env={**request.environment, "LC_ALL": "C"},
+        cwd=folder,
+        stdin_bytes=source.encode(),
+    )
+    if not finished.ok or finished.output_truncated:
+        return None
+    return finished.stdout.decode("utf-8", errors="replace")
+
+
+def _per_thread(report: str, counting: Instrumented, threads: int) -> tuple[Work, ...]:
+    """Raises ValueError."""
+    found = json.loads(report)
+    if len(found) != threads:
+        raise ValueError(f"counters of {len(found)} threads, not {threads}")
+    return tuple(
+        total((float(n), site.work) for n, site in zip(counts, counting.sites, strict=True)) for counts in found
+    )
