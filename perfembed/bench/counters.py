@@ -3,8 +3,9 @@
 Two programs are made of every nest. *As written*: each access a volatile one, compiled without vectors: valgrind then
 sees the accesses that the simulation runs. *Compiled*: what the compiler makes of the nest (vectors that valgrind
 knows), against the counters a profile states: its branches include calls and returns, and what reads and writes memory
-in one instruction is a load and a store to it, a store only to valgrind. Both run once, on caches that hold nothing of theirs. The number of
-floating-point operations is compared with the closed form: operations of a statement times its instances.
+in one instruction is a load and a store to it, a store only to valgrind. Both run once, on caches that hold nothing
+of theirs. The number of floating-point operations is compared with the closed form: operations of a statement times
+its instances.
 """
 
 from __future__ import annotations

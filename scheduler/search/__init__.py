@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scheduler.search.beam import Beam
+from scheduler.search.exhaustive import Exhaustive
 from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.search.mcts import Mcts
 from scheduler.search.random import RandomSearch
 from scheduler.space import Space
 
-SEARCHES = ("beam", "random")
+SEARCHES = ("beam", "mcts", "random", "exhaustive")
 
 
 def make_search(
@@ -22,8 +24,13 @@ def make_search(
     expired: Callable[[], bool],
 ) -> Explorer:
     """The search of that name (one of SEARCHES); the arguments are those of `Explorer`."""
-    if name == "random":
-        return RandomSearch(space, evaluate, seed=seed, limit=limit, expired=expired)
-    if name == "beam":
-        return Beam(space, evaluate, limit=limit, expired=expired)
+    match name:
+        case "beam":
+            return Beam(space, evaluate, limit=limit, expired=expired)
+        case "mcts":
+            return Mcts(space, evaluate, seed=seed, limit=limit, expired=expired)
+        case "random":
+            return RandomSearch(space, evaluate, seed=seed, limit=limit, expired=expired)
+        case "exhaustive":
+            return Exhaustive(space, evaluate, limit=limit, expired=expired)
     raise ValueError(f"no search is called {name!r}: expected {', '.join(SEARCHES)}")

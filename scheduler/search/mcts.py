@@ -1,0 +1,126 @@
+"""Monte Carlo tree search over the decision tree of a nest.
+
+Source: Baghdadi et al. 2021 (MLSys), section 5 (MCTS guided by the cost model, its best set executed at the end);
+Kocsis and Szepesvári 2006 (UCT). The value of a node is the best gain met below it, as befits a search for one best
+schedule; gains are the logarithm of the seconds' improvement over the first schedule evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from scheduler.schedule import Schedule
+from scheduler.search.decisions import ROOT, Decision, choices
+from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.space import Space
+
+_EXPLORATION = 0.5
+_UNSEEN = 0.3  # value of a child not visited: trees are too wide to visit all before going deeper
+_IN_VAIN = 30  # rounds without a new schedule
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    decision: Decision
+    parent: _Node | None = None
+    below: list[_Node] | None = None  # None: not expanded yet
+    visits: int = 0
+    best: float = -math.inf
+    exhausted: bool = False
+    pending: int = field(default=0)  # walks under way: others should go elsewhere
+
+
+class Mcts(Explorer):
+    """Draws until the limit, the time or the tree is used up."""
+
+    def __init__(
+        self,
+        space: Space,
+        evaluate: Evaluate,
+        *,
+        seed: int,
+        batch: int = 8,
+        limit: int | None = None,
+        expired: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
+        self._rng = random.Random(seed)
+        self._reference: float | None = None
+
+    def _search(self) -> None:
+        root = _Node(ROOT)
+        in_vain = 0
+        while in_vain < _IN_VAIN and not root.exhausted:
+            before = len(self._seconds)
+            walks: list[tuple[_Node, Schedule]] = []
+            while len(walks) < self.batch and not root.exhausted:
+                leaf, schedule = self._walk(root)
+                walks.append((leaf, schedule))
+            self.best([schedule for _, schedule in walks], 1)
+            for leaf, schedule in walks:
+                self._back_up(leaf, self._gain(schedule))
+            in_vain = 0 if len(self._seconds) > before else in_vain + 1
+
+    def _walk(self, root: _Node) -> tuple[_Node, Schedule]:
+        """Down by UCT to a node not expanded yet, and on from there at random."""
+        node = root
+        while node.below:
+            node.pending += 1
+            node = self._selected(node)
+        node.pending += 1
+        if node.below is None:
+            node.below = [_Node(choice, node) for choice in choices(self.space, node.decision)]
+            if node.below:
+                node = self._rng.choice(node.below)
+                node.pending += 1
+        if node.decision.stage == "done":
+            _exhaust(node)
+        decision = node.decision
+        while decision.stage != "done":
+            decision = self._rng.choice(choices(self.space, decision))
+        return node, decision.schedule
+
+    def _selected(self, node: _Node) -> _Node:
+        """The child with the greatest upper confidence bound."""
+        assert node.below
+        open_ = [child for child in node.below if not child.exhausted] or node.below
+        gains = [child.best for child in open_ if child.best > -math.inf]
+        low, high = (min(gains), max(gains)) if gains else (0.0, 1.0)
+        total = math.log(1 + node.visits + node.pending)
+
+        def bound(child: _Node) -> float:
+            count = child.visits + child.pending
+            if count == 0:
+                return _UNSEEN + _EXPLORATION * math.sqrt(total)
+            value = 0.0 if child.best == -math.inf else (child.best - low) / max(high - low, 1e-9)
+            return value + _EXPLORATION * math.sqrt(total / count)
+
+        return max(self._rng.sample(open_, len(open_)), key=bound)
+
+    def _gain(self, schedule: Schedule) -> float | None:
+        seconds = self._seconds.get(self.space.replayer.tree(schedule))
+        if seconds is None:
+            return None
+        if self._reference is None:
+            self._reference = seconds
+        return math.log(self._reference / seconds)
+
+    def _back_up(self, leaf: _Node, gain: float | None) -> None:
+        node: _Node | None = leaf
+        while node is not None:
+            node.pending -= 1
+            node.visits += 1
+            if gain is not None:
+                node.best = max(node.best, gain)
+            node = node.parent
+
+
+def _exhaust(node: _Node) -> None:
+    """Marks a node, and those above it that have nothing else left."""
+    node.exhausted = True
+    parent = node.parent
+    if parent is not None and parent.below and all(child.exhausted for child in parent.below):
+        _exhaust(parent)

@@ -1,0 +1,71 @@
+"""Tree search and exhaustive search on pretended times."""
+
+import pytest
+
+from scheduler.ir.tree import tree_loops
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import format_schedule
+from scheduler.search import make_search
+from scheduler.search.explorer import SearchResult
+from scheduler.space import Space, Target
+from tests.scheduler import nests
+from tests.scheduler.search.test_beam import PARAMETERS, pretended_seconds
+
+PAIR = """nest pair {
+  param n: int in [1, ?];
+  array A: double[n][n];
+  array B: double[n][n];
+  for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { S0: A[i][j] = B[j][i] * 2.0; } }
+}"""
+
+
+def search(name: str, nest: str, limit: int | None, seed: int = 0) -> tuple[SearchResult, list[str]]:
+    seen: list[str] = []
+
+    def evaluate(schedules: list[ScheduledNest]) -> list[float | None]:
+        seen.extend(format_schedule(s.schedule) for s in schedules)
+        return [pretended_seconds(s) for s in schedules]
+
+    space = Space(Replayer(nests.nest(nest)), Target(threads=2), PARAMETERS)
+    return make_search(name, space, evaluate, seed=seed, limit=limit, expired=lambda: False).run(), seen
+
+
+def test_tree_search_meets_all_that_there_is() -> None:
+    """On a small tree both end by themselves, with the same schedules and so the same best."""
+    everything, _ = search("exhaustive", PAIR, None)
+    found, _ = search("mcts", PAIR, None)
+    assert everything.complete and found.complete
+    assert {c.scheduled.tree for c in found.ranked} == {c.scheduled.tree for c in everything.ranked}
+    assert len(everything.ranked) > 20
+
+
+def test_goes_where_it_was_good() -> None:
+    """Schedules with register blocks are ten times as fast: more of them are drawn than where all are equally fast."""
+
+    def share(seconds_of_good: float) -> float:
+        good: list[bool] = []
+
+        def evaluate(schedules: list[ScheduledNest]) -> list[float | None]:
+            found = ["register_block" in format_schedule(s.schedule) for s in schedules]
+            good.extend(found)
+            return [seconds_of_good if one else 1.0 for one in found]
+
+        for seed in range(3):
+            space = Space(replayer, Target(threads=2), PARAMETERS)
+            make_search("mcts", space, evaluate, seed=seed, limit=60, expired=lambda: False).run()
+        return sum(good) / len(good)
+
+    replayer = Replayer(nests.nest(nests.COVARIANCE))
+    assert share(0.1) > share(1.0) > share(10.0)
+
+
+def test_the_same_for_the_same_seed_and_within_the_limit() -> None:
+    result, seen = search("mcts", nests.GEMM, 30, 5)
+    assert seen == search("mcts", nests.GEMM, 30, 5)[1]
+    assert len(seen) == len(set(seen)) == result.evaluated == 30
+    assert any(loop.parallel for c in result.ranked for loop in tree_loops(c.scheduled.tree))
+
+
+def test_unknown_search() -> None:
+    with pytest.raises(ValueError, match="no search is called 'best': expected beam, mcts, random, exhaustive"):
+        search("best", PAIR, 1)
