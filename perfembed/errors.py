@@ -8,6 +8,7 @@ EXIT_USAGE = 2
 EXIT_NO_NEST = 3
 EXIT_SOURCE = 4
 EXIT_ENVIRONMENT = 5
+EXIT_STOPPED = 6
 EXIT_DATABASE = 7
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
@@ -52,6 +53,12 @@ class EnvironmentMissing(PerfembedError):
     """Something this machine lacks: a compiler, OpenMP, a place to write."""
 
     exit_code = EXIT_ENVIRONMENT
+
+
+class QueryStopped(PerfembedError):
+    """A limit (time, memory, size of the result) ended a query, or it crashed the engine."""
+
+    exit_code = EXIT_STOPPED
 
 
 class DatabaseProblem(PerfembedError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal as OneOf
 
 from perfembed.capture import CapturedNest
 from perfembed.ledger import Ledger
@@ -15,15 +16,17 @@ from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.timing import Comparison
 from scheduler.codegen.workload import plain
+from scheduler.cost.problem import CostModel
 from scheduler.ir.nest import LoopNest
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
-from scheduler.search.explorer import Candidate, SearchStopped
+from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped
 from scheduler.space import Space
 
+_MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
@@ -32,11 +35,15 @@ _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 class Effort:
     """How a nest is searched.
 
+    `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
+    and measures the `top` best.
     `schedules` different ones are measured at most (None: as many as fit). A candidate is given up when it takes
     `stop_best` times as long as the best so far, or `stop_original` times as long as the original.
     """
 
     search: str = "beam"
+    evaluate: OneOf["run", "model", "model+run"] = "run"
+    top: int = 10
     budget_s: float = 60.0
     schedules: int | None = None
     stop_best: float | None = 1.5
@@ -63,7 +70,8 @@ class NestOutcome:
     reason: str = ""
     original_s: float | None = None
     best_s: float | None = None  # of the search, before it is confirmed
-    candidates: int = 0
+    candidates: int = 0  # measured
+    predicted: int = 0
     illegal: int = 0
     failed: int = 0
     wrong: int = 0
@@ -83,8 +91,12 @@ class NestTuner:
         progress: Callable[[Event], None],
         ledger: Ledger,
         in_program_s: float | None = None,
+        model: CostModel | None = None,
     ) -> None:
-        """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded."""
+        """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded.
+
+        `model`: needed unless `effort.evaluate` is "run".
+        """
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
         self.replayer = Replayer(self.nest, conditions.reassociate)
         self.measurer = Measurer(self.nest, self.replayer.model, captured, conditions)
@@ -96,7 +108,9 @@ class NestTuner:
         self.outcome = NestOutcome()
         self.interrupted = False
         self._in_program_s = in_program_s
+        self._model = model
         self._original: Original | None = None
+        self._search: Explorer | None = None
         self._best_s = 0.0
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
 
@@ -116,26 +130,48 @@ class NestTuner:
         self.ledger.begin(replayer, original.timed)
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.measurer.captured.parameters))
-        search = make_search(
-            self.effort.search,
-            space,
-            self._evaluate,
-            seed=self.conditions.seed,
-            limit=self.effort.schedules,
-            expired=lambda: time.monotonic() > self.deadline,
-        )
         try:
-            search.start(self.ledger.promising())
-            result = search.run()
+            result = self._searched(space)
         except KeyboardInterrupt:
             if not self.effort.confirm_interrupted:
                 raise
-            result = search.result(complete=False)
             self.interrupted = True
+            assert self._search is not None
+            result = self._search.result(complete=False)
         outcome.illegal = result.illegal
         outcome.best_s = self._best_s
         self._confirm(original, result.ranked)
         return outcome
+
+    def _searched(self, space: Space) -> SearchResult:
+        """Every candidate measured; or all predicted, and the best of them measured."""
+        effort = self.effort
+        self._search = make_search(
+            effort.search,
+            space,
+            self._evaluate if effort.evaluate == "run" else self._predict,
+            seed=self.conditions.seed,
+            limit=effort.schedules,
+            expired=lambda: time.monotonic() > self.deadline,
+            batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
+        )
+        if effort.evaluate == "run":
+            self._search.start(self.ledger.promising())
+            return self._search.run()
+        predicted = self._search.run()
+        if effort.evaluate == "model":
+            return predicted
+        self._search = Explorer(space, self._evaluate)
+        chosen = [c.scheduled.schedule for c in predicted.ranked[: effort.top]]
+        self._search.start((*self.ledger.promising(), *chosen))
+        return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
+
+    def _predict(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
+        assert self._model is not None and self._original is not None
+        parameters, target = self.measurer.captured.parameters, self.conditions.target
+        speedups = self._model.predict(self.replayer, parameters, target, schedules)
+        self.outcome.predicted += len(schedules)
+        return [self._original.timed.min / max(float(speedup), 1e-9) for speedup in speedups]
 
     # ------------------------------------------------------------------------------ evaluation
 

@@ -168,7 +168,7 @@ class _Tuning:
         )
         try:
             ledger = NoLedger() if self.recorder is None else self.recorder.ledger(nest, inputs.captured.parameters)
-            effort = Effort(self.options.search, budget_s)
+            effort = Effort(search=self.options.search, budget_s=budget_s)
             tuner = NestTuner(nest, inputs.captured, conditions, effort, self.progress, ledger, inputs.in_program_s)
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")

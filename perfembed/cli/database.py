@@ -1,14 +1,17 @@
-"""Which database a command works on."""
+"""Which database a command works on, and how the command ends where that cannot be used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.errors import UsageError
+from perfembed.errors import DatabaseProblem, PerfembedError, UsageError
+
+if TYPE_CHECKING:
+    from optdb.errors import OptdbError
 
 FILE_NAME = "perfembed.duckdb"
 
@@ -37,3 +40,14 @@ def database_path(option: str | None, environment: Mapping[str, str]) -> Path:
         if base.is_absolute():
             return base / below / FILE_NAME
     raise UsageError("no database is known", "give one with --db PATH, or set PERFEMBED_DB, XDG_DATA_HOME or HOME")
+
+
+def database_error(error: OptdbError) -> PerfembedError:
+    """What the database said, as a command ends with it: a wrong path is wrong usage, the rest is exit code 7."""
+    from optdb.errors import MissingDatabase, NotADatabase
+
+    if isinstance(error, MissingDatabase):
+        return UsageError(error.message, error.advice or "give another with --db PATH or PERFEMBED_DB")
+    if isinstance(error, NotADatabase):
+        return UsageError(error.message, error.advice)
+    return DatabaseProblem(error.message, error.advice)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli import bench, doctor, generate, inspect, populate, profile, sql, tune
+from perfembed.cli import bench, db, doctor, generate, inspect, populate, profile, sql, tune
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
@@ -26,6 +26,7 @@ app.command("inspect")(inspect.command)
 app.command("profile")(profile.command)
 app.command("populate")(populate.command)
 app.command("sql")(sql.command)
+app.add_typer(db.app, name="db")
 app.command("generate")(generate.command)
 app.command("doctor")(doctor.command)
 app.add_typer(bench.app, name="bench")

@@ -9,33 +9,26 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli.database import Database, database_path
+from perfembed.cli.database import Database, database_error, database_path
 from perfembed.cli.options import Traceback, budget_seconds
 from perfembed.cli.session import Session
-from perfembed.errors import EXIT_DONE, EnvironmentMissing, PerfembedError, UsageError
+from perfembed.errors import EXIT_DONE, EnvironmentMissing, PerfembedError, QueryStopped, UsageError
 
 if TYPE_CHECKING:
     from optdb.errors import OptdbError
     from optdb.safe_sql import QueryLimits, QueryResult
     from perfembed.report.style import Style
 
-EXIT_STOPPED = 6
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 _MEMORY = re.compile(r"(\d{1,16}(?:\.\d{1,3})?) ?(?:([KMGT])(i?B)?|B)?", re.ASCII | re.IGNORECASE)
 _LEAST_MEMORY, _MOST_SQL = 16 << 20, 1 << 20
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 _SHARE_OF_RESULT = 16  # a result may take this part of the memory limit on its way: 64 MiB of 1 GiB
 _MOST_LINE = 200
-
-
-class QueryStopped(PerfembedError):
-    """A limit (time, memory, size of the result) ended the query, or it crashed the engine."""
-
-    exit_code: ClassVar[int] = EXIT_STOPPED
 
 
 def command(
@@ -165,15 +158,12 @@ def _check_output(database: Path, output: str) -> None:
 
 
 def _as_ours(error: OptdbError, query: str) -> PerfembedError:
-    from optdb.errors import MissingDatabase, NotADatabase
     from optdb.safe_sql import QueryFailed
     from perfembed.report.query import terminal_safe
 
-    if isinstance(error, MissingDatabase):
-        return UsageError(error.message, error.advice or "give another with --db PATH or PERFEMBED_DB")
-    if isinstance(error, NotADatabase):
-        return UsageError(error.message, error.advice)
-    if not isinstance(error, QueryFailed) or error.kind == "system":
+    if not isinstance(error, QueryFailed):
+        return database_error(error)
+    if error.kind == "system":
         return EnvironmentMissing(error.message, error.advice)
     if error.kind in ("time", "memory", "size", "crashed"):
         option = {"time": "--time", "memory": "--memory", "size": "--memory"}.get(error.kind)

@@ -22,15 +22,16 @@ def make_search(
     seed: int,
     limit: int | None,
     expired: Callable[[], bool],
+    batch: int = 4,
 ) -> Explorer:
     """The search of that name (one of SEARCHES); the arguments are those of `Explorer`."""
     match name:
         case "beam":
-            return Beam(space, evaluate, limit=limit, expired=expired)
+            return Beam(space, evaluate, batch=batch, limit=limit, expired=expired)
         case "mcts":
-            return Mcts(space, evaluate, seed=seed, limit=limit, expired=expired)
+            return Mcts(space, evaluate, seed=seed, batch=max(batch, 8), limit=limit, expired=expired)
         case "random":
-            return RandomSearch(space, evaluate, seed=seed, limit=limit, expired=expired)
+            return RandomSearch(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
         case "exhaustive":
-            return Exhaustive(space, evaluate, limit=limit, expired=expired)
+            return Exhaustive(space, evaluate, batch=batch, limit=limit, expired=expired)
     raise ValueError(f"no search is called {name!r}: expected {', '.join(SEARCHES)}")

@@ -113,7 +113,7 @@ def _prepare(model: Path) -> dict[str, Any]:
 def _harm(trial: Path, how: str, target: str, rng: random.Random) -> str:
     """Damages one file; which and where. A quarter of the database's hits are in its headers."""
     if target == "spool":
-        path = rng.choice(sorted(spool_directory(trial / "db.duckdb").iterdir()))
+        path = rng.choice(sorted(spool_directory(trial / "db.duckdb").iterdir(), key=lambda file: file.stat().st_size))
     else:
         path = trial / ("db.duckdb" if target == "database" else "db.duckdb.wal")
     content = bytearray(path.read_bytes())

@@ -18,6 +18,7 @@ from perfembed.bench.database.apart import Forked, Tell, apart
 from perfembed.bench.database.synthetic import MACHINE, measurement, nest
 
 _BATCH = 5
+_TURN_S = 1.0  # how long the ingester keeps readers waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +101,12 @@ def _write(spool: Path, number: int, records: int) -> None:
 
 
 def _ingest(path: Path, spool: Path, stop: Path) -> None:
-    """Until told to stop, and once more after that."""
+    """Until told to stop, and from then on until nothing is left."""
     while True:
         last = stop.exists()
         with Database.open(path, wait_s=60.0) as database:
-            ingest(database, spool)
-        if last:
+            report = ingest(database, spool, limit_s=_TURN_S)
+        if last and report.complete:
             return
         time.sleep(0.1)
 

@@ -1,0 +1,118 @@
+"""Labels for cost models: out of databases into Parquet shards, and from those into problems.
+
+A shard has one row a measured schedule, with everything a model may look at; it is what is committed and trained on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optdb.database import Database
+from perfembed.errors import UsageError
+from scheduler.cost.problem import Problem
+from scheduler.errors import SchedulerError
+from scheduler.ir.text import parse_nest
+from scheduler.schedule import parse_schedule
+from scheduler.space import Target
+
+SHARD_VERSION = 1
+_GIVEN_UP = "given up after "
+_COLUMNS = (
+    "version", "nest_id", "text", "algorithm", "machine", "isa", "caches", "compiler_version", "flags", "threads",
+    "sizes", "element_type", "schedule", "seconds", "baseline", "censored", "noise", "other_load",
+)  # fmt: skip
+_LABELS = f"""
+    SELECT {SHARD_VERSION} AS version, m.nest_id, n.text, array_to_string(list_sort(n.algorithms), '+') AS algorithm,
+           m.machine, m.isa, p.caches, m.compiler_version, m.flags, m.threads, m.sizes, m.element_type, m.schedule,
+           CASE WHEN m.outcome = 'timed' THEN m.min_s
+                ELSE CAST(regexp_extract(m.message, '{_GIVEN_UP}([0-9.e+-]+) s', 1) AS DOUBLE) END AS seconds,
+           list_min(m.baseline) AS baseline, m.outcome <> 'timed' AS censored,
+           CAST(m.noise AS FLOAT) AS noise, CAST(m.other_load AS FLOAT) AS other_load
+    FROM measurements m JOIN nests n USING (nest_id) JOIN machines p USING (machine)
+    WHERE m.kind = 'search' AND m.outcome IN ('timed', 'stopped') AND len(m.baseline) > 0 AND NOT m.reassociated
+    ORDER BY m.nest_id, m.conditions_id, m.evaluation
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelQuality:
+    """What is left out: labels during which others used more than `max_other_load` cores, or that vary more."""
+
+    max_other_load: float = 0.5
+    max_noise: float = 0.25
+
+
+def export_labels(database: Path, shard: Path) -> int:
+    """Writes the labels of a database to a new Parquet file; how many. Raises OptdbError, UsageError."""
+    if shard.exists():
+        raise UsageError(f"{shard} exists already", "choose another name: shards are only added")
+    shard.parent.mkdir(parents=True, exist_ok=True)
+    with Database.open(database, read_only=True) as opened:
+        path = str(shard).replace("'", "''")
+        opened.execute(f"COPY ({_LABELS}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
+        return int(opened.value(f"SELECT count(*) FROM read_parquet('{path}')"))
+
+
+def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()) -> tuple[Problem, ...]:
+    """One problem for each nest and conditions; schedules that do not parse are left out. Raises UsageError."""
+    grouped: dict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in _rows(shards):
+        disturbed = row["threads"] > 1 and (row["other_load"] or 0.0) > quality.max_other_load
+        if disturbed or (row["noise"] or 0.0) > quality.max_noise:
+            continue
+        key = tuple(row[name] for name in ("nest_id", "machine", "compiler_version", "flags", "threads", "sizes"))
+        grouped[key].append(row)
+    found = (_problem(rows) for rows in grouped.values())
+    return tuple(problem for problem in found if problem is not None)
+
+
+def _rows(shards: Sequence[Path]) -> Iterator[Mapping[str, Any]]:
+    import duckdb
+
+    for shard in sorted(shards):
+        try:
+            with duckdb.connect(":memory:") as connection:
+                result = connection.execute("SELECT * FROM read_parquet(?)", [str(shard)])
+                names = tuple(column[0] for column in result.description or ())
+                if names != _COLUMNS:
+                    raise UsageError(f"{shard}: no shard of labels", "perfembed train cost --export writes one")
+                while batch := result.fetchmany(10_000):
+                    yield from (dict(zip(names, row, strict=True)) for row in batch)
+        except duckdb.Error as problem:
+            raise UsageError(f"{shard}: {' '.join(str(problem).split())[:200]}") from None
+
+
+def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
+    first = rows[0]
+    labels: dict[str, float] = {}
+    for row in rows:
+        if row["seconds"] and row["baseline"]:
+            labels.setdefault(row["schedule"], row["baseline"] / row["seconds"])
+    try:
+        nest = parse_nest(first["text"])
+        schedules = tuple(parse_schedule(text) for text in labels)
+    except SchedulerError:
+        return None
+    target = target_of_machine(first["isa"], first["caches"], first["threads"])
+    sizes = {name: int(value) for name, value in json.loads(first["sizes"]).items()}
+    return Problem(nest, sizes, target, schedules, tuple(labels.values()), first["algorithm"], first["nest_id"])
+
+
+def target_of_machine(isa: str, caches: str, threads: int) -> Target:
+    """What a search needs to know of a machine in the database, as `perfembed.tune.target_of` gives it for this one."""
+    sizes = {int(cache["level"]): int(cache["size_bytes"]) for cache in json.loads(caches)}
+    words = isa.split()
+    vector_bytes = 64 if "avx512f" in words else 32 if "avx" in words else 16
+    default = Target(threads)
+    return Target(
+        threads,
+        min(vector_bytes, default.vector_bytes),
+        sizes.get(1, default.l1_bytes),
+        sizes.get(2, default.l2_bytes),
+        sizes.get(3, default.l3_bytes),
+    )
