@@ -32,7 +32,7 @@ from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed, Crashed, TimedOut
 from profilers.run import Limits
 from profilers.simulated.backend import Geometry, SimulatedBackend
-from scheduler.ir.nest import Action, Assign, Binary, Call, Conditional, Expr, If
+from scheduler.ir.nest import Action, Assign, Binary, Call, Conditional, Expr, If, LoopNest
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import children
 from scheduler.polyhedral.io_bound import statement_instances
@@ -154,18 +154,19 @@ def closed_form(inputs: NestInputs) -> float | None:
         return None
     total = 0.0
     for name, count in instances.items():
-        operations = [_operations(action) for action in model.placed[name].statement.body]
+        operations = [_operations(model.nest, action) for action in model.placed[name].statement.body]
         if None in operations or not math.isfinite(count):
             return None
         total += count * sum(x for x in operations if x is not None)
     return total
 
 
-def _operations(action: Action) -> int | None:
+def _operations(nest: LoopNest, action: Action) -> int | None:
     if isinstance(action, If):
         return None
     assert isinstance(action, Assign)
-    own = action.op != "=" and _is_floating(action.value.ctype)
+    types = (nest.array(action.target.array).ctype, action.value.ctype)
+    own = action.op != "=" and any(map(_is_floating, types))
     inner = _of_expression(action.value)
     return None if inner is None else int(own) + inner
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -91,9 +92,11 @@ class SimulatedBackend:
 
     Two runs: the nest as written moves cache lines (under the model of `trace.h`), does floating-point operations and
     meets branches; the compiled one counts instructions, loads, stores, branches and the widths of its vectors.
+    `alone` is entered while the nest is timed: only that needs the machine for itself.
     """
 
     budget: int = _BUDGET
+    alone: Callable[[], AbstractContextManager[object]] = nullcontext
 
     @property
     def name(self) -> str:
@@ -111,11 +114,12 @@ class SimulatedBackend:
         settings = TimingSettings(
             min_samples=min(2, request.repetitions), max_samples=request.repetitions, target_seconds=_TIMED_S
         )
-        load = LoadMeter()
-        timed = time_workload(built, settings=settings, limits=_LIMITS, environment=request.environment)
+        with self.alone():
+            load = LoadMeter()
+            timed = time_workload(built, settings=settings, limits=_LIMITS, environment=request.environment)
+            others = load.other_load()
         if not isinstance(timed, Timed):
             return ProfileFailed(f"the nest does not run: {timed}")
-        others = load.other_load()
         caches = geometry(request.machine, request.workload.threads)
         found = self.count(request, caches)
         if isinstance(found, ProfileFailed):

@@ -30,6 +30,7 @@ class GeneratedProgram:
     `patterns`: sorted names of what it combines, the unit of splits into training and test sets. `ctype`: what most
     of its arrays hold. `depth`: of its deepest loop; `loops`: in the kernel. `work`: weighted statements a run of the
     kernel executes, `bytes`: of all arrays, both at the normal size; `-DSMALL` makes every extent at most ten or so.
+    `sizes`: the values at the normal size that the kernel may get as arguments, by their names there.
     """
 
     name: str
@@ -43,6 +44,7 @@ class GeneratedProgram:
     loops: int
     work: float
     bytes: int
+    sizes: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def generate(seed: int, number: int, settings: GeneratorSettings | None = None) 
         loops=kernel.loop_count,
         work=kernel.work,
         bytes=memory(kernel),
+        sizes=tuple((name.lower(), value) for name, value in kernel.sizes[1].items()),
     )
 
 
