@@ -25,8 +25,9 @@ _PAUSE_S = 0.02
 class Database:
     """An open optimization database.
 
-    >>> with Database.open(path, read_only=True) as database:       # doctest: +SKIP
-    ...     database.rows("SELECT name, speedup FROM best_schedules ORDER BY speedup DESC LIMIT 10")
+    >>> with Database.open(path, read_only=True) as database:
+    ...     database.rows("SELECT name, threads, round(speedup, 1) FROM best_schedules ORDER BY speedup DESC LIMIT 2")
+    [('scale_2', 2, 3.2), ('scale_3', 2, 3.2)]
 
     DuckDB lets either one process write or any number read, so keep a database open for as long as it is needed and no
     longer. Not to be shared by threads. Nothing in this process may open the file in another way meanwhile: closing

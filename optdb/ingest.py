@@ -6,6 +6,7 @@ checkpointed into the database file itself, so that losing the write-ahead log l
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ from optdb.spool_reader import Chunk, Position, Problem, SpoolFile
 from optdb.tables import TABLES, insert
 
 _PART_BYTES = 8 << 20
+_RECORD_BYTES = 400  # about; how many records a transaction takes follows from it
 _DAMAGED = ".damaged"
 _OLD_S = 3600.0
 
@@ -32,6 +34,7 @@ class IngestReport:
     files_read: int
     files_deleted: int
     problems: tuple[Problem, ...]
+    complete: bool  # every file was read
 
     @property
     def records(self) -> int:
@@ -44,28 +47,40 @@ class IngestReport:
         return sum(problem.lost for problem in self.problems)
 
 
-def ingest(database: Database, spool: Path, *, part_bytes: int = _PART_BYTES) -> IngestReport:
+def ingest(
+    database: Database, spool: Path, *, limit_s: float = math.inf, part_bytes: int = _PART_BYTES
+) -> IngestReport:
     """Stores what waits in the folder `spool` and deletes the files of writers that have ended.
 
-    A damaged file is not deleted but renamed to `….spool.damaged`. Raises OptdbError; what was stored until then stays.
+    After `limit_s` seconds no further file is begun, and the report says so: close the database, so that others get
+    their turn, and call again. A damaged file is not deleted but renamed to `….spool.damaged`. Raises OptdbError;
+    what was stored until then stays.
     """
     if not spool.is_dir():
-        return IngestReport((), 0, 0, 0, ())
+        return IngestReport((), 0, 0, 0, (), True)
+    deadline = time.monotonic() + limit_s
     work = _Ingestion(database, spool, part_bytes)
     with database.translated():
         paths = sorted(spool.glob("*" + SUFFIX))
     work.forget_deleted()
     work.sweep()
-    done = [path for path in paths if work.read(path)]
+    done, read = [], 0
+    for path in paths:
+        if time.monotonic() > deadline:
+            break
+        read += 1
+        if work.read(path):
+            done.append(path)
+    work.store()
     if work.changed or done:
         database.checkpoint()
-    deleted = work.delete(done)
     return IngestReport(
-        tuple((kind, work.stored[kind]) for kind in TABLES if work.stored[kind]),
-        work.known,
-        len(paths),
-        deleted,
-        tuple(work.problems),
+        stored=tuple((kind, work.stored[kind]) for kind in TABLES if work.stored[kind]),
+        known=work.known,
+        files_read=read,
+        files_deleted=work.delete(done),
+        problems=tuple(work.problems),
+        complete=read == len(paths),
     )
 
 
@@ -76,7 +91,10 @@ class _Ingestion:
         self.known = 0
         self.problems: list[Problem] = []
         self.changed = False
-        self._keep: set[Path] = set()
+        # read, and not yet stored
+        self._texts: dict[str, list[str]] = {}
+        self._found: list[Problem] = []
+        self._positions: dict[str, Position] = {}
 
     def forget_deleted(self) -> None:
         """The offsets of files that are gone."""
@@ -97,7 +115,7 @@ class _Ingestion:
                     path.unlink(missing_ok=True)
 
     def read(self, path: Path) -> bool:
-        """Stores everything new in a file; whether it can go."""
+        """Reads everything new in a file, and stores it by and by; whether the file can go then."""
         file = SpoolFile(path)
         try:
             found = self.database.rows(
@@ -111,46 +129,52 @@ class _Ingestion:
                     self.problems.append(Problem(path.name, 0, 0, f"{problem.message}: {problem.advice}", 0))
                     return False
                 if chunk.after != position or chunk.problems:
-                    self._store(path.name, chunk)
+                    self._add(path.name, chunk)
                 if chunk.last or chunk.after == position:
-                    break
+                    return chunk.last
                 position = chunk.after
-            if any(problem.lost for problem in chunk.problems) or self._damaged(path.name):
-                self._keep.add(path)
-            return chunk.last
         finally:
             file.close()
 
-    def _damaged(self, file: str) -> bool:
-        return bool(
-            self.database.value("SELECT count(*) FROM _store.ingest_problems WHERE file = ? AND lost > 0", [file])
-        )
+    def _add(self, file: str, chunk: Chunk) -> None:
+        for kind, texts in chunk.texts.items():
+            self._texts.setdefault(kind, []).extend(texts)
+        self._found += chunk.problems
+        self._positions[file] = chunk.after
+        if sum(map(len, self._texts.values())) >= self.part_bytes // _RECORD_BYTES:
+            self.store()
 
-    def _store(self, file: str, chunk: Chunk) -> None:
+    def store(self) -> None:
+        """What was read and the positions up to which it was read, in one transaction."""
+        if not self._positions:
+            return
         stored: Counter[str] = Counter()
         with self.database.transaction():
-            for kind, lines in chunk.texts.items():
+            for kind, lines in self._texts.items():
                 stored[kind] = insert(self.database, kind, lines)
-            for p in chunk.problems:
+            for p in self._found:
                 self.database.execute(
                     "INSERT INTO _store.ingest_problems VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                     [p.file, p.line, p.byte_offset, p.reason, p.lost],
                 )
-            after = chunk.after
-            self.database.execute(
-                "INSERT OR REPLACE INTO _store.spool_files VALUES (?, ?, ?, ?)",
-                [file, after.byte_offset, after.sequence, after.closed],
-            )
+            for file, position in self._positions.items():
+                self.database.execute(
+                    "INSERT OR REPLACE INTO _store.spool_files VALUES (?, ?, ?, ?)",
+                    [file, position.byte_offset, position.sequence, position.closed],
+                )
         self.changed = True
         self.stored += stored
-        self.known += chunk.records - stored.total()
-        self.problems += chunk.problems
+        self.known += sum(map(len, self._texts.values())) - stored.total()
+        self.problems += self._found
+        self._texts, self._found, self._positions = {}, [], {}
 
     def delete(self, paths: list[Path]) -> int:
         """Deletes or, where records were damaged, sets aside what has been read to its end."""
+        rows = self.database.rows("SELECT DISTINCT file FROM _store.ingest_problems WHERE lost > 0") if paths else []
+        damaged = {file for (file,) in rows}
         try:
             for path in paths:
-                if path in self._keep:
+                if path.name in damaged:
                     os.replace(path, path.with_name(path.name + _DAMAGED))
                 else:
                     path.unlink(missing_ok=True)

@@ -1,8 +1,11 @@
 """What the rest of the program asks the database: typed, and never across machines or conditions unless asked to.
 
->>> with Database.open(path, read_only=True) as database:                        # doctest: +SKIP
-...     best = exact_hit(database, nest.nest_id, conditions)
-...     seen = measured(database, nest.nest_id, conditions.conditions_id)
+>>> with Database.open(path, read_only=True) as database:
+...     best = best_schedules(database, limit=1)[0]
+...     hit = exact_hit(database, best.nest_id, conditions(database, best.conditions_id))
+...     known = measured(database, best.nest_id, best.conditions_id)
+>>> hit == best, best.schedule, f"{best.speedup:.1f}x", len(known)
+(True, 'tile([i], [23]); parallelize(i_t)', '3.2x', 8)
 """
 
 from __future__ import annotations
@@ -102,11 +105,45 @@ def best_schedules(
     parameters: list[object] = [wanted[name] for name in names]
     sql = f"SELECT {_fields(BestSchedule)} FROM best_schedules WHERE schedule IS NOT NULL AND machine IS NOT NULL"
     sql += "".join(f" AND {name} = ?" for name in names)
-    sql += " ORDER BY speedup DESC NULLS LAST, nest_id, conditions_id"
+    order = " ORDER BY speedup DESC NULLS LAST, nest_id, conditions_id"
+    if limit is not None and nest_id is None and conditions is None:
+        found = _few(database, sql, parameters, order, limit)
+        if len(found) == limit:
+            return found
+    sql += order
     if limit is not None:
         sql += " LIMIT ?"
         parameters.append(limit)
     return tuple(BestSchedule(*row) for row in database.rows(sql, parameters))
+
+
+def _few(
+    database: Database, sql: str, parameters: Sequence[object], order: str, limit: int
+) -> tuple[BestSchedule, ...]:
+    """The first `limit` rows, quickly: whose they are is found first, then only theirs are put together.
+
+    Fewer where one of them lacks its schedule or its machine.
+    """
+    machine = "WHERE c.machine = ?" if parameters else ""
+    keys = database.rows(
+        f"""
+        SELECT nest_id, conditions_id FROM (
+            SELECT nest_id, conditions_id, arg_min_null(baseline_min_s, min_s) / min(min_s) AS speedup
+            FROM _store.measurements WHERE outcome = 'timed' AND verified GROUP BY nest_id, conditions_id)
+        SEMI JOIN (SELECT conditions_id FROM _store.conditions c {machine}) USING (conditions_id) {order} LIMIT ?
+        """,
+        [*parameters, limit],
+    )
+    if not keys:
+        return ()
+    these = ", ".join("?" * len(keys))
+    rows = database.rows(
+        f"{sql} AND nest_id IN ({these}) AND conditions_id IN ({these}){order}",
+        [*parameters, *(nest for nest, _ in keys), *(conditions for _, conditions in keys)],
+    )
+    wanted = set(keys)
+    found = (BestSchedule(*row) for row in rows)
+    return tuple(best for best in found if (best.nest_id, best.conditions_id) in wanted)
 
 
 def exact_hit(database: Database, nest_id: str, conditions: ConditionsRecord) -> BestSchedule | None:

@@ -67,7 +67,14 @@ def _checksum(body: bytes) -> bytes:
 
 
 class SpoolWriter:
-    """Appends this process's records to a spool. Threads may share one; a forked child gets a file of its own."""
+    """Appends this process's records to a spool. Threads may share one; a forked child gets a file of its own.
+
+    >>> with SpoolWriter(spool_directory(new)) as writer:
+    ...     writer.append(records)  # any number at once: one fsync
+    >>> with Database.open(new) as database:
+    ...     ingest(database, spool_directory(new)).records == len(records)
+    True
+    """
 
     def __init__(self, directory: str | os.PathLike[str], *, rotate_bytes: int = _ROTATE_BYTES) -> None:
         """Makes the folder if need be; the first `append` makes the file. A file over `rotate_bytes` is closed."""

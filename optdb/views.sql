@@ -97,13 +97,13 @@ SELECT p.run_id, r.search, p.seed, p.nest_id, n.name, p.evaluation, p.outcome, p
        p.baseline_min_s / p.best_s AS best_speedup, p.schedule_id,
        c.conditions_id, c.machine, c.cpu_model, c.isa, c.compiler, c.compiler_version, c.flags, c.threads, c.sizes,
        c.element_type, c.reassociated
-FROM (SELECT *, min(CASE WHEN verified THEN min_s END)
+FROM (SELECT *, min(CASE WHEN outcome = 'timed' THEN min_s END)
                     OVER (PARTITION BY nest_id, run_id, conditions_id, seed ORDER BY evaluation, repetition) AS best_s
       FROM _store.measurements WHERE kind <> 'confirm') p
 LEFT JOIN _store.runs r ON r.run_id = p.run_id
 LEFT JOIN _store.nests n ON n.nest_id = p.nest_id
 LEFT JOIN conditions c ON c.conditions_id = p.conditions_id;
-COMMENT ON VIEW search_progress IS 'the best verified time so far, in the order in which a run measured its candidates';
+COMMENT ON VIEW search_progress IS 'the best time so far, in the order in which a run measured its candidates; kept are only confirmed ones';
 
 CREATE OR REPLACE VIEW ingest_problems AS
 SELECT file, line, byte_offset, reason, lost FROM _store.ingest_problems;

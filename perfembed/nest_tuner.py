@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal as OneOf
 
 from perfembed.capture import CapturedNest
 from perfembed.ledger import Ledger
 from perfembed.measuring import Conditions, Measured, Measurer, Original
-from perfembed.result import CandidateMeasured, Event
+from perfembed.result import CandidateMeasured, Evaluate, Event
 from profilers.build import Built, discard
 from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
@@ -42,7 +41,7 @@ class Effort:
     """
 
     search: str = "beam"
-    evaluate: OneOf["run", "model", "model+run"] = "run"
+    evaluate: Evaluate = "run"
     top: int = 10
     budget_s: float = 60.0
     schedules: int | None = None

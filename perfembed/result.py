@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import Union
 
+Evaluate = OneOf["run", "model", "model+run"]
 Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 
@@ -23,6 +24,7 @@ class TuneOptions:
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
     search: str = "beam"
+    evaluate: Evaluate = "run"
     budget_s: float = 60.0
     reassociate: bool = False
     seed: int = 0

@@ -6,6 +6,7 @@ Nests and schedules are stored under canonical names, so that the same nest is r
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -248,8 +249,8 @@ class DatabaseLedger:
             message=message,
             samples=samples[:_MAX_SAMPLES],
             baseline=baseline,
-            speedup_low=comparison.low if comparison else None,
-            speedup_high=comparison.high if comparison else None,
+            speedup_low=_finite(comparison.low) if comparison else None,
+            speedup_high=_finite(comparison.high) if comparison else None,
             verified=checked is not None,
             verified_on=(("captured",) + ("randomized",) * bool(seeds)) if checked else (),
             verify_seeds=seeds,
@@ -350,6 +351,11 @@ def installed_versions() -> str:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return object_text(found)
+
+
+def _finite(value: float) -> float | None:
+    """None for the end of an interval that a single round gave."""
+    return value if math.isfinite(value) else None
 
 
 def _spread(samples: tuple[float, ...]) -> tuple[float, ...]:

@@ -31,6 +31,7 @@ from scheduler.space import Target
 
 if TYPE_CHECKING:
     from perfembed.recorder import Recorder
+    from scheduler.cost.problem import CostModel
 
 _MINIMUM_BUDGET_S = 2.0
 
@@ -94,6 +95,7 @@ class _Tuning:
         self.winners: list[tuple[LoopNest, Winner]] = []
         self.interrupted = False
         self.recorder: Recorder | None = None
+        self.model: CostModel | None = None
 
     def run(self) -> TuneResult:
         try:
@@ -168,7 +170,7 @@ class _Tuning:
         )
         try:
             ledger = NoLedger() if self.recorder is None else self.recorder.ledger(nest, inputs.captured.parameters)
-            effort = Effort(search=self.options.search, budget_s=budget_s)
+            effort = Effort(search=self.options.search, evaluate=self.options.evaluate, budget_s=budget_s)
             tuner = NestTuner(nest, inputs.captured, conditions, effort, self.progress, ledger, inputs.in_program_s)
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
@@ -200,6 +202,16 @@ class _Tuning:
             self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
             return None
         return recorder
+
+    def _model(self) -> CostModel | None:
+        """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""
+        if self.options.evaluate == "run":
+            return None
+        if self.model is None:
+            from perfembed.cost_models import load_cost_model  # here, not above: a slow import
+
+            self.model = load_cost_model()
+        return self.model
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
         """Runs the whole tuned program against the original. Raises VerificationFailed when its output differs."""

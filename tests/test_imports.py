@@ -152,9 +152,12 @@ def test_import_perfembed_is_light() -> None:
     assert not names & (HEAVY | {"typer"})
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["tune", "--help"], ["inspect", "--help"], ["doctor", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["tune"], ["inspect"], ["doctor"], ["populate"], ["sql"], ["db"], ["db", "info"], ["bench", "database"]],
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
-    names = loaded("-c", HELP.replace("'--help'", ", ".join(map(repr, arguments))))
+    names = loaded("-c", HELP.replace("'--help'", ", ".join(map(repr, [*arguments, "--help"]))))
     assert "typer" in names
     assert not names & HEAVY
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli import bench, db, doctor, generate, inspect, populate, profile, sql, tune
+from perfembed.cli import bench, db, doctor, generate, inspect, populate, profile, sql, train, tune
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
@@ -29,6 +29,7 @@ app.command("sql")(sql.command)
 app.add_typer(db.app, name="db")
 app.command("generate")(generate.command)
 app.command("doctor")(doctor.command)
+app.add_typer(train.app, name="train")
 app.add_typer(bench.app, name="bench")
 
 

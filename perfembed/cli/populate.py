@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,7 +30,8 @@ from perfembed.cli.tune import MAX_THREADS, physical_cores
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
-    from perfembed.populate import PopulateEvent
+    from perfembed.populate import PopulateOptions, PopulateResult
+    from perfembed.programs import Program
 
 SEARCHES = ("beam", "random")
 _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
@@ -53,6 +56,29 @@ def command(
     shard: Annotated[
         str, typer.Option("--shard", metavar="I/N", help="Only every N-th program, from the I-th on.")
     ] = "1/1",
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Search on the workers of this Dask scheduler, started with --nthreads 1 --resources measure=1.",
+            show_default=False,
+        ),
+    ] = None,
+    emit_sbatch: Annotated[
+        int | None,
+        typer.Option(
+            "--emit-sbatch",
+            metavar="N",
+            min=1,
+            max=100_000,
+            help="Print a Slurm script that does the same in N tasks, and end.",
+            show_default=False,
+        ),
+    ] = None,
+    all_nests: Annotated[
+        bool, typer.Option("--all-nests", help="Of files, nests under 1 % of the run time, too.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     threads: Annotated[
@@ -81,9 +107,15 @@ def command(
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
+    if emit_sbatch is not None:
+        if part != (1, 1) or cluster is not None:
+            raise UsageError("--emit-sbatch makes the shards itself: give neither --shard nor --cluster")
+        print(_script(context, path, emit_sbatch), end="")
+        return EXIT_DONE
 
     from optdb.errors import OptdbError
-    from perfembed.populate import PopulateOptions, make_plan, populate, programs_of
+    from perfembed.populate import PopulateOptions, make_plan
+    from perfembed.programs import programs_of
     from perfembed.report.population import plan_document, population_document, render_plan, render_population
 
     options = PopulateOptions(
@@ -97,21 +129,20 @@ def command(
         cflags=compiler_flags(cflags, define, include, std),
         threads=threads if threads is not None else physical_cores(),
         reassociate=reassociate,
+        all_nests=all_nests,
         environment=tuple(sorted(session.environment.items())),
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )
+    programs = programs_of(files or (), generate, seed)
     try:
-        if not dry_run:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        plan = make_plan(programs_of(files or (), generate, seed), options)
         if dry_run:
+            plan = make_plan(programs, options)
             print(plan_document(plan) if json else render_plan(plan, options))
             return EXIT_DONE
-        result = populate(plan, options, _progress(quiet))
+        _make_folder(path.parent)
+        result = _populate(programs, options, cluster, session, quiet)
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
-    except OSError as problem:
-        raise DatabaseProblem(f"{path.parent}: {problem.strerror}") from None
     print(population_document(result) if json else render_population(result, path))
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
 
@@ -124,47 +155,49 @@ def shard_of(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-class _progress:
-    """One line on stderr for each nest, with what is done, the label rate and the time left."""
+def _populate(
+    programs: tuple[Program, ...], options: PopulateOptions, cluster: str | None, session: Session, quiet: bool
+) -> PopulateResult:
+    """Raises OptdbError, PerfembedError."""
+    from perfembed.cli.populate_progress import populate_progress
+    from perfembed.populate import make_plan, populate, recover
 
-    def __init__(self, quiet: bool) -> None:
-        import time
+    with populate_progress(sys.stderr, session.color(sys.stderr), quiet=quiet) as progress:
+        progress(recover(options.database))
+        if cluster is None:
+            return populate(make_plan(programs, options), options, progress)
 
-        self._clock = time.monotonic
-        self._quiet = quiet
-        self._began = self._clock()
-        self._labels = 0
-        self._done = 0
-        self._total = 0
+        from perfembed.cluster import connected, places, populate_cluster
 
-    def __call__(self, event: PopulateEvent) -> None:
-        from perfembed.populate import NestSearched, ProgramSkipped, ProgramStarted, Stored
-        from perfembed.report.style import seconds, times
+        with connected(cluster) as client:
+            plan = make_plan(programs, options, places(client, options))
+            return populate_cluster(client, plan, options, progress)
 
-        if isinstance(event, ProgramStarted):
-            self._done, self._total = event.position - 1, event.total
-            return
-        if isinstance(event, Stored):
-            if event.problem:
-                print(f"not stored yet, kept in the spool: {event.problem}", file=sys.stderr, flush=True)
-            elif event.report and event.report.problems:
-                lost = f"{event.report.lost} records lost: {event.report.problems[0]}"
-                print(f"a damaged spool file: {lost}", file=sys.stderr, flush=True)
-            return
-        if self._quiet:
-            return
-        passed = self._clock() - self._began
-        if isinstance(event, ProgramSkipped):
-            print(f"{event.program.path}: skipped: {event.reason}", file=sys.stderr, flush=True)
-            return
-        assert isinstance(event, NestSearched)
-        self._labels += event.labels
-        best = times(event.best) if event.best else event.reason
-        left = f", {seconds(passed / self._done * (self._total - self._done))} left" if self._done else ""
-        rate = f"{self._labels / passed * 3600:.0f} labels/h"
-        print(
-            f"{self._done + 1}/{self._total} {event.program.path}: {event.nest}: {event.labels} measured, best {best}"
-            f" ({rate}{left})",
-            file=sys.stderr,
-            flush=True,
-        )
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DatabaseProblem(f"{folder}: {problem.strerror}") from None
+
+
+def _script(context: typer.Context, database: Path, shards: int) -> str:
+    """The options of this call, but for those of the script itself, in a job script."""
+    from perfembed.cli.sbatch import sbatch_script
+
+    words = ["perfembed", "populate"]
+    values = dict(context.params)
+    files = [str(file) for file in values.pop("files") or ()]
+    for parameter in context.command.params:
+        value = values.get(parameter.name or "")
+        if parameter.name in ("db", "shard", "emit_sbatch", "cluster", "dry_run") or value == parameter.default:
+            continue
+        option = parameter.opts[0]
+        if value is True:
+            words.append(option)
+        elif isinstance(value, list | tuple):
+            words += [f"{option}={item}" if option.startswith("--") else f"{option}{item}" for item in value]
+        elif value not in (None, False):
+            words.append(f"{option}={value}" if option.startswith("--") else f"{option}{value}")
+    folder = f"{database}.shards"
+    return sbatch_script(words, files, shards, folder, str(database), os.getcwd())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -31,7 +31,11 @@ from perfembed.cli.options import (
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 
-SEARCHES = ("beam", "random")
+if TYPE_CHECKING:
+    from perfembed.result import Evaluate
+
+SEARCHES = ("beam", "mcts", "random", "exhaustive")
+EVALUATIONS = ("run", "model", "model+run")
 MAX_THREADS = 1024
 
 
@@ -67,6 +71,14 @@ def command(
     search: Annotated[
         str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
     ] = "beam",
+    evaluate: Annotated[
+        str,
+        typer.Option(
+            "--evaluate",
+            metavar="HOW",
+            help="run: measure every candidate; model: predict them; model+run: predict them, measure the best.",
+        ),
+    ] = "run",
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 2m, 1h.")] = "60s",
     reassociate: Annotated[
         bool, typer.Option("--reassociate", help="Allow reordering sums: results may differ by rounding.")
@@ -89,6 +101,8 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
+    if evaluate not in EVALUATIONS:
+        raise UsageError(f"--evaluate {evaluate!r}: expected {', '.join(EVALUATIONS)}")
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise UsageError(f"--threads {threads}: expected 1 to {MAX_THREADS}")
     flags = compiler_flags(cflags, define, include, std)
@@ -119,6 +133,7 @@ def command(
         parameters=parameters,
         threads=threads if threads is not None else physical_cores(),
         search=search,
+        evaluate=cast("Evaluate", evaluate),
         budget_s=budget_s,
         reassociate=reassociate,
         seed=seed,

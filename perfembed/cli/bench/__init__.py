@@ -1,0 +1,17 @@
+"""`perfembed bench …`: what perfembed claims about itself, measured and checked again."""
+
+from __future__ import annotations
+
+import typer
+
+from perfembed.cli.bench import costmodel, counters, database, kernels, legality, population, replay, timing
+
+app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=None, no_args_is_help=True)
+app.command("kernels")(kernels.command)
+app.command("replay")(replay.command)
+app.command("legality")(legality.command)
+app.command("timing")(timing.command)
+app.command("counters")(counters.command)
+app.command("costmodel")(costmodel.command)
+app.command("database")(database.command)
+app.command("population")(population.command)

@@ -1,0 +1,51 @@
+"""`perfembed bench costmodel`: how good the cost models are on what they never saw."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perfembed.cli.bench.common import say
+from perfembed.cli.options import Json, Quiet, Traceback
+from perfembed.cli.session import Session
+from perfembed.cli.train import SHARDS
+from perfembed.errors import EXIT_DONE, UsageError
+
+if TYPE_CHECKING:
+    from scheduler.cost.problem import CostModel
+
+
+def command(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of labels.")] = Path(
+        SHARDS
+    ),
+    weights: Annotated[
+        Path | None, typer.Option("--weights", metavar="DIR", help="Folder of the models.  [default: the shipped ones]")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Score the cost models on programs held out from training, and on the kernels."""
+    from perfembed.bench.costmodel import run_costmodel
+    from perfembed.bench.render_costmodel import costmodel_document, render_costmodel
+    from perfembed.cost_models import KINDS, SHIPPED, load_cost_model, weights_path
+    from perfembed.report.style import Style
+    from perfembed.training_data import read_problems
+
+    session = context.ensure_object(Session)
+    folder = weights or SHIPPED
+    there = {kind for kind in ("boosted", "lstm") if weights_path(kind, folder).exists()}
+    if len(there) == 2:
+        there.add("both")
+    if not there:
+        raise UsageError(f"{folder}: there are no cost models", "perfembed train cost makes them")
+    problems = read_problems(sorted(data.glob("*.parquet")))
+    models: dict[str, CostModel] = {kind: load_cost_model(kind, folder) for kind in KINDS if kind in there}
+    result = run_costmodel(problems, models, lambda text: say(text, quiet))
+    print(costmodel_document(result) if json else render_costmodel(result, Style(session.color(sys.stdout))))
+    return EXIT_DONE

@@ -1,0 +1,79 @@
+"""`perfembed train …`: makes the models that searches and transfer use."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfembed.cli.database import Database, database_path
+from perfembed.cli.options import Quiet, Traceback
+from perfembed.cli.session import Session
+from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
+
+app = typer.Typer(help="Train the models.", rich_markup_mode=None, no_args_is_help=True)
+KINDS = ("boosted", "lstm")
+SHARDS = "optdb/data/labels"
+
+
+@app.command("cost")
+def cost(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of labels.")] = Path(
+        SHARDS
+    ),
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="FILE", help="Only write the labels of --db to a new shard.")
+    ] = None,
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help=f"One of {', '.join(KINDS)}.")] = "boosted",
+    finetune: Annotated[
+        bool,
+        typer.Option("--finetune", help="Go on from the shipped weights with the labels of --db, for this machine."),
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
+    ] = Path("weights"),
+    epochs: Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="Of the LSTM.")] = 60,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    db: Database = None,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Train the model that predicts how much faster a schedule makes a nest."""
+    session = context.ensure_object(Session)
+    if model not in KINDS:
+        raise UsageError(f"--model {model!r}: expected {' or '.join(KINDS)}")
+
+    from optdb.errors import OptdbError
+    from perfembed.cost_models import train_cost_model, weights_path
+    from perfembed.training_data import export_labels, read_problems
+
+    began = time.monotonic()
+    path = database_path(db, session.environment) if export or finetune or db else None
+    try:
+        if export is not None:
+            assert path is not None
+            print(f"{export_labels(path, export)} labels in {export}")
+            return EXIT_DONE
+        shards = [] if finetune else sorted(data.glob("*.parquet"))
+        problems = read_problems(shards)
+        if path is not None:
+            own = output / "own-labels.parquet"
+            own.unlink(missing_ok=True)
+            export_labels(path, own)
+            problems += read_problems([own])
+    except OptdbError as problem:
+        raise DatabaseProblem(problem.message, problem.advice) from None
+    start = weights_path(model) if finetune and model == "lstm" else None
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    trained = train_cost_model(model, problems, seed, epochs, output, say, start)
+    took = time.monotonic() - began
+    print(f"{trained.path}: trained on {trained.labels} labels of {trained.nests} nests in {took:.0f} s")
+    return EXIT_DONE

@@ -1,0 +1,123 @@
+"""The trained cost models: which there are, where they lie, and how they are trained and combined."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from perfembed.errors import EnvironmentMissing, UsageError
+from scheduler.cost.checkpoint import CheckpointError
+from scheduler.cost.problem import CostModel, Problem
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SHIPPED = Path(__file__).with_name("weights")
+KINDS: tuple[Kind, ...] = ("boosted", "lstm", "both")
+DEFAULT: Kind = "boosted"  # what has the lower regret on programs held out: perfembed bench costmodel
+Kind = OneOf["boosted", "lstm", "both"]
+Part = OneOf["train", "validation", "test"]
+
+
+def part_of(group: str) -> Part:
+    """Which part of the data programs of a group (a combination of patterns) belong to, the same for ever."""
+    tenth = hashlib.sha256(group.encode()).digest()[0] % 10
+    return "test" if tenth < 2 else "validation" if tenth == 2 else "train"
+
+
+def weights_path(kind: str, folder: Path = SHIPPED) -> Path:
+    return folder / f"cost-{kind}.safetensors"
+
+
+def load_cost_model(kind: Kind = DEFAULT, folder: Path = SHIPPED) -> CostModel:
+    """Raises EnvironmentMissing where the weights are not there or cannot be used."""
+    try:
+        if kind == "boosted":
+            from scheduler.cost.boosted import BoostedCostModel
+
+            return BoostedCostModel.load(weights_path(kind, folder))
+        if kind == "lstm":
+            from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+
+            return RecursiveLstmCostModel.load(weights_path(kind, folder))
+        return Ensemble((load_cost_model("boosted", folder), load_cost_model("lstm", folder)))
+    except CheckpointError as problem:
+        raise EnvironmentMissing(str(problem), "perfembed train cost makes it") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """The geometric mean of several models' predictions."""
+
+    models: tuple[CostModel, ...]
+
+    def predict(
+        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+    ) -> npt.NDArray[np.float64]:
+        import numpy as np
+
+        found = [np.log(model.predict(replayer, parameters, target, schedules)) for model in self.models]
+        return np.asarray(np.exp(np.mean(found, axis=0)), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model and where it was stored."""
+
+    path: Path
+    labels: int
+    nests: int
+
+
+def train_cost_model(
+    kind: str,
+    problems: Sequence[Problem],
+    seed: int,
+    epochs: int,
+    folder: Path,
+    progress: Callable[[str], None],
+    start: Path | None = None,
+) -> Trained:
+    """Trains on the training part and stores the weights in `folder`. `start`: weights to go on from (LSTM only).
+
+    Raises UsageError without data, or where boosted trees should go on from others.
+    """
+    train = [p for p in problems if part_of(p.group) == "train"]
+    validation = [p for p in problems if part_of(p.group) == "validation"]
+    labels = sum(len(p.speedups) for p in train)
+    if not labels:
+        raise UsageError(
+            "there are no labels to train on", "perfembed populate --generate 1500 --schedules 32 makes some"
+        )
+    path = weights_path(kind, folder)
+    if kind == "boosted":
+        from scheduler.cost.boosted import train_boosted
+
+        if start is not None:
+            raise UsageError("boosted trees cannot go on from others", "train them again on all labels, old and new")
+        train_boosted([*train, *validation], seed).save(path)  # it holds groups out itself
+    else:
+        from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+        from scheduler.cost.train_recursive_lstm import EpochDone, train_recursive_lstm
+
+        def told(done: EpochDone) -> None:
+            found = "" if done.validation is None else f", validation MAPE {done.validation:.1%}"
+            progress(f"epoch {done.epoch} of {done.epochs}: loss {done.loss:.4f}{found}")
+
+        train_recursive_lstm(
+            train,
+            validation,
+            seed,
+            epochs,
+            told,
+            start=RecursiveLstmCostModel.load(start) if start else None,
+            checkpoint=folder / f"cost-{kind}-unfinished.safetensors",
+        ).save(path, half=True)
+    return Trained(path, labels, len(train))
