@@ -177,10 +177,7 @@ class NestTuner:
     def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
         if time.monotonic() > self.deadline:
             raise SearchStopped
-        known = [self.ledger.known(s.schedule) for s in schedules]
-        new = [s for s, k in zip(schedules, known, strict=True) if k is None]
-        found = iter(self._measure(new))
-        return [next(found) if k is None else self._known(k) for k in known]
+        return self._measure(schedules, [self.ledger.known(s.schedule) for s in schedules])
 
     def _known(self, outcome: Outcome) -> float | None:
         """What an earlier run measured."""
@@ -189,19 +186,23 @@ class NestTuner:
             self._best_s = min(self._best_s, seconds)
         return seconds
 
-    def _measure(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
+    def _measure(self, schedules: Sequence[ScheduledNest], known: Sequence[Outcome | None]) -> list[float | None]:
+        """In their order; of those with the same text the first one counts, known or not, as in an earlier run."""
         bodies = [self.measurer.body(s) for s in schedules]
-        for scheduled, body in zip(schedules, bodies, strict=True):
+        new: dict[str, ScheduledNest] = {}
+        for scheduled, body, outcome in zip(schedules, bodies, known, strict=True):
             if isinstance(body, BuildFailed):
+                if outcome is not None:
+                    continue
                 self.outcome.failed += 1
                 self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {body.message}")
                 self.ledger.searched(scheduled.schedule, Measured(body))
-        texts = [body for body in bodies if isinstance(body, str)]
-        wanted = [body for body in dict.fromkeys(texts) if body not in self._seconds]
-        built = dict(zip(wanted, self.measurer.build(wanted), strict=True))
-        for scheduled, body in zip(schedules, bodies, strict=True):
-            if isinstance(body, BuildFailed) or body in self._seconds:
-                continue
+            elif outcome is not None:
+                self._seconds.setdefault(body, self._known(outcome))
+            elif body not in self._seconds:
+                new.setdefault(body, scheduled)
+        built = dict(zip(new, self.measurer.build(tuple(new)), strict=True))
+        for body, scheduled in new.items():
             measured = self._time(built[body])
             self._seconds[body] = self._seconds_of(measured.outcome)
             self.ledger.searched(scheduled.schedule, measured)

@@ -7,10 +7,11 @@ measured twice.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
@@ -18,37 +19,23 @@ from optdb.codec import digest
 from optdb.errors import OptdbError
 from optdb.ingest import IngestReport
 from optdb.records import RunRecord, SourceRecord
-from perfembed.errors import PerfembedError
-from perfembed.files import read_input
+from perfembed.errors import NoTunableNest, PerfembedError
 from perfembed.inputs import MINIMUM_SHARE, NestInputs, collect_inputs
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
+from perfembed.programs import Program, source_record
 from perfembed.result import TuneOptions
 from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
-from perfembed.tune import parse, target_of
+from perfembed.tune import nothing_tunable, parse, target_of
 from profilers.build import CompilerConfig, compiler_version
-from profilers.machine import Machine, describe_machine
+from profilers.machine import describe_machine
 from profilers.timing import machine_lock
 from scheduler.errors import SchedulerError
-from scheduler.generator.programs import GeneratorSettings, generate
 from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.schedule import Schedule
 
 _NEST_BUDGET_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A C file, or a generated program where `number` is not None; read or written when it is needed."""
-
-    path: str
-    algorithm: str
-    seed: int = 0
-    number: int | None = None
-
-    def content(self) -> bytes:
-        """The C text. Raises PerfembedError where a file cannot be read."""
-        return read_input(self.path) if self.number is None else _generated(self.seed, self.number)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +52,22 @@ class PopulateOptions:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     threads: int = 1
     reassociate: bool = False
+    all_nests: bool = False  # of files, those that hardly take time, too
     environment: tuple[tuple[str, str], ...] = ()
     command: str = "populate"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the id of a run takes from where it runs."""
+
+    machine: str  # fingerprint
+    compiler: str  # version
+
+
+def this_place(options: PopulateOptions) -> Place:
+    """Raises ProfilersError where there is no such compiler."""
+    return Place(describe_machine().fingerprint, compiler_version(options.cc, dict(options.environment)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,11 @@ class ProgramSkipped:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramDone:
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """`problem`: the records wait in the spool, for this reason."""
 
@@ -109,7 +115,7 @@ class Stored:
     problem: str = ""
 
 
-PopulateEvent = Union[ProgramStarted, NestSearched, ProgramSkipped, Stored]  # noqa: UP007
+PopulateEvent = Union[ProgramStarted, NestSearched, ProgramSkipped, ProgramDone, Stored]  # noqa: UP007
 
 
 @dataclass(slots=True)
@@ -124,24 +130,48 @@ class PopulateResult:
     seconds: float = 0.0
     complete: bool = False
     interrupted: bool = False
-    reasons: list[str] = field(default_factory=list)
+
+    def counting(self, progress: Callable[[PopulateEvent], None]) -> Callable[[PopulateEvent], None]:
+        """Counts what it hands on."""
+
+        def count(event: PopulateEvent) -> None:
+            if isinstance(event, NestSearched):
+                self.nests += 1
+                self.labels += event.labels
+            elif isinstance(event, ProgramSkipped | ProgramDone):
+                self.programs += 1
+                self.skipped += isinstance(event, ProgramSkipped)
+            progress(event)
+
+        return count
 
 
-def programs_of(files: Sequence[str], generated: int, seed: int) -> tuple[Program, ...]:
-    """Files first, then `generated` programs of the generator with that seed."""
-    listed = [Program(path, Path(path).stem) for path in files]
-    made = [Program(f"gen_{seed}_{number}.c", "generated", seed, number) for number in range(generated)]
-    return (*listed, *made)
+def recover(database: Path) -> Stored:
+    """Moves into the database what an interrupted run left in the spool, and makes both where they are missing.
+
+    Nothing is measured twice only if this comes first. Raises OptdbError.
+    """
+    with translated_interrupt():
+        return Stored(settle(database))
 
 
-def make_plan(programs: Sequence[Program], options: PopulateOptions) -> Plan:
-    """Which programs of this shard are not done. Raises OptdbError, PerfembedError."""
+def make_plan(programs: Sequence[Program], options: PopulateOptions, places: Sequence[Place] = ()) -> Plan:
+    """Which programs of this shard are not done in any of `places` (default: here), read from their files.
+
+    Raises OptdbError, PerfembedError, ProfilersError.
+    """
     index, count = options.shard
-    mine = programs[index - 1 :: count]
-    machine = describe_machine()
+    mine = [program.read() for program in programs[index - 1 :: count]]
     done = finished_runs(options.database)
-    waiting = tuple(p for p in mine if not done or _run_id(p, p.content(), options, machine) not in done)
-    return Plan(waiting, len(mine))
+    where = (places or (this_place(options),)) if done else ()
+    return Plan(tuple(p for p in mine if not any(_known_id(p, options, place) in done for place in where)), len(mine))
+
+
+def _known_id(program: Program, options: PopulateOptions, place: Place) -> str:
+    try:
+        return _run_id(program, program.content(), options, place)
+    except SchedulerError:  # the generator does not find that program
+        return ""
 
 
 def populate(plan: Plan, options: PopulateOptions, progress: Callable[[PopulateEvent], None]) -> PopulateResult:
@@ -157,54 +187,72 @@ def populate(plan: Plan, options: PopulateOptions, progress: Callable[[PopulateE
             if time.monotonic() > deadline:
                 break
             progress(ProgramStarted(program, position, len(plan.waiting)))
-            try:
-                _Search(program, options, progress, result).run()
-            except (PerfembedError, SchedulerError) as problem:
-                result.skipped += 1
-                progress(ProgramSkipped(program, str(problem)))
-            result.programs += 1
-            progress(_settled(options.database, result))
+            search_program(program, options, result.counting(progress))
+            progress(settled(options.database, result))
         else:
             result.complete = True
     except KeyboardInterrupt:
         result.interrupted = True
-        progress(_settled(options.database, result))
+        progress(settled(options.database, result))
     result.seconds = time.monotonic() - began
     return result
 
 
 def search_program(program: Program, options: PopulateOptions, progress: Callable[[PopulateEvent], None]) -> None:
-    """One program; its records stay in the spool. Raises PerfembedError, SchedulerError, OptdbError."""
-    _Search(program, options, progress, PopulateResult()).run()
-
-
-def _settled(database: Path, result: PopulateResult) -> Stored:
+    """One program; its records stay in the spool. Ends with ProgramSkipped or ProgramDone. Raises OptdbError."""
     try:
-        report = settle(database)
+        _Search(program, options, progress).run()
+    except (PerfembedError, SchedulerError) as problem:
+        progress(ProgramSkipped(program, str(problem)))
+    else:
+        progress(ProgramDone(program))
+
+
+def settled(database: Path, result: PopulateResult) -> Stored:
+    """Moves the spool into the database; where that fails or is interrupted, records wait in the spool."""
+    try:
+        with translated_interrupt():
+            report = settle(database)
     except OptdbError as problem:
         return Stored(None, str(problem))
+    except KeyboardInterrupt:
+        if not result.interrupted:
+            raise
+        return Stored(None, "interrupted")
     result.lost += report.lost
     return Stored(report)
 
 
+@contextlib.contextmanager
+def translated_interrupt() -> Iterator[None]:
+    """DuckDB makes a RuntimeError of the KeyboardInterrupt that ends one of its queries."""
+    try:
+        yield
+    except RuntimeError as problem:
+        if "interrupted" not in str(problem).lower():
+            raise
+        raise KeyboardInterrupt from problem
+
+
+class _Ledger(DatabaseLedger):
+    """Of a random search: what was best so far must not take the place of a proposal, or a resumed run would differ."""
+
+    def promising(self) -> Sequence[Schedule]:
+        return ()
+
+
 class _Search:
-    def __init__(
-        self,
-        program: Program,
-        options: PopulateOptions,
-        progress: Callable[[PopulateEvent], None],
-        result: PopulateResult,
-    ) -> None:
-        self.program, self.options, self.progress, self.result = program, options, progress, result
+    def __init__(self, program: Program, options: PopulateOptions, progress: Callable[[PopulateEvent], None]) -> None:
+        self.program, self.options, self.progress = program, options, progress
         self.machine = describe_machine()
         self.environment = dict(options.environment)
         self.compiler = CompilerConfig(options.cc, (*options.cflags, "-fopenmp"))
-        self.version = compiler_version(options.cc, self.environment)
+        self.place = this_place(options)
 
     def run(self) -> None:
         content, options = self.program.content(), self.options
         run = RunRecord(
-            run_id=_run_id(self.program, content, options, self.machine),
+            run_id=_run_id(self.program, content, options, self.place),
             seed=options.seed,
             search=options.search,
             budget_s=float(options.schedules),
@@ -213,15 +261,16 @@ class _Search:
             started_at=time.time(),
         )
         store = Store(options.database, run, self.machine)
-        source = _source_record(self.program, content)
-        store.begin()
-        store.append([source])
-        try:
-            self._nests(content, store, source.source_id)
-        except (PerfembedError, SchedulerError):
-            store.end(time.time())  # it will not run another time either
-            raise
-        store.end(time.time())
+        source = source_record(self.program, content)
+        with store.writer:
+            store.begin()
+            store.append([source])
+            try:
+                self._nests(content, store, source.source_id)
+            except (PerfembedError, SchedulerError):
+                store.end(time.time())  # it will not run another time either
+                raise
+            store.end(time.time())
 
     def _nests(self, content: bytes, store: Store, source_id: str) -> None:
         options = self.options
@@ -236,9 +285,13 @@ class _Search:
         with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
             scratch = Path(folder)
             with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
-                least = MINIMUM_SHARE if self.program.number is None else 0.0
-                for found in collect_inputs(source, asked, scratch, lambda event: None, least).found:
+                every = options.all_nests or self.program.number is not None
+                inputs = collect_inputs(source, asked, scratch, lambda event: None, 0.0 if every else MINIMUM_SHARE)
+                for found in inputs.found:
                     self._nest(found, store, source_id, scratch / found.nest.name)
+        if not inputs.found:
+            reasons = [f"{skipped.nest.name}: {skipped.reason}" for skipped in inputs.skipped]
+            raise NoTunableNest("; ".join(reasons) or nothing_tunable(self.program.path, source))
 
     def _nest(self, found: NestInputs, store: Store, source_id: str, workdir: Path) -> None:
         options = self.options
@@ -266,42 +319,26 @@ class _Search:
             under = conditions_record(
                 self.machine,
                 options.cc,
-                self.version,
+                self.place.compiler,
                 self.compiler.flags,
                 options.threads,
                 nest,
                 parameters,
                 options.reassociate,
             )
-            ledger = DatabaseLedger(store, Origin(nest, source_id, under), resume=True)
+            kind = _Ledger if options.search == "random" else DatabaseLedger
+            ledger = kind(store, Origin(nest, source_id, under), resume=True)
             tuner = NestTuner(nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s)
             outcome = tuner.run()
         except (NestNotMeasurable, QuotaExceeded, SchedulerError) as problem:
             outcome = NestOutcome(reason=str(problem))
-        self.result.nests += 1
-        self.result.labels += outcome.candidates
         best = outcome.original_s / outcome.best_s if outcome.original_s and outcome.best_s else None
         self.progress(NestSearched(self.program, nest.name, outcome.candidates, best, outcome.reason))
 
 
-def _run_id(program: Program, content: bytes, options: PopulateOptions, machine: Machine) -> str:
-    compiler = compiler_version(options.cc, dict(options.environment))
+def _run_id(program: Program, content: bytes, options: PopulateOptions, place: Place) -> str:
     source = SourceRecord.of(content.decode(errors="surrogateescape"), "file", program.path, program.algorithm)
     return digest(
-        "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, compiler,
-        options.cflags, options.threads, options.reassociate, machine.fingerprint,
+        "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
+        options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
     )  # fmt: skip
-
-
-def _source_record(program: Program, content: bytes) -> SourceRecord:
-    text = content.decode(errors="surrogateescape")
-    if program.number is None:
-        return SourceRecord.of(text, "file", program.path, program.algorithm)
-    patterns = _generated(program.seed, program.number)[1]
-    return SourceRecord.of(text, "generated", f"seed {program.seed} number {program.number}", patterns)
-
-
-def _generated(seed: int, number: int) -> tuple[bytes, str]:
-    """(C text, the patterns it combines)."""
-    made = generate(seed, number, GeneratorSettings())
-    return made.source.encode(), "+".join(made.patterns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -191,19 +192,27 @@ def _read(text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestPr
 
 
 def _typical(calls: list[_Call]) -> _Call | None:
-    """The call at the median of the time: half of the nest's time went into calls no longer than it.
+    """The call at the median of the time, in two steps.
 
-    Of the calls with the same values and about the same time, the first.
+    First the parameter values: half of the work was done with values whose product is no greater, a call's work being
+    that product, so that the clock has no say in the sizes a nest is measured at. Then, of the calls with these
+    values, the first that takes about as long as the one at the median of their time.
     """
     if not calls:
         return None
-    ordered = sorted(calls, key=lambda call: (call.nanoseconds, call.number))
-    half, passed, median = sum(call.nanoseconds + 1 for call in ordered) / 2, 0, ordered[-1]
-    for call in ordered:
-        passed += call.nanoseconds + 1  # calls too short for the clock count too
-        if passed >= half:
-            median = call
-            break
+    work = {call.values: math.prod(max(value, 1) for value in call.values) for call in calls}
+    values = _weighted_median(sorted(calls, key=lambda c: (work[c.values], c.values)), lambda c: work[c.values]).values
+    same = [call for call in calls if call.values == values]
+    # calls too short for the clock count too
+    median = _weighted_median(sorted(same, key=lambda c: (c.nanoseconds, c.number)), lambda c: c.nanoseconds + 1)
     slack = _ALIKE * median.nanoseconds
-    alike = (c for c in calls if c.values == median.values and abs(c.nanoseconds - median.nanoseconds) <= slack)
-    return min(alike, key=lambda call: call.number)
+    return min((c for c in same if abs(c.nanoseconds - median.nanoseconds) <= slack), key=lambda call: call.number)
+
+
+def _weighted_median(ordered: list[_Call], weight: Callable[[_Call], int]) -> _Call:
+    half, passed = sum(map(weight, ordered)) / 2, 0
+    for call in ordered:
+        passed += weight(call)
+        if passed >= half:
+            return call
+    return ordered[-1]

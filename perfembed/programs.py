@@ -1,0 +1,57 @@
+"""The C programs a database is filled from: files, and those of the generator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from optdb.records import SourceRecord
+from perfembed.files import read_input
+from scheduler.generator.programs import GeneratorSettings, generate
+
+# Runs of about 0.5 to 100 ms: shorter ones tell of the start of threads only, longer ones cost too many others.
+SETTINGS = GeneratorSettings(least_work=1e6, most_work=3e7)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A C file, or a generated program where `number` is not None; read or written when it is needed."""
+
+    path: str
+    algorithm: str
+    seed: int = 0
+    number: int | None = None
+    text: bytes | None = None  # of a file that was read already
+
+    def content(self) -> bytes:
+        """The C text. Raises PerfembedError where a file cannot be read, SchedulerError where none is generated."""
+        if self.number is not None:
+            return _generated(self.seed, self.number)[0]
+        return read_input(self.path) if self.text is None else self.text
+
+    def read(self) -> Program:
+        """With its text, where it is a file. Raises PerfembedError."""
+        return self if self.number is not None else replace(self, text=self.content())
+
+
+def programs_of(files: Sequence[str], generated: int, seed: int) -> tuple[Program, ...]:
+    """Files first, then `generated` programs of the generator with that seed."""
+    listed = [Program(path, Path(path).stem) for path in files]
+    made = [Program(f"gen_{seed}_{number}.c", "generated", seed, number) for number in range(generated)]
+    return (*listed, *made)
+
+
+def source_record(program: Program, content: bytes) -> SourceRecord:
+    """The record of a program with that text."""
+    text = content.decode(errors="surrogateescape")
+    if program.number is None:
+        return SourceRecord.of(text, "file", program.path, program.algorithm)
+    patterns = _generated(program.seed, program.number)[1]
+    return SourceRecord.of(text, "generated", f"seed {program.seed} number {program.number}", patterns)
+
+
+def _generated(seed: int, number: int) -> tuple[bytes, str]:
+    """(C text, the patterns it combines)."""
+    made = generate(seed, number, SETTINGS)
+    return made.source.encode(), "+".join(made.patterns)
