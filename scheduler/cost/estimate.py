@@ -1,0 +1,321 @@
+"""Time and traffic of a loop tree by closed forms: what a performance engineer would work out on paper.
+
+Traffic into a cache of size C (Carr, McKinley and Tseng 1994, in the capacity form of Halide's autoscheduler): a loop
+moves its own footprint once if one iteration's footprint fits in C, since iterations then find what they share; else
+every iteration moves what its body moves. Between 2/3 and 3/2 of C the two are mixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scheduler.cost.accesses import StatementFacts, array_bytes, statement_facts
+from scheduler.cost.body import Body, Place, estimate_body, place_of
+from scheduler.cost.footprint import Shape, make_shape
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
+from scheduler.polyhedral.model import Model
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+_BANDWIDTH = (32.0, 16.0, 4.0)  # bytes a cycle from L2, L3 and memory
+_SHARED = (1e9, 1e9, 1.6)  # how many times one thread's bandwidth all threads together have
+_FORK_CYCLES = 8000.0
+_CHUNK_CYCLES = 150.0
+_ENTRY_CYCLES = 8.0
+_MEMO = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A loop in parallel: `entries`: how often it is entered;"""
+
+    loop: TreeLoop
+    depth: int
+    entries: float
+    trips: float
+    imbalance: float
+    written_step: float  # bytes a thread's writes move by from its first to its next chunk
+    reduction: bool
+    sharers: float  # how many times what one iteration touches the threads together want in the shared cache
+
+
+@dataclass(slots=True)
+class Line:
+    """A statement in its place: the loops around it with the bytes that each touches in one run (and its body)."""
+
+    shape: Shape
+    path: tuple[TreeLoop, ...]
+    place: Place
+    body: Body
+    region: Region | None
+    sizes: list[float]
+    work: float = 0.0  # cycles of all instances on one thread
+    efficiency: float = 1.0  # threads that really work
+
+
+@dataclass(slots=True)
+class Estimate:
+    """Cycles and bytes; `traffic` and `waiting` [caches]: bytes into L1, L2, L3, and the cycles that takes."""
+
+    lines: list[Line] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+    traffic: tuple[float, ...] = ()
+    waiting: tuple[float, ...] = ()
+    compute: float = 0.0
+    serial: float = 0.0
+    overhead: float = 0.0
+    fork: float = 0.0
+    footprint: float = 0.0
+    entries: float = 0.0  # of innermost loops
+    iterations: float = 0.0  # of all loops
+    packed_bytes: float = 0.0
+
+    @property
+    def cycles(self) -> float:
+        return max(self.compute, *self.waiting) + 0.3 * sum(self.waiting) + self.overhead + self.fork
+
+
+class Estimator:
+    """Estimates trees of one nest at given parameter values; what schedules share is computed once."""
+
+    def __init__(self, model: Model, parameters: Mapping[str, int], target: Target) -> None:
+        self.model = model
+        self.target = target
+        known = {p.name: p.value for p in model.nest.parameters if p.value is not None}
+        self.parameters: dict[str, int] = {**known, **parameters}
+        self.numbers = {array.name: k for k, array in enumerate(model.nest.arrays)}
+        self.expanded = frozenset(a.name for a in model.nest.arrays if a.expanded)
+        self.array_sizes = np.array([array_bytes(a, self.parameters) for a in model.nest.arrays])
+        self.written = np.zeros(len(self.numbers))
+        for statement in model.placed:
+            for use in model.uses(statement):
+                self.written[self.numbers[use.access.array]] += use.is_write
+        self.written = np.minimum(self.written, 1.0)
+        self._facts: dict[tuple[str, frozenset[str]], StatementFacts] = {}
+        self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._bodies: dict[tuple[object, ...], Body] = {}
+
+    def facts(self, statement: str, contracted: frozenset[str] | None = None) -> StatementFacts:
+        """Of a statement whose private arrays are as small as they can be, or those named."""
+        chosen = self.expanded if contracted is None else contracted
+        key = (statement, chosen)
+        if key not in self._facts:
+            self._facts[key] = statement_facts(self.model, statement, self.parameters, chosen, self.numbers)
+        return self._facts[key]
+
+    def estimate(self, tree: tuple[TreeNode, ...], contracted: frozenset[str] | None = None) -> Estimate:
+        """Of a legal tree; `contracted` are the private arrays without added dimensions (None: all of them)."""
+        if len(self._shapes) > _MEMO:  # together: bodies are found by the identity of shapes
+            self._shapes.clear()
+            self._bodies.clear()
+        return _TreeWalk(self, contracted).run(tree)
+
+    def shape(self, statement: str, path: tuple[TreeLoop, ...], contracted: frozenset[str] | None) -> Shape:
+        """A statement below a path of loops."""
+        key = (statement, contracted, tuple(loop.row(statement) for loop in path))
+        found = self._shapes.get(key)
+        if found is None:
+            found = make_shape(self.facts(statement, contracted), path, self.array_sizes, self.written)
+            self._shapes[key] = found
+        return found
+
+    def body(
+        self, path: tuple[TreeLoop, ...], shape: Shape, beside: tuple[tuple[Shape, int], ...], packed: frozenset[int]
+    ) -> Body:
+        """The innermost body of a path (`estimate_body`)."""
+        marks = tuple((loop.vector, loop.unroll, loop.register) for loop in path)
+        key = (id(shape), marks, tuple((id(s), level) for s, level in beside), packed)
+        found = self._bodies.get(key)
+        if found is None:
+            found = estimate_body(path, shape, beside, packed, self.target.vector_bytes)
+            self._bodies[key] = found
+        return found
+
+
+class _TreeWalk:
+    """One pass over a tree: traffic comes up from the leaves, marks go down to them."""
+
+    def __init__(self, estimator: Estimator, contracted: frozenset[str] | None) -> None:
+        self.e = estimator
+        self.contracted = contracted
+        self.result = Estimate()
+        self.shapes: dict[str, Shape] = {}
+        self.paths: dict[str, tuple[TreeLoop, ...]] = {}
+        t = estimator.target
+        self.caches = (math.log2(t.l1_bytes), math.log2(t.l2_bytes), math.log2(t.l3_bytes))
+
+    def run(self, tree: tuple[TreeNode, ...]) -> Estimate:
+        self._place(tree, ())
+        out = self.result
+        below = [self._visit(node, 0, None, frozenset(), []) for node in tree]
+        size, moved = self._touched(tuple(self.shapes), 0)
+        leaves = tuple(node.statement for node in tree if isinstance(node, Leaf))
+        if leaves:
+            self._lines(leaves, None, frozenset(), [size])
+        out.footprint = size
+        traffic, waiting = [], []
+        for c, fits in enumerate(self._fits(size, 1.0)):
+            bytes_in, shared = (sum(b[side][c] for b in below) for side in range(2))
+            kept = min(fits * moved + (1 - fits) * bytes_in, bytes_in)
+            traffic.append(kept)
+            waiting.append(shared * kept / max(bytes_in, 1.0) / _BANDWIDTH[c])
+        out.traffic, out.waiting = tuple(traffic), tuple(waiting)
+        return out
+
+    def _place(self, nodes: tuple[TreeNode, ...], path: tuple[TreeLoop, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, Leaf):
+                self.paths[node.statement] = path
+                self.shapes[node.statement] = self.e.shape(node.statement, path, self.contracted)
+            else:
+                self._place(node.children, (*path, node))
+
+    def _touched(self, statements: tuple[str, ...], level: int) -> tuple[float, float]:
+        """(bytes touched by statements in one run of the loops from a level inwards, the same with writes twice)."""
+        if len(statements) == 1:
+            return self.shapes[statements[0]].touched[level]
+        total = self.shapes[statements[0]].footprints[level]
+        for s in statements[1:]:
+            total = np.maximum(total, self.shapes[s].footprints[level])
+        size = float(total.sum())
+        return size, size + float(total @ self.e.written)
+
+    def _fits(self, size: float, sharers: float) -> list[float]:
+        """How much of what fits is found again, from 0 (not at all) to 1, in each cache."""
+        logs = math.log2(max(size, 1.0))
+        first, second, third = self.caches
+        over = (first - logs, second - logs, third - math.log2(sharers) - logs)
+        return [1.0 if x > 0.585 else 0.0 if x < -0.585 else (x + 0.585) / 1.17 for x in over]
+
+    def _visit(
+        self,
+        node: TreeNode,
+        level: int,
+        region: Region | None,
+        packed: frozenset[int],
+        sizes: list[float],
+    ) -> tuple[list[float], list[float]]:
+        """(bytes into each cache in one run of the node, bytes weighted by the share of one thread's bandwidth)."""
+        if isinstance(node, Leaf):
+            moved = self._touched((node.statement,), level)[1]
+            return [moved] * 3, [moved] * 3
+        statements = tuple(s for s, _ in node.rows)
+        shapes = [self.shapes[s] for s in statements]
+        trips = max(shape.trips[level] for shape in shapes)
+        entries = max(math.prod(shape.trips[:level]) for shape in shapes)
+        out = self.result
+        out.iterations += entries * trips
+        packed |= {self.e.numbers[mark.array] for mark in node.packs if mark.array in self.e.numbers}
+        size, moved = self._touched(statements, level)
+        body_size, body_moved = self._touched(statements, level + 1)
+        entered = region
+        if node.parallel is not None and region is None:
+            own = min(1.0, max(0.0, size - body_size) / max(body_size * (trips - 1), 1.0))  # not shared by iterations
+            sharers = 1 + own * (min(self.e.target.threads, trips) - 1)
+            entered = self._enter(node, level, statements, entries, sharers)
+        if node.packs:
+            packs = sum(
+                max(float(s.footprints[level + 1][self.e.numbers[m.array]]) for s in shapes)
+                for m in node.packs
+                if m.array in self.e.numbers
+            )
+            out.packed_bytes += packs * trips * entries
+        sizes = [*sizes, size]
+        below = [self._visit(child, level + 1, entered, packed, sizes) for child in node.children]
+        leaves = [child.statement for child in node.children if isinstance(child, Leaf)]
+        if leaves:
+            self._lines(tuple(leaves), entered, packed, [*sizes, body_size])
+        threads = 1.0
+        if entered is not None and entered is not region:
+            threads = max(1.0, min(float(self.e.target.threads), entered.trips) / entered.imbalance)
+        totals, weighted = [], []
+        for c, fits in enumerate(self._fits(body_size, entered.sharers if entered else 1.0)):
+            bytes_in, shared = sum(b[0][c] for b in below), sum(b[1][c] for b in below)
+            once = fits * body_moved + (1 - fits) * bytes_in
+            total = max(min(fits * moved + (1 - fits) * trips * once, trips * once), min(moved, trips * moved))
+            totals.append(total)
+            weighted.append(total * shared / max(bytes_in, 1.0) / min(threads, _SHARED[c]))
+        return totals, weighted
+
+    def _enter(self, node: TreeLoop, level: int, statements: tuple[str, ...], entries: float, sharers: float) -> Region:
+        assert node.parallel is not None
+        trips = 1.0
+        for k in range(level, level + node.parallel.collapse):
+            trips *= max((self.shapes[s].trips[k] for s in statements if k < len(self.shapes[s].trips)), default=1.0)
+        step, reduction = math.inf, False
+        for s in statements:
+            shape = self.shapes[s]
+            j = max(shape.coordinates[level], shape.blocks[level])
+            for access, strides in zip(shape.facts.accesses, shape.strides, strict=True):
+                if access.is_write and j >= 0:
+                    reduction |= bool(strides[j] == 0.0 and shape.facts.update_cycles > 0)
+                    if len(access.matrix) and strides[j] > 0:
+                        chunk = node.parallel.chunk or max(1.0, trips / self.e.target.threads)
+                        step = min(step, float(strides[j]) * chunk * max(node.tile, 1))
+        imbalance = self._imbalance(node, level, statements, trips)
+        region = Region(node, level, entries, trips, imbalance, step, reduction, sharers)
+        self.result.regions.append(region)
+        chunks = 0.0
+        if node.parallel.schedule == "dynamic":
+            chunks = trips / max(node.parallel.chunk, 1) * _CHUNK_CYCLES
+        self.result.fork += entries * (_FORK_CYCLES + chunks)
+        return region
+
+    def _imbalance(self, node: TreeLoop, level: int, statements: tuple[str, ...], trips: float) -> float:
+        """The busiest thread's work over the mean, at least 1."""
+        assert node.parallel is not None
+        threads = self.e.target.threads
+        chunk = max(node.parallel.chunk, 1) if node.parallel.schedule == "dynamic" or node.parallel.chunk else 1
+        parts = max(1.0, math.ceil(trips / chunk))
+        whole = math.ceil(parts / threads) * threads / parts if parts >= threads else threads / parts
+        whole = min(whole, float(threads))
+        if node.parallel.schedule == "dynamic" or node.parallel.chunk:
+            return max(1.0, whole)
+        worst = 1.0
+        for s in statements:
+            shape = self.shapes[s]
+            j = max(shape.coordinates[level], shape.blocks[level])
+            domain = shape.facts.domain
+            if j < 0 or not domain.uneven or not len(domain.points):
+                continue
+            position = (domain.points / domain.scales) @ shape.forms[j]
+            low, high = position.min(), position.max()
+            if high > low:
+                part = np.minimum(((position - low) / (high - low) * threads).astype(np.intp), threads - 1)
+                loads = np.bincount(part, weights=domain.weights, minlength=threads)
+                worst = max(worst, float(loads.max() / max(loads.mean(), 1e-12)))
+        return max(worst, whole)
+
+    def _lines(
+        self,
+        leaves: tuple[str, ...],
+        region: Region | None,
+        packed: frozenset[int],
+        sizes: list[float],
+    ) -> None:
+        out = self.result
+        places = {s: place_of(self.paths[s], self.shapes[s]) for s in leaves}
+        beside = tuple((self.shapes[s], places[s].inner) for s in leaves)
+        threads = float(self.e.target.threads)
+        efficiency = 1.0
+        if region is not None:
+            efficiency = max(1.0, min(threads, region.trips) / region.imbalance)
+        for s in leaves:
+            shape, path = self.shapes[s], self.paths[s]
+            body = self.e.body(path, shape, beside, packed)
+            work = shape.facts.domain.instances * body.cycles
+            out.lines.append(Line(shape, path, places[s], body, region, sizes, work, efficiency))
+            out.compute += work / efficiency
+            out.serial += work if region is None else 0.0
+        entered = max(math.prod(self.shapes[s].trips[: max(places[s].inner, 0)]) for s in leaves)
+        out.entries += entered
+        out.overhead += entered * _ENTRY_CYCLES / efficiency

@@ -1,0 +1,93 @@
+"""Names, units and ranges of the cost model's features. Changing anything here or what it means needs a new VERSION.
+
+A vector is: PROBLEM features of the nest and the machine; TREE features of the scheduled loop tree; and for each TREE
+feature the difference to the same feature of the nest as written (a log-ratio where it is a logarithm).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """`unit` is of the value as stored; `log2 x` is log2 of x, at least `low`."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+
+
+def _logs(unit: str, names: str, low: float = -40.0, high: float = 80.0) -> tuple[Feature, ...]:
+    return tuple(Feature(name, f"log2 {unit}", low, high) for name in names.split())
+
+
+def _shares(names: str) -> tuple[Feature, ...]:
+    return tuple(Feature(name, "share", 0.0, 1.0) for name in names.split())
+
+
+def _counts(names: str, high: float = 1024.0) -> tuple[Feature, ...]:
+    return tuple(Feature(name, "count", 0.0, high) for name in names.split())
+
+
+PROBLEM: tuple[Feature, ...] = (
+    *_logs("instances", "instances"),
+    *_counts("add mul div sqrt call simple integer convert branch"),  # an instance, mean over the work
+    *_shares("narrow"),
+    *_counts("accesses dimensions statements depth loops arrays"),
+    *_logs("bytes", "data_bytes"),
+    *_logs("caches", "data_over_l1 data_over_l2 data_over_l3"),
+    *_shares("uneven opaque"),
+    *_logs("flop/byte", "intensity"),
+    *_counts("threads"),
+    *_logs("bytes", "vector_bytes l1_bytes l2_bytes l3_bytes"),
+    *_logs("elements", "lanes"),
+)
+
+_STRIDES = "invariant contiguous small large indirect"
+
+TREE: tuple[Feature, ...] = (
+    # bounds on the time
+    *_logs("cycles", "cycles compute_cycles serial_cycles fork_cycles overhead_cycles l1_cycles l2_cycles l3_cycles"),
+    *_logs("cycles/instance", "throughput latency"),
+    # memory
+    *_logs("bytes", "l1_traffic l2_traffic l3_traffic footprint packed_bytes"),
+    *_logs("instances/byte", "l1_reuse l2_reuse l3_reuse"),
+    *_logs("bytes", "inner_bytes second_bytes third_bytes tile_bytes"),
+    *_logs(
+        "caches", "inner_over_l1 second_over_l1 second_over_l2 third_over_l2 tile_over_l1 tile_over_l2 tile_over_l3"
+    ),
+    *_logs("instances", "resident_l1 resident_l2 resident_l3"),
+    # strides in the innermost loop, by accesses weighted with the work
+    *_shares(" ".join(f"read_{kind}" for kind in _STRIDES.split())),
+    *_shares(" ".join(f"write_{kind}" for kind in _STRIDES.split())),
+    *_logs("bytes", "stride outer_stride"),
+    # vectors and registers
+    *_shares("vector_marked vector_automatic registers"),
+    *_logs("elements", "lanes_used accumulators unrolled copies"),
+    *_counts("loads stores", 4096.0),
+    *_shares("carried"),
+    # loops
+    *_logs("iterations", "inner_trips least_inner_trips second_trips inner_entries loop_iterations tile_trips"),
+    *_logs("iterations/instance", "loop_share"),
+    *_counts("tree_loops leaf_loops tree_depth tile_loops skewed skewed_tiles fused packs register_volume"),
+    # parallel
+    *_shares("parallel dynamic"),
+    *_logs("entries", "regions"),
+    *_logs("iterations", "parallel_trips parallel_share_trips"),
+    *_logs("cycles", "grain region_cycles"),
+    *_counts("parallel_depth chunk collapse", 1e6),
+    *_logs("ratio", "imbalance efficiency"),
+    *_logs("bytes", "written_step"),
+    *_shares("parallel_reduction parallel_vector wavefront"),
+)
+
+FEATURES: tuple[Feature, ...] = (
+    *PROBLEM,
+    *TREE,
+    *(Feature(f"d_{f.name}", f"{f.unit}, difference to the original", f.low - f.high, f.high - f.low) for f in TREE),
+)
+NAMES: tuple[str, ...] = tuple(f.name for f in FEATURES)
