@@ -1,0 +1,161 @@
+"""The boosted model: learns from problems, ranks schedules of programs it has not seen, survives odd labels."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scheduler.cost.boosted import (
+    BoostedCostModel,
+    BoostedSettings,
+    fit_boosted,
+    make_examples,
+    nest_weights,
+    train_boosted,
+)
+from scheduler.cost.checkpoint import CheckpointError
+from scheduler.cost.feature_table import NAMES
+from scheduler.cost.metrics import spearman
+from scheduler.cost.problem import CostModel, Problem
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Schedule, parse_schedule
+from scheduler.space import Target
+from tests.scheduler import nests
+
+TARGET = Target(threads=2)
+QUICK = BoostedSettings(most_trees=16, members=2, smallest_leaf=3, rate=0.3, folds=2)
+ORDERS = ("", "interchange(i, j)", "interchange(j, k)", "interchange(i, j); interchange(j, k)")
+MARKS = ("", "parallelize({0})", "tile([{0}, {1}], [{size}, {size}])", "unroll({1}, 4)")
+
+
+def copy(dimensions: str, right: str) -> str:
+    """A nest of three loops that reads an array with its indices in another order."""
+    return f"""nest n {{
+      param n: int in [1, ?];
+      array A: double{dimensions};
+      array B: double{dimensions};
+      for i: int in [0, n) step 1 {{
+        for j: int in [0, n) step 1 {{
+          for k: int in [0, n) step 1 {{ S0: A[i][j][k] = B{right} * 2.0; }}
+        }}
+      }}
+    }}"""
+
+
+def schedules() -> tuple[Schedule, ...]:
+    found = []
+    for order in ORDERS:
+        names = ["i", "j", "k"]
+        for step in parse_schedule(order):
+            a, b = names.index(step.outer), names.index(step.inner)  # type: ignore[union-attr]
+            names[a], names[b] = names[b], names[a]
+        for mark in MARKS:
+            text = mark.format(*names, size=16)
+            found.append(parse_schedule("; ".join(filter(None, (order, text)))))
+    return tuple(found)
+
+
+def labelled(right: str, n: int) -> Problem:
+    """Labels of an invented machine: how far the innermost loop strides, and two threads."""
+    replayer = Replayer(nests.nest(copy("[n][n][n]", right)))
+    speedups = []
+    cost = {}
+    for schedule in schedules():
+        tree = replayer.tree(schedule)
+        node, parallel = tree[0], False
+        while True:
+            parallel |= node.parallel is not None  # type: ignore[union-attr]
+            below = node.children[0]  # type: ignore[union-attr]
+            if not hasattr(below, "children"):
+                break
+            node = below
+        inner = node.origin  # type: ignore[union-attr]
+        strides = [0 if inner == "k" else 1, 0 if right.endswith(f"[{inner}]") else 1]
+        cost[schedule] = (1.0 + 3.0 * sum(strides)) / (2.0 if parallel else 1.0)
+    for schedule in schedules():
+        speedups.append(cost[()] / cost[schedule])
+    nest = nests.nest(copy("[n][n][n]", right))
+    return Problem(nest, {"n": n}, TARGET, schedules(), tuple(speedups), right, right)
+
+
+ALL = [labelled(right, n) for right in ("[i][j][k]", "[k][j][i]", "[i][k][j]", "[j][i][k]") for n in (60, 90)]
+EXAMPLES = make_examples(ALL)
+
+
+def test_examples_have_features_of_every_label() -> None:
+    assert EXAMPLES.features.shape == (len(EXAMPLES.logs), len(NAMES)) and len(EXAMPLES.logs) > 80
+    assert len(set(EXAMPLES.nests.tolist())) == 8 and len(set(EXAMPLES.groups.tolist())) == 4
+    assert np.isfinite(EXAMPLES.features).all()
+    weights = nest_weights(EXAMPLES.nests)
+    assert weights.mean() == pytest.approx(1.0)
+    assert np.bincount(EXAMPLES.nests, weights) == pytest.approx(np.full(8, len(weights) / 8))
+
+
+def test_ranks_schedules_of_programs_it_has_not_seen() -> None:
+    held = ALL[6]
+    model = train_boosted([p for p in ALL if p.group != held.group], 1, QUICK)
+    predicted = predictions(model, held)
+    assert predicted.shape == (len(held.schedules),) and (predicted > 0).all()
+    assert spearman(np.array(held.speedups), predicted) > 0.7
+
+
+def predictions(model: CostModel, problem: Problem) -> np.ndarray:  # type: ignore[type-arg]
+    replayer = Replayer(problem.nest)
+    replayed = [replayer.replay(s) for s in problem.schedules]
+    legal = [r for r in replayed if isinstance(r, ScheduledNest)]
+    assert len(legal) == len(replayed)
+    return model.predict(replayer, problem.parameters, problem.target, legal)
+
+
+def test_same_seed_same_model_and_a_file_keeps_it(tmp_path: Path) -> None:
+    first, second, other = (fit_boosted(EXAMPLES, seed, QUICK) for seed in (5, 5, 6))
+    rows = EXAMPLES.features
+    assert np.array_equal(first.forest.predict(rows), second.forest.predict(rows))
+    assert not np.array_equal(first.forest.predict(rows), other.forest.predict(rows))
+    path = tmp_path / "boosted.safetensors"
+    first.save(path)
+    loaded = BoostedCostModel.load(path)
+    assert np.array_equal(predictions(loaded, ALL[0]), predictions(first, ALL[0]))
+    assert loaded.card["labels"] == len(EXAMPLES.logs) and loaded.card["groups"] == 4
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match="damaged"):
+        BoostedCostModel.load(path)
+
+
+def test_a_model_of_other_features_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "boosted.safetensors"
+    fit_boosted(EXAMPLES, 0, QUICK).save(path)
+    card = path.with_suffix(".json")
+    card.write_text(card.read_text().replace(f'"{NAMES[3]}"', '"something_else"'))
+    with pytest.raises(CheckpointError, match="train it again"):
+        BoostedCostModel.load(path)
+
+
+def test_duplicates_count_once_with_their_mean() -> None:
+    first = ALL[0]
+    doubled = Problem(first.nest, first.parameters, TARGET, first.schedules[:2] * 2, (1.0, 4.0, 1.0, 1.0), first.group)
+    assert make_examples([doubled]).logs == pytest.approx([0.0, math.log(4) / 2])
+
+
+def test_labels_nobody_can_learn_from() -> None:
+    first = ALL[0]
+
+    def problem(*speedups: float) -> Problem:
+        return Problem(first.nest, first.parameters, TARGET, first.schedules[: len(speedups)], speedups, "g")
+
+    constant = train_boosted([problem(2.0, 2.0, 2.0)], 0, QUICK)
+    assert predictions(constant, ALL[1]) == pytest.approx(np.full(len(ALL[1].schedules), 2.0))
+    assert train_boosted([problem(3.0)], 0, QUICK).card["trees"] == 0
+    assert make_examples([problem(math.nan, 0.0, -1.0, math.inf, 5.0)]).logs == pytest.approx([math.log(5.0)])
+    two = train_boosted([problem(1.0, 8.0)], 0, QUICK)
+    assert (predictions(two, ALL[1]) > 0).all()
+    with pytest.raises(ValueError, match="no labels"):
+        train_boosted([problem(math.nan)], 0, QUICK)
+
+
+def test_a_schedule_that_does_not_apply_is_left_out() -> None:
+    first = ALL[0]
+    schedules_ = (parse_schedule("parallelize(nowhere)"), first.schedules[0])
+    problem = Problem(first.nest, first.parameters, TARGET, schedules_, (9.0, 1.0), "g")
+    assert make_examples([problem]).logs.tolist() == [0.0]
