@@ -1,0 +1,1 @@
+"""Loop nests as typed graphs: what a performance embedding is made of."""

@@ -1,0 +1,1 @@
+"""The performance embedding: its network, its targets, its training, its files."""
