@@ -36,6 +36,8 @@ from scheduler.identity import canonical_nest
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer
 
+# One pattern a program: nests that stand side by side teach nothing new. Short ones, for there must be thousands.
+SETTINGS = GeneratorSettings(least_work=3e5, most_work=3e7, nests=1)
 _SETTLE_EVERY = 100  # programs
 
 
@@ -47,13 +49,13 @@ class ProfilingOptions:
     seed: int
     first: int
     count: int
-    settings: GeneratorSettings
     jobs: int
     threads: int
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     environment: tuple[tuple[str, str], ...] = ()
     budget_s: float = 3600.0
+    settings: GeneratorSettings = SETTINGS
 
 
 @dataclass(slots=True)

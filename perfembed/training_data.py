@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optdb.database import Database
-from perfembed.errors import UsageError
+from perfembed.shards import read_shards, write_shard
 from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
+from scheduler.generator.programs import PATTERNS
 from scheduler.ir.text import parse_nest
 from scheduler.schedule import parse_schedule
 from scheduler.space import Target
@@ -49,19 +49,13 @@ class LabelQuality:
 
 def export_labels(database: Path, shard: Path) -> int:
     """Writes the labels of a database to a new Parquet file; how many. Raises OptdbError, UsageError."""
-    if shard.exists():
-        raise UsageError(f"{shard} exists already", "choose another name: shards are only added")
-    shard.parent.mkdir(parents=True, exist_ok=True)
-    with Database.open(database, read_only=True) as opened:
-        path = str(shard).replace("'", "''")
-        opened.execute(f"COPY ({_LABELS}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
-        return int(opened.value(f"SELECT count(*) FROM read_parquet('{path}')"))
+    return write_shard(database, shard, _LABELS)
 
 
 def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()) -> tuple[Problem, ...]:
     """One problem for each nest and conditions; schedules that do not parse are left out. Raises UsageError."""
     grouped: dict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _rows(shards):
+    for row in read_shards(shards, _COLUMNS):
         disturbed = row["threads"] > 1 and (row["other_load"] or 0.0) > quality.max_other_load
         if disturbed or (row["noise"] or 0.0) > quality.max_noise:
             continue
@@ -69,22 +63,6 @@ def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()
         grouped[key].append(row)
     found = (_problem(rows) for rows in grouped.values())
     return tuple(problem for problem in found if problem is not None)
-
-
-def _rows(shards: Sequence[Path]) -> Iterator[Mapping[str, Any]]:
-    import duckdb
-
-    for shard in sorted(shards):
-        try:
-            with duckdb.connect(":memory:") as connection:
-                result = connection.execute("SELECT * FROM read_parquet(?)", [str(shard)])
-                names = tuple(column[0] for column in result.description or ())
-                if names != _COLUMNS:
-                    raise UsageError(f"{shard}: no shard of labels", "perfembed train cost --export writes one")
-                while batch := result.fetchmany(10_000):
-                    yield from (dict(zip(names, row, strict=True)) for row in batch)
-        except duckdb.Error as problem:
-            raise UsageError(f"{shard}: {' '.join(str(problem).split())[:200]}") from None
 
 
 def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
@@ -116,3 +94,8 @@ def target_of_machine(isa: str, caches: str, threads: int) -> Target:
         sizes.get(2, default.l2_bytes),
         sizes.get(3, default.l3_bytes),
     )
+
+
+def is_generated(algorithm: str) -> bool:
+    """Whether an algorithm is a combination of the generator's patterns."""
+    return set(algorithm.split("+")) <= {pattern.name for pattern in PATTERNS}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from perfembed.cost_models import part_of
+from perfembed.training_data import is_generated
 from scheduler.cost.metrics import Scores, score
 from scheduler.cost.problem import CostModel, Problem
-from scheduler.generator.programs import PATTERNS
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 
@@ -41,11 +41,6 @@ class CostModelResult:
     scores: tuple[PartScores, ...]
     throughput: tuple[Throughput, ...]
     seconds: float
-
-
-def is_generated(group: str) -> bool:
-    """Whether a group is a combination of the generator's patterns."""
-    return set(group.split("+")) <= {pattern.name for pattern in PATTERNS}
 
 
 def run_costmodel(

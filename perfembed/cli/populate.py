@@ -79,6 +79,9 @@ def command(
     all_nests: Annotated[
         bool, typer.Option("--all-nests", help="Of files, nests under 1 % of the run time, too.")
     ] = False,
+    profiles: Annotated[
+        bool, typer.Option("--profiles", help="Profile the nests of the generated programs instead of searching.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     threads: Annotated[
@@ -107,6 +110,11 @@ def command(
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
+    if profiles:
+        if files or not generate or part != (1, 1) or cluster or emit_sbatch or dry_run:
+            raise UsageError("--profiles goes with --generate N, and without files, shards or a cluster")
+        flags = compiler_flags(cflags, define, include, std)
+        return _profile(path, generate, seed, budget_s, threads or physical_cores(), cc, flags, session, quiet)
     if emit_sbatch is not None:
         if part != (1, 1) or cluster is not None:
             raise UsageError("--emit-sbatch makes the shards itself: give neither --shard nor --cluster")
@@ -144,6 +152,43 @@ def command(
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     print(population_document(result) if json else render_population(result, path))
+    return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
+
+
+def _profile(
+    path: Path,
+    generate: int,
+    seed: int,
+    budget_s: float,
+    threads: int,
+    cc: str,
+    cflags: tuple[str, ...],
+    session: Session,
+    quiet: bool,
+) -> int:
+    from optdb.errors import OptdbError
+    from perfembed.profiling import ProfilingOptions, ProgramProfiled, profile_generated
+    from perfembed.report.style import seconds
+
+    environment = tuple(sorted(session.environment.items()))
+    options = ProfilingOptions(path, seed, 0, generate, physical_cores(), threads, cc, cflags, environment, budget_s)
+    count = 0
+
+    def told(event: ProgramProfiled) -> None:
+        nonlocal count
+        count += 1
+        if not quiet and (event.problems or count % 20 == 0):
+            problem = f": {event.problems[0]}" if event.problems else ""
+            print(f"{count} programs, number {event.number}{problem}", file=sys.stderr, flush=True)
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        result = profile_generated(options, told)
+    except OptdbError as problem:
+        raise DatabaseProblem(problem.message, problem.advice) from None
+    took = seconds(result.seconds)
+    print(f"{result.profiles} nests of {result.programs} programs profiled, {result.failed} not, in {took}")
+    print(f"in {path}")
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
 
 

@@ -17,6 +17,7 @@ from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
 app = typer.Typer(help="Train the models.", rich_markup_mode=None, no_args_is_help=True)
 KINDS = ("boosted", "lstm")
 SHARDS = "optdb/data/labels"
+PROFILES = "optdb/data/profiles"
 
 
 @app.command("cost")
@@ -76,4 +77,48 @@ def cost(
     trained = train_cost_model(model, problems, seed, epochs, output, say, start)
     took = time.monotonic() - began
     print(f"{trained.path}: trained on {trained.labels} labels of {trained.nests} nests in {took:.0f} s")
+    return EXIT_DONE
+
+
+@app.command("embedding")
+def embedding(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of profiles.")] = Path(
+        PROFILES
+    ),
+    export: Annotated[
+        Path | None, typer.Option("--export", metavar="FILE", help="Only write the profiles of --db to a new shard.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
+    ] = Path("weights"),
+    epochs: Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="At most so many.")] = 60,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    db: Database = None,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Train the network that embeds nests, on their profiles."""
+    session = context.ensure_object(Session)
+
+    from optdb.errors import OptdbError
+    from perfembed.training_profiles import export_profiles
+
+    began = time.monotonic()
+    if export is not None:
+        path = database_path(db, session.environment)
+        try:
+            print(f"{export_profiles(path, export)} profiles in {export}")
+        except OptdbError as problem:
+            raise DatabaseProblem(problem.message, problem.advice) from None
+        return EXIT_DONE
+
+    from perfembed.embedding_model import train_embedding_model
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    trained = train_embedding_model(sorted(data.glob("*.parquet")), seed, epochs, output, say)
+    print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE

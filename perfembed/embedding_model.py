@@ -1,0 +1,52 @@
+"""The trained embedding network: where it lies, and how it is trained from shards of profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from perfembed.cost_models import SHIPPED
+from perfembed.errors import UsageError
+from perfembed.model.checkpoint import load_model, save_model
+from perfembed.model.gnn import EmbeddingModel, machine_numbers
+from perfembed.model.train import EpochDone, TrainSettings, train_embedding
+from perfembed.training_profiles import read_examples
+
+NAME = "embedding.safetensors"
+
+
+def load_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
+    """Raises ModelUnusable."""
+    return load_model(folder / NAME)
+
+
+def train_embedding_model(
+    shards: Sequence[Path], seed: int, epochs: int, folder: Path, progress: Callable[[str], None]
+) -> Path:
+    """Trains on generated nests, a quarter of which tell when to stop; where the weights are.
+
+    The same nest is never on both sides; what is not generated is for tests. Raises UsageError without data,
+    ModelUnusable where the weights cannot be written.
+    """
+    generated = [e for e in read_examples(shards, machine_numbers) if is_nest(e.group)]
+    train = [e for e in generated if int(e.group, 16) % 4]
+    validation = [e for e in generated if int(e.group, 16) % 4 == 0]
+    if not train:
+        raise UsageError(
+            "there are no profiles to train on", "perfembed populate --generate 9000 --profiles makes them"
+        )
+
+    def told(done: EpochDone) -> None:
+        found = (
+            "" if done.static is None else f", validation {done.static:.4f} static, {done.profiled:.4f} with profile"
+        )
+        progress(f"epoch {done.epoch} of {done.epochs}: loss {done.loss:.4f}{found}")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = TrainSettings(seed=seed, epochs=epochs)
+    unfinished = folder / "embedding-unfinished.safetensors"
+    model = train_embedding(train, validation, settings, told, checkpoint=unfinished)
+    save_model(folder / NAME, model)
+    for left in (unfinished, unfinished.with_suffix(".json")):
+        left.unlink(missing_ok=True)
+    return folder / NAME
