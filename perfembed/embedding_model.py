@@ -10,7 +10,7 @@ from perfembed.errors import UsageError
 from perfembed.model.checkpoint import load_model, save_model
 from perfembed.model.gnn import EmbeddingModel, machine_numbers
 from perfembed.model.train import EpochDone, TrainSettings, train_embedding
-from perfembed.training_profiles import read_examples
+from perfembed.training_profiles import is_nest, read_examples
 
 NAME = "embedding.safetensors"
 

@@ -1,0 +1,160 @@
+"""A donor's parameters made to fit a target: tile sizes, register blocks, unrolling, the grain of parallel loops.
+
+Tiles keep the share of the cache they filled at the donor; register blocks keep their number of vectors;
+everything is fitted to the target's extents, in even parts where that is possible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from perfembed.transfer.view import Side, View
+from scheduler.ir.affine import Affine
+from scheduler.ir.tree import TreeLoop, tree_loops
+from scheduler.ir.types import known_type
+from scheduler.schedule import Parallelize
+from scheduler.space import Target, even_block, power_of_two
+
+_SHORT = 4  # loops of so few iterations are not tiled
+_STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4
+_MAX_COMPLETE = 16
+_MAX_BLOCK = 64
+_BLOCKS_A_THREAD = 8
+
+
+def tile_sizes(
+    donor: Side,
+    donor_view: View,
+    given: Mapping[str, int],
+    target: Side,
+    target_view: View,
+    wanted: Mapping[str, int],
+    waves: bool,
+    split: Collection[str] = (),
+) -> dict[str, int]:
+    """Sizes for the loops of `wanted` (target's loop -> donor's size), all scaled alike so that their tile takes the
+    share of the same cache that the tile of `given` (donor's loop -> size) takes at the donor; then even parts of each
+    extent, or with `waves` (the tiles will be skewed) powers of two. Loops too short to tile are left out; of
+    those in `split` every thread gets as many tiles.
+    """
+    first, second = _top(donor_view, given), _top(target_view, wanted)
+    scaled = dict(wanted)
+    if first is not None and second is not None:
+        ours = footprint(donor, donor_view, first, given)
+        cache, theirs = next(
+            (pair for pair in zip(_caches(donor.machine), _caches(target.machine), strict=True) if ours <= pair[0]),
+            (0, 0),
+        )
+        if cache and ours:
+            share = ours / cache
+
+            def miss(factor: float) -> tuple[float, float]:
+                sizes = {name: max(2, round(size * factor)) for name, size in wanted.items()}
+                taken = footprint(target, target_view, second, sizes) / theirs
+                return abs(math.log(max(taken, 1e-9) / share)), abs(math.log(factor))
+
+            factor = min(_STEPS, key=miss) if miss(1.0)[0] > 0.5 else 1.0
+            scaled = {name: max(2, round(size * factor)) for name, size in wanted.items()}
+    found = {}
+    for name, size in scaled.items():
+        loop = target_view.loop(name)
+        extent = target.extent(loop) if loop is not None else size
+        if extent > _SHORT and waves:
+            found[name] = max(_SHORT, min(power_of_two(round(size * 1.4)), power_of_two(extent // 2)))
+        elif extent > _SHORT:
+            parts = target.machine.threads if name in split else 1
+            multiple = next((m for m in (8, 6, 4, 2) if wanted[name] % m == 0 and extent >= 4 * m), 1)
+            found[name] = max(2, even_block(extent, size, multiple, parts))
+    return found
+
+
+def footprint(side: Side, view: View, top: TreeLoop, sizes: Mapping[str, int]) -> float:
+    """Bytes that one tile touches: the loops of `sizes` make so many iterations, others below `top` all of theirs."""
+    extents: dict[str, int] = {}
+    for loop in tree_loops((top,)):
+        if loop.tile:
+            extents[loop.origin] = min(extents.get(loop.origin, loop.tile), loop.tile)
+        else:
+            extents.setdefault(loop.origin, side.extent(loop))
+        if loop.name in sizes:
+            extents[loop.origin] = min(sizes[loop.name], side.extent(loop))
+    total = 0.0
+    seen = set()
+    for statement, _ in top.rows:
+        for use in side.replayer.model.uses(statement):
+            if use.access in seen or not use.access.subscripts:
+                continue
+            seen.add(use.access)
+            elements = 1.0
+            for subscript in use.access.subscripts:
+                if isinstance(subscript, Affine):
+                    elements *= 1 + sum(
+                        abs(subscript.coefficient(n)) * (extents.get(n, 1) - 1) for n in subscript.names()
+                    )
+            total += elements * known_type(side.replayer.nest.array(use.access.array).ctype).bits / 8
+    return total
+
+
+def register_sizes(donor: Side, target: Side, sizes: Sequence[int], loops: Sequence[TreeLoop]) -> tuple[int, ...]:
+    """As many rows and vectors a row, with the target's vector width and element type (last loop: vector)."""
+    ours, theirs = lanes(donor, None), lanes(target, loops[-1])
+    vectors = max(1, round(sizes[-1] / max(ours, 1)))
+    last = min(vectors * theirs, _MAX_BLOCK)
+    while last > theirs and target.extent(loops[-1]) < 2 * last:
+        last -= theirs
+    found = [_fitting(size, target.extent(loop)) for size, loop in zip(sizes[:-1], loops[:-1], strict=True)]
+    return (*found, last)
+
+
+def lanes(side: Side, loop: TreeLoop | None) -> int:
+    """Elements in a vector of the type that the statements of a loop (None: of the nest) work with."""
+    statements = side.replayer.model.placed if loop is None else dict(loop.rows)
+    bits = [
+        known_type(side.replayer.nest.array(use.access.array).ctype).bits
+        for s in statements
+        for use in side.replayer.model.uses(s)
+        if use.access.subscripts
+    ]
+    return max(1, side.machine.vector_bytes * 8 // max(bits, default=64))
+
+
+def unroll_factor(factor: int, extent: int) -> int:
+    """Completely only where that is short; 1 where there is nothing to unroll."""
+    if factor == 0:
+        return 0 if extent <= _MAX_COMPLETE else 4
+    return _fitting(factor, extent) if extent > 1 else 1
+
+
+def parallel_grain(side: Side, loop: TreeLoop, step: Parallelize, name: str, collapse: int) -> Parallelize:
+    """Dynamic where iterations differ in length; chunks small enough for every thread to get several."""
+    trips = side.trips(loop)
+    dynamic = int(side.space.uneven(loop))
+    chunk = 0
+    if dynamic or step.chunk:
+        chunk = (
+            1 if loop.tile else max(1, min(16, step.chunk or 16, trips // (side.machine.threads * _BLOCKS_A_THREAD)))
+        )
+    return Parallelize(name, dynamic, chunk, collapse)
+
+
+def wavefront_factor(factor: int, donor: tuple[int, int], target: tuple[int, int]) -> int:
+    """The skew of tile loops (outer, inner sizes) that is as steep, in iterations, as the donor's."""
+    steepness = factor * donor[0] / max(donor[1], 1)
+    return max(1, math.ceil(steepness * target[1] / max(target[0], 1) - 1e-9))
+
+
+def _fitting(size: int, extent: int) -> int:
+    """`size`, or a smaller one that divides a short extent evenly."""
+    if extent >= 4 * size or extent % size == 0:
+        return size
+    return next((s for s in range(min(size, extent), 1, -1) if extent % s == 0), min(size, max(extent, 1)))
+
+
+def _caches(machine: Target) -> tuple[int, int, int, int]:
+    return machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, 1 << 62
+
+
+def _top(view: View, sizes: Mapping[str, int]) -> TreeLoop | None:
+    """The outermost of the loops named."""
+    return next((loop for loop in tree_loops(view.tree) if loop.name in sizes), None)

@@ -1,0 +1,273 @@
+"""Which loops, arrays and statements of a target stand for those of a donor: assignments of least total distance.
+
+Source: Trümper et al. 2023, section 4: nodes matched by the Hungarian method on the distances of their embeddings. What
+may not be matched has infinite cost. First whole paths (root to statements) are assigned to each other, then the loops
+along a pair of paths, so that the loops of one band go to one band; a loop that two paths share has one partner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from perfembed.transfer.embedder import Vectors
+from perfembed.transfer.view import WHOLE, Part, Path, View
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Matrix = npt.NDArray[np.float64]
+
+Order = OneOf["outer", "free", "level"]
+"""How loops along two paths may be matched: an outer loop's partner stands outside an inner one's (as near as may be);
+in any order, where that makes a difference; only with loops of the same level, as in the paper."""
+
+ORDERS: tuple[Order, ...] = ("outer", "free", "level")
+_NEVER = 1e6
+_LENGTH_COST = 0.15
+_KEPT_DISCOUNT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A donor's node and the target's node that stands for it; `distance` of their embeddings, 0 to 1."""
+
+    kind: OneOf["loop", "array", "statement"]
+    donor: str
+    target: str
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """All pairs of one step. `paths` are the pairs of paths, those with most work first."""
+
+    loops: Mapping[str, Pair]
+    statements: Mapping[str, Pair]
+    arrays: Mapping[str, Pair]
+    paths: tuple[tuple[Path, Path], ...]
+
+    def pairs(self) -> tuple[Pair, ...]:
+        return (*self.loops.values(), *self.statements.values(), *self.arrays.values())
+
+    def target_path(self, path: Path) -> Path | None:
+        return next((t for d, t in self.paths if d.statements == path.statements), None)
+
+
+class Matcher:
+    """Matches nodes of one donor with those of one target, again and again; remembers distances taken before."""
+
+    def __init__(self, donor_part: Part = WHOLE, target_part: Part = WHOLE) -> None:
+        self._parts = donor_part, target_part
+        self._known: dict[tuple[int, int], tuple[Vectors, Vectors, Matrix]] = {}
+        self._arrays: dict[tuple[int, int], dict[str, Pair]] = {}
+
+    def match(
+        self, donor: View, target: View, known: Mapping[str, str], orders: Sequence[Order] = ORDERS
+    ) -> Iterator[tuple[Order, Matching]]:
+        """All nodes matched, in one way after the other; made only when asked for.
+
+        `known`: donor's loop -> target's loop (names in the nests as written) of earlier steps, and donor's statement
+        -> target's, their keys made by `statement_key`; these are preferred.
+        """
+        costs = _LoopCosts(donor, target, known)
+        ours = _visible(donor.paths, self._parts[0])
+        theirs = _visible(target.paths, self._parts[1])
+        for order in orders:
+            if order != "free" or costs.crossed or "outer" not in orders:
+                yield order, self._matching(donor, target, ours, theirs, costs, order, known)
+
+    def _matching(
+        self,
+        donor: View,
+        target: View,
+        ours: list[Path],
+        theirs: list[Path],
+        costs: _LoopCosts,
+        order: Order,
+        known: Mapping[str, str],
+    ) -> Matching:
+        apart = self._distances(donor.statements, target.statements)
+        rows = {name: k for k, name in enumerate(donor.statements)}
+        columns = {name: k for k, name in enumerate(target.statements)}
+
+        def between(one: Path, other: Path) -> Matrix:
+            found: Matrix = apart[[[rows[s]] for s in one.statements], [columns[s] for s in other.statements]]
+            return found
+
+        chosen = _assign_paths(ours, theirs, costs, between, order, known)
+        loops: dict[str, Pair] = {}
+        statements: dict[str, Pair] = {}
+        for one, other in chosen:
+            taken = {pair.target: pair.donor for pair in loops.values()}
+            fixed = {x.name: loops[x.name].target for x in one.loops if x.name in loops}
+            for a, b in costs.along(one, other, order, fixed, taken)[1]:
+                loops.setdefault(a, Pair("loop", a, b, costs.distance(a, b)))
+            matrix = between(one, other)
+            for r, c in assign(matrix):
+                a, b = one.statements[r], other.statements[c]
+                statements[a] = Pair("statement", a, b, float(matrix[r, c]))
+        return Matching(loops, statements, self._matched_arrays(donor, target), tuple(chosen))
+
+    def _matched_arrays(self, donor: View, target: View) -> dict[str, Pair]:
+        key = id(donor.arrays), id(target.arrays)
+        if key not in self._arrays:
+            matrix = self._distances(donor.arrays, target.arrays)
+            ours, theirs = tuple(donor.arrays), tuple(target.arrays)
+            pairs = [Pair("array", ours[r], theirs[c], float(matrix[r, c])) for r, c in assign(matrix)]
+            self._arrays[key] = {pair.donor: pair for pair in pairs}
+        return self._arrays[key]
+
+    def _distances(self, first: Vectors, second: Vectors) -> Matrix:
+        key = id(first), id(second)  # which are kept, so that the ids stay theirs
+        if key not in self._known:
+            self._known[key] = first, second, distances(tuple(first), tuple(second), first, second)
+        return self._known[key][2]
+
+
+def statement_key(statement: str) -> str:
+    """A statement's key in `known`, different from every loop's."""
+    return f"statement {statement}"
+
+
+def distances(ours: tuple[str, ...], theirs: tuple[str, ...], first: Vectors, second: Vectors) -> Matrix:
+    """|a - b| / (|a| + |b|) of every pair of vectors, shape (ours, theirs), 0 to 1 whatever the embedding's scale."""
+    import numpy as np
+
+    if not ours or not theirs:
+        return np.zeros((len(ours), len(theirs)))
+    a = np.stack([np.asarray(first[name], dtype=np.float64) for name in ours])
+    b = np.stack([np.asarray(second[name], dtype=np.float64) for name in theirs])
+    apart = np.linalg.norm(a[:, None, :] - b[None, :, :], axis=2)
+    scale = np.linalg.norm(a, axis=1)[:, None] + np.linalg.norm(b, axis=1)[None, :]
+    found: Matrix = np.nan_to_num(apart / np.maximum(scale, 1e-12), nan=1.0, posinf=1.0)
+    return found
+
+
+def assign(costs: Matrix) -> list[tuple[int, int]]:
+    """The pairs (row, column) of least total cost, as many as there are rows or columns; none that is forbidden."""
+    from scipy.optimize import linear_sum_assignment  # type: ignore[attr-defined]
+
+    if not costs.size:
+        return []
+    rows, columns = linear_sum_assignment(costs)
+    return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if costs[r, c] < _NEVER / 2]
+
+
+def _visible(paths: Sequence[Path], part: Part) -> list[Path]:
+    """The paths that take part, without their hidden loops."""
+    found = []
+    for path in paths:
+        loops = tuple(loop for loop in path.loops if loop.origin not in part.hidden)
+        if loops and (part.statements is None or not part.statements.isdisjoint(path.statements)):
+            found.append(Path(loops, path.statements, path.work))
+    return found
+
+
+class _LoopCosts:
+    """What it costs to match loops: their distance; infinite where the kinds differ, less for known partners."""
+
+    def __init__(self, donor: View, target: View, known: Mapping[str, str]) -> None:
+        self.crossed = False  # whether keeping the order has made a difference
+        self.rows = {name: k for k, name in enumerate(donor.loops)}
+        self.columns = {name: k for k, name in enumerate(target.loops)}
+        self._distances = distances(tuple(self.rows), tuple(self.columns), donor.loops, target.loops)
+        self.matrix = self._distances.copy()
+        origins = {loop.name: loop.origin for path in target.paths for loop in path.loops}
+        for path in donor.paths:
+            partners = {known[x.origin] for x in path.loops if x.origin in known}
+            for ours in path.loops:
+                row = self.rows[ours.name]
+                wanted = known.get(ours.origin)
+                for name, column in self.columns.items():
+                    if donor.kinds[ours.name] != target.kinds[name]:
+                        self.matrix[row, column] = _NEVER
+                    elif wanted is not None and origins.get(name) == wanted:
+                        self.matrix[row, column] = self._distances[row, column] * _KEPT_DISCOUNT
+                    elif wanted is not None or origins.get(name) in partners:
+                        self.matrix[row, column] = self._distances[row, column] + _KEPT_DISCOUNT
+
+    def distance(self, donor: str, target: str) -> float:
+        return float(self._distances[self.rows[donor], self.columns[target]])
+
+    def along(
+        self, one: Path, other: Path, order: Order, fixed: Mapping[str, str], taken: Mapping[str, str]
+    ) -> tuple[float, list[tuple[str, str]]]:
+        """(mean cost, pairs) of the loops along two paths; `fixed` and `taken` come from paths matched before."""
+        rows, columns = list(one.loops), list(other.loops)
+        if not rows or not columns:
+            return 0.0, []
+        costs = self.matrix[[[self.rows[x.name]] for x in rows], [self.columns[x.name] for x in columns]].copy()
+        for r, ours in enumerate(rows):
+            for c, theirs in enumerate(columns):
+                other_partner = fixed.get(ours.name, theirs.name) != theirs.name
+                if other_partner or taken.get(theirs.name, ours.name) != ours.name or (order == "level" and r != c):
+                    costs[r, c] = _NEVER
+        pairs = assign(costs)
+        if order == "outer" and pairs != sorted(pairs, key=lambda pair: pair[1]):
+            self.crossed = True
+            pairs = in_order(costs)
+        if not pairs:
+            return 1.0, []
+        mean = sum(float(costs[pair]) for pair in pairs) / len(pairs)
+        return mean, [(rows[r].name, columns[c].name) for r, c in pairs]
+
+
+def in_order(costs: Matrix) -> list[tuple[int, int]]:
+    """The cheapest pairs that do not cross: most pairs first, then least cost.
+
+    An assignment cannot say that outer stays outer; along a path that is the alignment of two sequences
+    (Needleman and Wunsch 1970).
+    """
+    rows, columns = costs.shape
+    best: list[list[tuple[int, float]]] = [[(0, 0.0)] * (columns + 1) for _ in range(rows + 1)]
+    for r in range(rows):
+        for c in range(columns):
+            options = [best[r][c + 1], best[r + 1][c]]
+            if costs[r, c] < _NEVER / 2:
+                count, total = best[r][c]
+                options.append((count - 1, total + float(costs[r, c])))
+            best[r + 1][c + 1] = min(options)
+    pairs = []
+    r, c = rows, columns
+    while r and c:
+        if best[r][c] == best[r - 1][c]:
+            r -= 1
+        elif best[r][c] == best[r][c - 1]:
+            c -= 1
+        else:
+            r, c = r - 1, c - 1
+            pairs.append((r, c))
+    return pairs[::-1]
+
+
+def _assign_paths(
+    ours: list[Path],
+    theirs: list[Path],
+    costs: _LoopCosts,
+    between: Callable[[Path, Path], Matrix],
+    order: Order,
+    known: Mapping[str, str],
+) -> list[tuple[Path, Path]]:
+    """Pairs of paths, those with most work first."""
+    import numpy as np
+
+    matrix = np.full((len(ours), len(theirs)), _NEVER)
+    heaviest = [max((path.work for path in paths), default=1.0) for paths in (ours, theirs)]
+    for r, one in enumerate(ours):
+        for c, other in enumerate(theirs):
+            loops, pairs = costs.along(one, other, order, {}, {})
+            lengths = (len(one.loops), len(other.loops))
+            before = [partner in other.statements for s in one.statements if (partner := known.get(statement_key(s)))]
+            matrix[r, c] = (
+                loops
+                + (0.0 if not before else -_KEPT_DISCOUNT if any(before) else _KEPT_DISCOUNT)
+                + float(between(one, other).min(axis=1).mean())
+                + _LENGTH_COST * (max(lengths) - len(pairs)) / max(*lengths, 1)
+                + _LENGTH_COST * abs(one.work / heaviest[0] - other.work / heaviest[1])
+            )
+    found = [(ours[r], theirs[c]) for r, c in assign(matrix)]
+    return sorted(found, key=lambda pair: -min(pair[0].work / heaviest[0], pair[1].work / heaviest[1]))

@@ -1,0 +1,88 @@
+"""Local refinement: the neighbours of a measured winner, which differ in one parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from perfembed.transfer.adapt import lanes
+from perfembed.transfer.embedder import Tree
+from perfembed.transfer.view import Side
+from scheduler.errors import SchedulerError
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import Pack, Parallelize, RegisterBlock, Schedule, Skew, Tile, Transformation, Unroll, UnrollJam
+
+_BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
+_UNROLLED = (2, 4, 8)
+
+
+def neighbours(
+    target: Side, scheduled: ScheduledNest, *, measured: Collection[Tree] = (), limit: int = 8
+) -> tuple[ScheduledNest, ...]:
+    """At most `limit` legal schedules with half or twice a tile, another register block, unrolling or grain.
+
+    None of the trees in `measured` is among them, and none twice. Of several tilings the first one's come first.
+    """
+    seen = {scheduled.tree, *measured}
+    found: list[ScheduledNest] = []
+    for schedule in _varied(target, scheduled.schedule):
+        if len(found) == limit:
+            break
+        try:
+            verdict = target.replayer.replay(schedule)
+        except SchedulerError:
+            continue
+        if isinstance(verdict, ScheduledNest) and verdict.tree not in seen:
+            seen.add(verdict.tree)
+            found.append(verdict)
+    return tuple(found)
+
+
+def _varied(target: Side, schedule: Schedule) -> Iterator[Schedule]:
+    """All tilings scaled, then one loop's tile, then the other parameters; those of a step together, by turns."""
+    turns = [list(_of_step(target, schedule, k)) for k in range(len(schedule))]
+    for round_ in range(max(map(len, turns), default=0)):
+        for options in turns:
+            if round_ < len(options):
+                yield options[round_]
+
+
+def _of_step(target: Side, schedule: Schedule, position: int) -> Iterator[Schedule]:
+    step = schedule[position]
+
+    def exchanged(*new: Transformation) -> Schedule:
+        return (*schedule[:position], *new, *schedule[position + 1 :])
+
+    match step:
+        case Tile():
+            for factor in (0.5, 2.0):
+                yield exchanged(Tile(step.loops, tuple(max(2, int(s * factor)) for s in step.sizes)))
+            waves = any(isinstance(later, Skew) and later.outer not in step.loops for later in schedule[position:])
+            if len(step.loops) > 1 and not waves:  # the factor of a skew belongs to the sizes' ratio
+                for k in range(len(step.loops)):
+                    for factor in (0.5, 2.0):
+                        sizes = (*step.sizes[:k], max(2, int(step.sizes[k] * factor)), *step.sizes[k + 1 :])
+                        yield exchanged(Tile(step.loops, sizes))
+        case RegisterBlock() if len(step.sizes) == 2:
+            width = lanes(target, None)
+            for rows, vectors in _BLOCKS:
+                sizes = (rows, vectors * width)
+                new = dict(zip(step.sizes, sizes, strict=True))
+                later = [_repanelled(s, new) for s in schedule[position + 1 :]]
+                yield (*schedule[:position], RegisterBlock(step.loops, sizes), *later)
+        case Unroll() | UnrollJam():
+            for factor in _UNROLLED:
+                if factor != step.factor:
+                    yield exchanged(replace(step, factor=factor))
+            yield exchanged()
+        case Parallelize():
+            for chunk in {max(1, step.chunk // 2), step.chunk * 2} if step.chunk else ():
+                yield exchanged(replace(step, chunk=chunk))
+            yield exchanged(replace(step, dynamic=1 - step.dynamic, chunk=0 if step.dynamic else 1))
+        case _:
+            return
+
+
+def _repanelled(step: Transformation, sizes: dict[int, int]) -> Transformation:
+    """Panels stay as wide as the register block that reads them."""
+    return replace(step, panel=sizes.get(step.panel, step.panel)) if isinstance(step, Pack) else step

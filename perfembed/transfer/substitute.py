@@ -1,0 +1,252 @@
+"""What takes the place of a step that does not fit as it is: loops made perfect first, another loop, a derived band."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+
+from perfembed.transfer.adapt import parallel_grain, register_sizes
+from perfembed.transfer.instantiate import Counterpart, Moment, NoCounterpart, counterpart, innermost_loop, writes_along
+from perfembed.transfer.match import distances
+from perfembed.transfer.view import Path, Side
+from scheduler.errors import SchedulerError
+from scheduler.ir.tree import TreeLoop, path_to, tree_loops
+from scheduler.normalize.stride import permute_steps
+from scheduler.permutable import fuse_time_loop, permutable_band
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import (
+    Distribute,
+    Fuse,
+    Interchange,
+    Parallelize,
+    RegisterBlock,
+    Schedule,
+    Shift,
+    Tile,
+    Transformation,
+    Vectorize,
+)
+
+_LOOP_FIELDS = frozenset(("outer", "inner", "loop", "loops", "first", "second"))
+_MAX_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Substitute:
+    """`before` is inserted, then `step` takes the place of `consumed` steps of the donor, for the reason given."""
+
+    before: Schedule
+    step: Counterpart
+    consumed: int
+    reason: str
+
+
+def isolate(
+    side: Side, schedule: Schedule, chain: tuple[str, ...], innermost: bool, wanted: frozenset[str] = frozenset()
+) -> tuple[Schedule, dict[str, str]]:
+    """(splits that make the loops of `chain` perfectly nested, the loops' new names where they changed).
+
+    `chain` is ordered from outside in; with `innermost` down to the statements. Of several bodies the one with
+    a statement of `wanted`, else that with most work, stays with the chain. Raises NoCounterpart where a split is not
+    legal.
+    """
+    view = side.view(schedule)
+    paths = [p for p in view.paths if set(chain) <= {x.name for x in p.loops}]
+    if not paths:
+        raise NoCounterpart(f"loops {', '.join(chain)} are not inside each other")
+    path = next((p for p in paths if not wanted.isdisjoint(p.statements)), paths[0])
+    statement = path.statements[0]
+    names = [loop.name for loop in path.loops]
+    first = min(names.index(name) for name in chain)
+    last = len(names) - 1 if innermost else max(names.index(name) for name in chain)
+    steps: Schedule = ()
+    for level in range(last - 1, first - 1, -1):
+        for after in (True, False):
+            around = _loops_to(side, (*schedule, *steps), statement)
+            loop, child = around[level], around[level + 1].name
+            at = next(k for k, n in enumerate(loop.children) if isinstance(n, TreeLoop) and n.name == child)
+            position = at + 1 if after else at
+            if not 0 < position < len(loop.children):
+                continue
+            split = (*schedule, *steps, Distribute(loop.name, position))
+            if not _legal(side, split):
+                raise NoCounterpart(f"{loop.name} holds more than loop {child} and cannot be split")
+            steps = (*steps, Distribute(loop.name, position))
+    renamed = [loop.name for loop in _loops_to(side, (*schedule, *steps), statement)]
+    return steps, {old: new for old, new in zip(names, renamed, strict=True) if old != new}
+
+
+def renamed(schedule: Schedule, names: Mapping[str, str]) -> Schedule:
+    """The steps with their loops renamed."""
+
+    def one(value: object) -> object:
+        if isinstance(value, tuple):
+            return tuple(map(one, value))
+        return names.get(value, value) if isinstance(value, str) else value
+
+    def step(given: Transformation) -> Transformation:
+        changed = {f.name: one(getattr(given, f.name)) for f in fields(given) if f.name in _LOOP_FIELDS}
+        return replace(given, **changed)  # type: ignore[arg-type]
+
+    return tuple(map(step, schedule))
+
+
+def substitutes(moment: Moment, schedule: Schedule) -> Iterator[Substitute]:
+    """What could stand in for the step after `schedule`, the most similar first; not all of it is legal."""
+    match moment.step:
+        case Interchange():
+            yield from _moved(moment, moment.step)
+        case Parallelize():
+            yield from _parallel(moment, moment.step)
+        case Vectorize():
+            yield from _vector(moment, moment.step)
+        case Tile():
+            yield from _banded(moment, moment.step, schedule)
+        case RegisterBlock():
+            yield from _other_vector(moment, moment.step)
+        case Shift() | Fuse():
+            yield from _fused(moment, schedule)
+        case _:
+            return
+
+
+def _paths(moment: Moment, loop: str) -> tuple[Path, ...]:
+    """The target's paths that stand for the donor's paths through a loop."""
+    found = (moment.matching.target_path(p) for p in moment.ours.paths if any(x.name == loop for x in p.loops))
+    return tuple(path for path in found if path is not None)
+
+
+def _free(side: Side, path: Path, sequential: frozenset[str]) -> list[TreeLoop]:
+    """The loops of a path that may run in parallel, outermost first; none if one of them does."""
+    if any(loop.parallel for loop in path.loops):
+        return []
+    blocks = {name for loop in path.loops if loop.register for name in loop.register.loops}
+    return [
+        loop
+        for loop in path.loops
+        if loop.name not in sequential
+        and loop.name not in blocks
+        and side.worth_threads(path, loop)
+        and not any(inner.parallel for inner in tree_loops(loop.children))
+    ]
+
+
+def _moved(moment: Moment, step: Interchange) -> Iterator[Substitute]:
+    """One of the two loops moved past the other while those between keep their order."""
+    outer, inner = moment.pair(step.outer).target, moment.pair(step.inner).target
+    path = [loop.name for loop in moment.common_path(outer, inner).loops]
+    first, last = path.index(outer), path.index(inner)
+    if first >= last - 1:
+        return
+    band = tuple(path[first : last + 1])
+    for order, reason in (
+        ((*band[1:], outer), f"{outer} alone moved inside {inner}"),
+        ((inner, *band[:-1]), f"{inner} alone moved outside {outer}"),
+    ):
+        found = permute_steps(band, order)
+        yield Substitute((), Counterpart(found, found, (), band), 1, reason)
+
+
+def _parallel(moment: Moment, step: Parallelize) -> Iterator[Substitute]:
+    sequential = moment.target.sequential(moment.theirs, reductions=True)
+    for path in _paths(moment, step.loop):
+        for loop in _free(moment.target, path, sequential)[:1]:
+            found = (parallel_grain(moment.target, loop, step, loop.name, 1),)
+            yield Substitute((), Counterpart(found, found, ()), 1, f"{loop.name} is the outermost that may be parallel")
+
+
+def _vector(moment: Moment, step: Vectorize) -> Iterator[Substitute]:
+    sequential = moment.target.sequential(moment.theirs)
+    for path in _paths(moment, step.loop):
+        loop = innermost_loop(path)
+        if loop is not None and loop.name not in sequential and not loop.vector and not loop.opaque:
+            found = (Vectorize(loop.name),)
+            yield Substitute((), Counterpart(found, found, ()), 1, f"{loop.name} is the innermost loop here")
+
+
+def _banded(moment: Moment, step: Tile, schedule: Schedule) -> Iterator[Substitute]:
+    """The skews that make the target's own band permutable, then the tiling."""
+    targets = {p.target for name in step.loops if (p := moment.matching.loops.get(name))}
+    if len(targets) < 2:
+        return
+    path = moment.common_path(*targets)
+    names = [loop.name for loop in path.loops]
+    inside = [k for k, name in enumerate(names) if name in targets]
+    band = path.loops[inside[0] : inside[-1] + 1]
+    replayer = moment.target.replayer
+    if any(len(loop.children) != 1 for loop in band[:-1]):
+        return
+    with replayer.model.quota():
+        skewed = permutable_band(replayer, schedule, band)
+    if skewed is None or len(skewed) == len(schedule):
+        return
+    made = counterpart(replace(moment, theirs=moment.target.view(skewed)))
+    yield Substitute(skewed[len(schedule) :], made, 1, "the skews that let this band be tiled")
+
+
+def _fused(moment: Moment, schedule: Schedule) -> Iterator[Substitute]:
+    """All that the donor delays and fuses, as the target's own time loop needs it."""
+    run: list[Transformation] = [moment.step]
+    for later in moment.rest:
+        if not isinstance(later, Shift | Fuse):
+            break
+        run.append(later)
+    deepest = len({path_depth(moment, s.first) for s in run if isinstance(s, Fuse)})
+    replayer = moment.target.replayer
+    sequential = moment.target.sequential(moment.theirs)
+    times = [x for x in tree_loops(moment.theirs.tree) if x.name in sequential and len(x.children) > 1]
+    for loop in times[:1]:
+        for depth in range(min(max(deepest, 1), _MAX_DEPTH), 0, -1):
+            with replayer.model.quota():
+                fused = fuse_time_loop(replayer, schedule, loop, depth)
+            if fused is not None:
+                steps = fused[len(schedule) :]
+                reason = f"the delays with which what is inside {loop.name} can be fused"
+                yield Substitute((), Counterpart(steps, steps, ()), len(run), reason)
+                return
+
+
+def path_depth(moment: Moment, loop: str) -> int:
+    """At which level the donor has a loop; -1 where it has not."""
+    path = moment.ours.path_of(loop)
+    return next((k for k, x in enumerate(path.loops) if x.name == loop), -1) if path else -1
+
+
+def _other_vector(moment: Moment, step: RegisterBlock) -> Iterator[Substitute]:
+    """The loop most like the donor's vector loop among those along which the target writes contiguously."""
+    pair = moment.matching.loops.get(step.loops[-1])
+    paths = _paths(moment, step.loops[-1])
+    if not paths:
+        return
+    sequential = moment.target.sequential(moment.theirs)
+    loops = [
+        loop
+        for loop in paths[0].loops
+        if not loop.tile
+        and not loop.opaque
+        and loop.name not in sequential
+        and (pair is None or loop.name != pair.target)
+        and writes_along(moment.target, loop)
+    ]
+    if not loops:
+        return
+    apart = distances((step.loops[-1],), tuple(x.name for x in loops), moment.ours.loops, moment.theirs.loops)[0]
+    vector = loops[int(apart.argmin())]
+    rows = [p.target for n in step.loops[:-1] if (p := moment.matching.loops.get(n)) and p.target != vector.name]
+    named = (*(moment.loop(name) for name in rows), vector)
+    sizes = register_sizes(moment.donor, moment.target, (*step.sizes[: len(rows)], step.sizes[-1]), named)
+    names = tuple(loop.name for loop in named)
+    order = tuple(loop.name for loop in moment.common_path(*names).loops if loop.name in names)
+    found = (RegisterBlock(names, sizes),)
+    yield Substitute((), Counterpart(found, found, (), order, True), 1, f"{vector.name} is written contiguously")
+
+
+def _loops_to(side: Side, schedule: Schedule, statement: str) -> list[TreeLoop]:
+    return [n for _, n in path_to(side.replayer.tree(schedule), statement) if isinstance(n, TreeLoop)]
+
+
+def _legal(side: Side, schedule: Schedule) -> bool:
+    try:
+        return isinstance(side.replayer.replay(schedule), ScheduledNest)
+    except SchedulerError:
+        return False

@@ -1,0 +1,78 @@
+"""Random and nonsensical schedules of random nests, transferred: nothing but SchedulerError, and all of it legal."""
+
+import random
+from contextlib import suppress
+from dataclasses import fields, replace
+
+import pytest
+
+from perfembed.transfer.candidates import candidates, read_donor
+from perfembed.transfer.refine import neighbours
+from perfembed.transfer.view import Side
+from scheduler.errors import SchedulerError
+from scheduler.generator.random_nest import random_nest
+from scheduler.generator.schedules import random_schedule
+from scheduler.ir.affine import Affine
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import format_schedule, parse_schedule
+from scheduler.transform import apply_step
+from tests.perfembed.transfer_support import EMBEDDER, MACHINE
+
+
+def mangled(rng, step):
+    """The step with one field replaced by something absurd."""
+    field = rng.choice(fields(step))
+    value, big = getattr(step, field.name), rng.choice((0, -1, 1, 2, 7, 10**6, 10**17, -(10**17)))
+    if isinstance(value, int):
+        new = big
+    elif isinstance(value, str):
+        new = rng.choice(("nope", "S0", "S1", "i", "j", "k", "i_t", "a"))
+    elif isinstance(value, Affine):
+        new = Affine.of(rng.choice(("i", "zz", "n")), 3) + big
+    else:
+        new = rng.choice(((), value * 2, value[::-1], tuple(big if isinstance(x, int) else "i" for x in value)))
+    return replace(step, **{field.name: new})
+
+
+def transfer(seed):
+    rng = random.Random(seed)
+    first, second = random_nest(rng), random_nest(rng)
+    replayer = Replayer(first)
+    schedule = random_schedule(replayer.nest, rng, rng.randint(1, 7), replayer.tree(()), apply_step, 0.1)
+    if seed % 3 == 1:
+        schedule = tuple(rng.sample(schedule, len(schedule)))
+    if seed % 3 == 2:
+        schedule = tuple(mangled(rng, step) if rng.random() < 0.4 else step for step in schedule)
+    sizes = (5, 40, 300) if seed % 2 else (0, 1, -3, 40, 10**12)
+
+    def some(nest):
+        return {p.name: rng.choice(sizes) for p in nest.parameters}
+
+    target = Side(Replayer(second), some(second), MACHINE, EMBEDDER)
+    text = format_schedule(schedule)
+    given = read_donor(first, text, some(first), MACHINE, EMBEDDER, name=f"seed {seed}")
+    assert given.schedule == parse_schedule(text)
+    found = candidates(given, target)
+    fresh = Replayer(second)
+    for candidate in found:
+        again = fresh.replay(candidate.scheduled.schedule)
+        assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
+    for near in neighbours(target, found[0].scheduled, limit=3) if found else ():
+        assert isinstance(fresh.replay(near.schedule), ScheduledNest), seed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_breaks_and_everything_is_legal(seed):
+    with suppress(SchedulerError):
+        transfer(seed)
+
+
+@pytest.mark.slow
+def test_nothing_breaks_and_everything_is_legal_at_length():
+    refused = 0
+    for seed in range(1000, 1400):
+        try:
+            transfer(seed)
+        except SchedulerError:
+            refused += 1
+    assert refused < 100

@@ -1,0 +1,50 @@
+"""Packing follows the loops that an array is read along."""
+
+from perfembed.transfer.candidates import candidates
+from perfembed.transfer.match import Matcher
+from perfembed.transfer.packing import pack
+from scheduler.schedule import Pack, parse_schedule
+from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, MVT, TRANSPOSED, donor, side
+
+BLOCKED = "tile([j_2, k, i_2], [280, 304, 204]); interchange(k, i_2); register_block([i_2, j_2], [6, 8])"
+
+
+def packed(step, target, schedule, loop):
+    one, other = side(GEMM), side(target)
+    before = parse_schedule(GEMM_SCHEDULE)[:5]
+    ours, theirs = one.view(before), other.view(parse_schedule(schedule))
+    (_, matching), *_ = Matcher().match(ours, theirs, {})
+    return pack(one, other, ours, theirs, matching, step, loop)
+
+
+def test_a_transposed_operand_is_packed_the_other_way_round():
+    schedule = (
+        "interchange(c, b); interchange(a, b); interchange(a, c); tile([b, c, a], [160, 140, 90]); interchange(c, a); "
+        "register_block([a, b], [6, 16])"
+    )
+    adapted, literal, pair = packed(Pack("k_t", "B", (1, 0), 1, 8), TRANSPOSED, schedule, "c_t")
+    assert adapted == Pack("c_t", "Y", (0, 1), 0, 16)  # Y[b][c]: its panels are of the block's 16 columns
+    assert literal == Pack("c_t", "Y", (0, 1), 0, 8)
+    assert (pair.donor, pair.target) == ("B", "Y")
+
+
+def test_the_other_operand_is_not_taken_for_it():
+    schedule = GEMM_SCHEDULE[: GEMM_SCHEDULE.index("; pack")]
+    adapted, _, _ = packed(Pack("i_2_t", "A", (0, 1), 0, 6), GEMM, schedule, "i_2_t")
+    assert adapted == Pack("i_2_t", "A", (0, 1), 0, 6)
+
+
+def test_what_is_written_or_read_along_other_loops_is_not_packed():
+    assert isinstance(packed(Pack("k_t", "C", (0, 1)), GEMM, "", "i_2"), str)
+    assert isinstance(packed(Pack("k_t", "Q", (0, 1)), GEMM, "", "i_2"), str)
+
+
+def test_a_whole_recipe_with_packs_reaches_the_transposed_product():
+    best = candidates(donor(GEMM, GEMM_SCHEDULE), side(TRANSPOSED))[0]
+    arrays = {step.array for step in best.scheduled.schedule if isinstance(step, Pack)}
+    assert arrays == {"X", "Y"}
+
+
+def test_what_is_read_once_is_not_packed():
+    found = candidates(donor(GEMM, GEMM_SCHEDULE), side(MVT))
+    assert found and not any(isinstance(step, Pack) for c in found for step in c.scheduled.schedule)

@@ -1,0 +1,67 @@
+"""Pooling and ranking."""
+
+import pytest
+
+from perfembed.transfer.recommend import by_donor, recommend
+from tests.perfembed.transfer_support import (
+    BICG,
+    GEMM,
+    GEMM_SCHEDULE,
+    MVT,
+    MVT_SCHEDULE,
+    TWO,
+    donor,
+    side,
+)
+
+
+def test_every_tree_is_recommended_once_and_no_more_than_asked():
+    target = side(TWO)
+    given = [donor(GEMM, GEMM_SCHEDULE, "a"), donor(GEMM, GEMM_SCHEDULE, "b"), donor(GEMM, "parallelize(i_2)", "c")]
+    found = recommend(given, target, measure=4)
+    assert len(found.chosen) == 4 and len(found.pool) == len(found.scores) > 4
+    assert len({c.scheduled.tree for c in found.pool}) == len(found.pool)
+    assert set(found.chosen) <= set(found.pool)
+
+
+def test_the_scorer_decides_but_every_donor_has_its_best_tried():
+    target = side(TWO)
+    given = [donor(GEMM, GEMM_SCHEDULE, "far"), donor(GEMM, "interchange(j_2, k); parallelize(i_2)", "near")]
+
+    def shortest(pool):
+        return [float(len(c.scheduled.schedule)) for c in pool]
+
+    found = recommend(given, target, scorer=shortest, measure=3)
+    assert {c.donor.name for c in found.chosen} == {"far", "near"}
+    lengths = [len(c.scheduled.schedule) for c in found.chosen]
+    assert lengths == sorted(lengths) and lengths[0] == min(len(c.scheduled.schedule) for c in found.pool)
+
+
+def test_without_a_model_gain_nearness_and_fit_count():
+    target = side(TWO)
+    quick, slow, far = (
+        donor(GEMM, GEMM_SCHEDULE, name, distance=d, speedup=s)
+        for name, d, s in (("quick", 0.1, 8.0), ("slow", 0.1, 1.1), ("far", 3.0, 8.0))
+    )
+    scores = [min(by_donor(recommend([d], target).pool)) for d in (quick, slow, far)]
+    assert scores[0] < scores[1] and scores[0] < scores[2]
+    pool = recommend([quick], target).pool
+    fits = [s for _, s in sorted(zip((c.cost for c in pool), by_donor(pool), strict=True))]
+    assert fits[0] == min(fits)
+
+
+def test_a_donor_that_is_no_good_is_named():
+    scan = "nest scan { array A: double[100]; for i: int in [1, 100) step 1 { S0: A[i] = A[i - 1] + 1.0; } }"
+    found = recommend([donor(GEMM, GEMM_SCHEDULE, "gemm"), donor(MVT, MVT_SCHEDULE, "mvt")], side(scan))
+    assert {name for name, _ in found.failed} | {c.donor.name for c in found.pool} == {"gemm", "mvt"}
+    assert all(reason for _, reason in found.failed)
+
+
+def test_no_donors_no_candidates():
+    found = recommend([], side(BICG))
+    assert found.chosen == found.pool == found.scores == found.failed == ()
+
+
+@pytest.mark.parametrize("measure", [0, 1])
+def test_little_may_be_measured(measure):
+    assert len(recommend([donor(MVT, MVT_SCHEDULE)], side(BICG), measure=measure).chosen) == measure

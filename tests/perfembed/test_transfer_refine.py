@@ -1,0 +1,50 @@
+"""Neighbours of a winner."""
+
+import pytest
+
+from perfembed.transfer.refine import neighbours
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import Pack, RegisterBlock, Skew, Tile, parse_schedule
+from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, JACOBI, JACOBI_SCHEDULE, MVT, MVT_SCHEDULE, side
+
+
+@pytest.mark.parametrize(("nest", "schedule"), [(GEMM, GEMM_SCHEDULE), (MVT, MVT_SCHEDULE), (JACOBI, JACOBI_SCHEDULE)])
+def test_they_are_legal_new_and_no_two_alike(nest, schedule):
+    target = side(nest)
+    winner = target.replayer.replay(parse_schedule(schedule))
+    found = neighbours(target, winner, limit=12)
+    trees = [one.tree for one in found]
+    assert found and len(set(trees)) == len(trees) <= 12 and winner.tree not in trees
+    assert all(isinstance(target.replayer.replay(one.schedule), ScheduledNest) for one in found)
+    assert neighbours(target, winner, limit=12, measured=trees[:2])[: len(trees) - 2] == found[2:]
+    assert neighbours(target, winner, limit=3) == found[:3]
+
+
+def test_tiles_are_halved_and_doubled():
+    target = side(GEMM)
+    winner = target.replayer.replay(parse_schedule("interchange(j_2, k); tile([i_2, k], [64, 128])"))
+    sizes = {s.sizes for one in neighbours(target, winner, limit=20) for s in one.schedule if isinstance(s, Tile)}
+    assert sizes == {(32, 64), (128, 256), (32, 128), (128, 128), (64, 64), (64, 256)}
+
+
+def test_panels_stay_as_wide_as_the_blocks_that_read_them():
+    target = side(GEMM)
+    winner = target.replayer.replay(parse_schedule(GEMM_SCHEDULE))
+    blocks = set()
+    for one in neighbours(target, winner, limit=30):
+        block = next(s for s in one.schedule if isinstance(s, RegisterBlock))
+        blocks.add(block.sizes)
+        assert {s.array: s.panel for s in one.schedule if isinstance(s, Pack)} == {
+            "A": block.sizes[0],
+            "B": block.sizes[1],
+        }
+    assert len(blocks) > 3
+
+
+def test_tiles_of_a_wavefront_keep_their_shape():
+    target = side(JACOBI)
+    winner = target.replayer.replay(parse_schedule(JACOBI_SCHEDULE))
+    for one in neighbours(target, winner, limit=20):
+        tile = next(s for s in one.schedule if isinstance(s, Tile))
+        assert tile.sizes[1] == 2 * tile.sizes[0]
+        assert [s.factor for s in one.schedule if isinstance(s, Skew)] == [2, 2]
