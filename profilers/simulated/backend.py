@@ -23,8 +23,8 @@ from profilers.simulated.executed import executed
 from profilers.timing import LoadMeter
 
 _TRACE = Path(__file__).with_name("trace.h")
-_BUDGET = 4_000_000  # accesses of a thread before iterations are left out; see trace.h
-_TIMED_S = 1.0  # long nests are repeated as often as fits in here, but twice
+_BUDGET = 2_000_000  # accesses of a thread before iterations are left out; see trace.h
+_TIMED_S = 0.5  # longer nests are run once
 _BUSY = 0.15  # cores
 _TRACE_FLAGS = ("-O2", "-fopenmp", "-w", "-fno-strict-aliasing")
 _LIMITS = Limits(wall_s=60.0, memory_bytes=16 << 30)
@@ -111,9 +111,7 @@ class SimulatedBackend:
         built = self._build(request, request.workload.source, request.compiler)
         if isinstance(built, ProfileFailed):
             return built
-        settings = TimingSettings(
-            min_samples=min(2, request.repetitions), max_samples=request.repetitions, target_seconds=_TIMED_S
-        )
+        settings = TimingSettings(min_samples=1, max_samples=request.repetitions, target_seconds=_TIMED_S)
         with self.alone():
             load = LoadMeter()
             timed = time_workload(built, settings=settings, limits=_LIMITS, environment=request.environment)
@@ -129,6 +127,8 @@ class SimulatedBackend:
             notes += (f"instructions are those of the nest as written, vectors not seen: {found.missing}",)
         if any(one.period > 1 for one in found.traced):
             notes += (f"one window of iterations in {max(one.period for one in found.traced)} was simulated",)
+        if len(timed.samples_s) < request.repetitions:
+            notes += (f"timed in {len(timed.samples_s)} of {request.repetitions} runs: it is long",)
         if others > _BUSY:
             notes += (f"others used {others:.1f} cores while it was timed",)
         return Profile(

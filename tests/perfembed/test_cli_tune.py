@@ -78,7 +78,8 @@ def test_defaults(tuner: Tuner, source: Path) -> None:
     assert options.cflags == ("-O3", "-march=native")
     assert 1 <= options.threads <= len(os.sched_getaffinity(0))
     assert options.environment == (("A", "b"), ("HOME", "/x"))
-    assert replace(options, output=None, threads=1, environment=()) == TuneOptions()
+    assert options.database == "/x/.local/share/perfembed/perfembed.duckdb"
+    assert replace(options, output=None, threads=1, environment=(), database=None) == TuneOptions()
 
 
 def test_options(tuner: Tuner, source: Path) -> None:
