@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optdb.best import different
 from optdb.codec import columns, from_document
 from optdb.database import Database
 from optdb.errors import OptdbError, RecordError
@@ -81,6 +82,7 @@ def check(database: Database) -> CheckReport:
         "_store.measurements", [(i, "derived times differ from samples") for (i,) in database.rows(_DERIVED)]
     )
     findings += _grouped("_store.measurements", [(i, "nest is not its schedule's") for (i,) in database.rows(_FOREIGN)])
+    findings += _grouped("_store.best", [(nest, "differs from the measurements") for nest in different(database)])
     problems = database.value("SELECT count(*) FROM _store.ingest_problems")
     return CheckReport(tuple(counted), tuple(findings), problems)
 

@@ -13,6 +13,8 @@ from typing import Any
 from optdb.errors import RecordError
 
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_QUOTE = json.encoder.encode_basestring_ascii
+_DECODE = json.JSONDecoder().raw_decode
 _MAX_INTEGER = 2**63 - 1
 
 
@@ -24,9 +26,18 @@ def encode(value: object) -> str:
         raise RecordError(f"not a JSON value: {problem}") from None
 
 
+def parse(text: str) -> object:
+    """The value of a JSON text without a blank around it. Raises ValueError, RecursionError."""
+    value, end = _DECODE(text)
+    if end != len(text):
+        raise ValueError(f"more after the value, at {end}")
+    return value
+
+
 def digest(*parts: object, length: int = 16) -> str:
     """Hex digits that identify a tuple of texts and numbers: the start of the SHA-256 of its JSON."""
-    return hashlib.sha256(_ENCODE(parts).encode()).hexdigest()[:length]
+    text = ",".join([_QUOTE(part) if type(part) is str else _ENCODE(part) for part in parts])
+    return hashlib.sha256(f"[{text}]".encode()).hexdigest()[:length]
 
 
 def object_text(values: typing.Mapping[str, object]) -> str:
@@ -133,6 +144,13 @@ def _many(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return checked
 
 
+def _numbers(value: Any) -> tuple[float, ...]:
+    if type(value) is list and set(map(type, value)) <= {float} and math.isfinite(sum(value)):
+        return tuple(value)
+    checked: tuple[float, ...] = _many(_number)(value)
+    return checked
+
+
 def _optional(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else check(value)
 
@@ -144,7 +162,7 @@ _KINDS: dict[Any, tuple[str, Callable[[Any], Any]]] = {
     bool: ("BOOLEAN", _flag),
     tuple[str, ...]: ("VARCHAR[]", _many(_text)),
     tuple[int, ...]: ("BIGINT[]", _many(_integer)),
-    tuple[float, ...]: ("DOUBLE[]", _many(_number)),
+    tuple[float, ...]: ("DOUBLE[]", _numbers),
     str | None: ("VARCHAR", _optional(_text)),
     int | None: ("BIGINT", _optional(_integer)),
     float | None: ("DOUBLE", _optional(_number)),

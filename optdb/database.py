@@ -12,14 +12,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from optdb.errors import Damaged, Locked, MissingDatabase, NewerSchema, NotADatabase, OptdbError, translate
-from optdb.locks import FileLock
+from optdb.locks import FileLock, reader_waits, waiting_to_read
 from optdb.migrations import MIGRATIONS, Migration, migrate, pending
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 STORAGE_VERSION = "v1.4.0"  # the oldest DuckDB that opens our files
+_LOG_BYTES = 256 << 20  # a checkpoint writes most of the indexes anew: not after every transaction
 _PAUSE_S = 0.02
+_ENTER_S = 2.0  # the longest a writer stays away for readers to come in
+_READ_S = 60.0  # and the longest it waits for them to be done
 
 
 class Database:
@@ -54,16 +57,17 @@ class Database:
         """
         where = Path(path)
         if read_only:
-            return _checked(Database(where, _connect(where, True, wait_s), None), migrations)
-        if not where.parent.is_dir():
+            return _checked(Database(where, _connect_reader(where, wait_s), None), migrations)
+        if not os.path.isdir(where.parent):
             raise MissingDatabase(f"{where}: the folder {where.parent} does not exist", "create it first")
         lock = FileLock(where.with_name(where.name + ".lock"))
         lock.acquire(wait_s, str(where))
         try:
-            if not where.exists():
+            if not os.path.exists(where):
                 if not create:
                     raise MissingDatabase(f"{where}: there is no such database")
                 _create(where, migrations)
+            _let_readers_in(where)
             database = Database(where, _connect(where, False, wait_s), lock)
             with database._translated_closing():
                 migrate(database.connection, migrations)
@@ -125,6 +129,19 @@ class Database:
         """Everything committed is in the database file itself when this returns, the write-ahead log empty."""
         self.execute("CHECKPOINT")
 
+    def give_way(self) -> bool:
+        """Lets readers in that wait for the file, and comes back when they are done; whether there were any.
+
+        Between transactions only; cursors end. No other writer gets in. Raises OptdbError.
+        """
+        if self._lock is None or not reader_waits(self.path):
+            return False
+        with self.translated():
+            self.connection.close()
+        _let_readers_in(self.path)
+        self.connection = _connect(self.path, False, _READ_S)
+        return True
+
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
         """Turns DuckDB's errors into ours."""
@@ -149,6 +166,23 @@ class Database:
             raise
 
 
+def _let_readers_in(path: Path) -> None:
+    """Keeps the file closed for as long as readers wait for it, but no longer than they should need."""
+    deadline = time.monotonic() + _ENTER_S
+    while reader_waits(path) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
+
+
+def _connect_reader(path: Path, wait_s: float) -> DuckDBPyConnection:
+    try:
+        return _connect(path, True, 0.0)
+    except Locked:
+        if wait_s <= 0:
+            raise
+        with waiting_to_read(path):
+            return _connect(path, True, wait_s)
+
+
 def _connect(path: Path, read_only: bool, wait_s: float) -> DuckDBPyConnection:
     import duckdb
 
@@ -159,6 +193,7 @@ def _connect(path: Path, read_only: bool, wait_s: float) -> DuckDBPyConnection:
                 str(path), read_only=read_only, config={"storage_compatibility_version": STORAGE_VERSION}
             )
             connection.execute("SET enable_progress_bar = false")  # it would write to stdout
+            connection.execute(f"SET checkpoint_threshold = '{_LOG_BYTES} B'")
             _load_indexes(connection)
             return connection
         except (duckdb.Error, OSError, UnicodeError) as problem:
@@ -169,27 +204,37 @@ def _connect(path: Path, read_only: bool, wait_s: float) -> DuckDBPyConnection:
 
 
 def _load_indexes(connection: DuckDBPyConnection) -> None:
-    """Loads the index of each table, so that a damaged one is found here, by one thread.
+    """Loads the indexes of each table, so that a damaged one is found here, by one thread.
 
-    DuckDB 2.0 loads an index at the first query that wants it; where that fails, other threads of the same query
-    may wait for it forever.
+    DuckDB 2.0 loads them at the first query that wants one; where that fails, other threads of the same query may wait
+    for it forever. A value that cannot be there would not do: its column's statistics answer for the index.
     """
     keys = connection.execute(
         "SELECT table_name, constraint_column_names[1] FROM duckdb_constraints() "
         "WHERE constraint_type = 'PRIMARY KEY' AND schema_name = '_store' AND database_name = current_database()"
     ).fetchall()
+    if not keys:
+        return
     (threads,) = connection.execute("SELECT current_setting('threads')").fetchone() or (1,)
     connection.execute("SET threads = 1")
-    for table, column in keys:
-        nothing = "-1" if table == "migrations" else "''"
-        connection.execute(f'SELECT 1 FROM _store."{table}" WHERE "{column}" = {nothing}').fetchall()
+    some = (
+        f"""(SELECT {i}, "{column}"::VARCHAR FROM _store."{table}" LIMIT 1)""" for i, (table, column) in enumerate(keys)
+    )
+    rows = connection.execute(" UNION ALL ".join(some)).fetchall()
+    looks = (f"""SELECT 1 FROM _store."{keys[i][0]}" WHERE "{keys[i][1]}" = ?""" for i, _ in rows)
+    if rows:
+        connection.execute(
+            " UNION ALL ".join(looks), [int(value) if keys[i][0] == "migrations" else value for i, value in rows]
+        ).fetchall()
     connection.execute(f"SET threads = {int(threads)}")
 
 
 def _checked(database: Database, migrations: Sequence[Migration]) -> Database:
     with database._translated_closing():
         if pending(database.connection, migrations):
-            raise OptdbError(f"{database.path}: written by an older version", "open it once for writing")
+            raise OptdbError(
+                f"{database.path}: written by an older version", "open it once for writing: perfembed db compact does"
+            )
     return database
 
 

@@ -20,7 +20,7 @@ class RecordError(OptdbError):
 
 
 class MissingDatabase(OptdbError):
-    """There is no database at that path."""
+    """There is no database at that path, or there can be none."""
 
 
 class NotADatabase(OptdbError):
@@ -76,6 +76,8 @@ def translate(problem: Exception, path: Path) -> OptdbError:
         return Locked(f"{path}: this process has the database open in another mode", "close it first")
     if "database does not exist" in lower:
         return MissingDatabase(f"{path}: there is no such database")
+    if "file name too long" in lower:
+        return MissingDatabase(f"{path}: the name is too long", "choose a shorter one")
     if "not a valid duckdb database" in lower or "is a directory" in lower:
         return NotADatabase(f"{path}: not a DuckDB database")
     if "permission denied" in lower or "read-only file system" in lower:

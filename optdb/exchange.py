@@ -6,7 +6,9 @@ what does not fit is left out and reported. Taking the same data in twice change
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import uuid
 from collections import Counter
@@ -19,6 +21,8 @@ from optdb.codec import columns
 from optdb.database import Database, replace_file
 from optdb.errors import NotADatabase, OptdbError, RecordError, translate
 from optdb.records import RECORDS, NestRecord, parse_record
+from optdb.spool import SUFFIX, spool_directory
+from optdb.spool_reader import Position, SpoolFile
 from optdb.tables import TABLES, insert
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import nest_id, parse_nest
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 _BATCH = 20_000
 _EXAMPLES = 20
 _MAX_LINE = 16 << 20
+_PART_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,9 @@ class ExchangeReport:
 
 def export_parquet(database: Database, folder: Path) -> tuple[tuple[str, int], ...]:
     """Writes `folder`, which must not exist, with one Parquet file a kind of record; rows by kind. All or nothing."""
-    if folder.exists():
+    if os.path.lexists(folder):
         raise OptdbError(f"{folder}: exists already", "give the name of a folder that does not")
-    unfinished = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.part")
+    unfinished = folder.with_name(f".{uuid.uuid4().hex}.part")
     try:
         unfinished.mkdir(parents=True)
         counts = []
@@ -65,7 +70,7 @@ def import_parquet(database: Database, folder: Path) -> ExchangeReport:
     """Takes in what `export_parquet` wrote. Raises OptdbError where a file is none of ours or is damaged."""
     import duckdb
 
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise OptdbError(f"{folder}: not a folder of Parquet files")
     found = {kind: folder / f"{kind}.parquet" for kind in TABLES if (folder / f"{kind}.parquet").is_file()}
     if not found:
@@ -80,24 +85,60 @@ def import_parquet(database: Database, folder: Path) -> ExchangeReport:
 
 
 def merge(database: Database, other: Path) -> ExchangeReport:
-    """Takes in everything of another database, which is only read and not trusted."""
-    if other.resolve() == database.path.resolve():
+    """Takes in everything of another database, and what waits in its spool; both are only read and not trusted.
+
+    A run that was killed leaves its last records in the spool; where it was killed early there may be a spool and no
+    database yet. Whole records that are damaged or gone count as refused. Raises OptdbError.
+    """
+    if os.path.realpath(other) == os.path.realpath(database.path):
         raise OptdbError(f"{other}: a database cannot be merged into itself")
+    intake = _Intake(database)
+    spool = spool_directory(other)
+    if os.path.isdir(spool) and not os.path.exists(other):
+        _take_spool(intake, spool, {})
+        return intake.report()
     with Database.open(other, read_only=True) as source:
         source.execute("SET enable_external_access = false")
         found = source.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = '_store'")
         tables = {name for (name,) in found}
-        if missing := {t.split(".")[1] for t in TABLES.values()} - tables:
+        if missing := {t.split(".")[1] for t in (*TABLES.values(), "_store.spool_files")} - tables:
             raise NotADatabase(f"{other}: not an optimization database: it lacks {', '.join(sorted(missing))}")
-        intake = _Intake(database)
         for kind in TABLES:
             intake.take(kind, _texts(source.connection, kind, f"({_select(kind)})", other))
+        read = source.rows("SELECT file, byte_offset, next_sequence, closed FROM _store.spool_files")
+        _take_spool(intake, spool, {file: Position(*position) for file, *position in read})  # nobody ingests meanwhile
     return intake.report()
+
+
+def _take_spool(intake: _Intake, spool: Path, positions: dict[str, Position]) -> None:
+    """What the files of a spool hold from the given positions on; they stay as they are."""
+    try:
+        paths = sorted(spool.glob("*" + SUFFIX)) if os.path.isdir(spool) else []
+    except OSError as problem:
+        raise translate(problem, spool) from problem
+    for path in paths:
+        file = SpoolFile(path)
+        try:
+            position = positions.get(path.name, Position())
+            while True:
+                chunk = file.read(position, _PART_BYTES)
+                for kind, texts in chunk.texts.items():
+                    intake.take(kind, texts)
+                for found in chunk.problems:
+                    if found.lost:
+                        intake.refuse(f"{path.name}: line {found.line}: {found.reason}", found.lost)
+                if chunk.last or chunk.after == position:
+                    break
+                position = chunk.after
+        except RecordError as problem:  # a spool file of a later version
+            intake.refuse(f"{problem.message}: {problem.advice}")
+        finally:
+            file.close()
 
 
 def export_jsonl(database: Database, path: Path) -> int:
     """Writes every record as a line `{"kind": …, "record": {…}}`, all or nothing; how many there are."""
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    unfinished = path.with_name(f".{uuid.uuid4().hex}.part")
     count = 0
     try:
         with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
@@ -109,7 +150,8 @@ def export_jsonl(database: Database, path: Path) -> int:
     except OSError as problem:
         raise translate(problem, path) from problem
     finally:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
     return count
 
 
@@ -159,8 +201,8 @@ class _Intake:
         self.known = self.refused = 0
         self.reasons: list[str] = []
 
-    def refuse(self, reason: str) -> None:
-        self.refused += 1
+    def refuse(self, reason: str, records: int = 1) -> None:
+        self.refused += records
         if len(self.reasons) < _EXAMPLES:
             self.reasons.append(reason[:300])
 

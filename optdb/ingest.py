@@ -6,15 +6,18 @@ checkpointed into the database file itself, so that losing the write-ahead log l
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from optdb.database import Database, sync
 from optdb.errors import RecordError, translate
+from optdb.locks import reader_waits
 from optdb.spool import SUFFIX, UNFINISHED
 from optdb.spool_reader import Chunk, Position, Problem, SpoolFile
 from optdb.tables import TABLES, insert
@@ -22,7 +25,9 @@ from optdb.tables import TABLES, insert
 _PART_BYTES = 8 << 20
 _RECORD_BYTES = 400  # about; how many records a transaction takes follows from it
 _DAMAGED = ".damaged"
+_GONE = "the file is gone, and it had not been read to its end"
 _OLD_S = 3600.0
+_TURN_S = 0.5  # how long readers wait at least, so that both get on
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +57,23 @@ def ingest(
 ) -> IngestReport:
     """Stores what waits in the folder `spool` and deletes the files of writers that have ended.
 
-    After `limit_s` seconds no further file is begun, and the report says so: close the database, so that others get
-    their turn, and call again. A damaged file is not deleted but renamed to `….spool.damaged`. Raises OptdbError;
-    what was stored until then stays.
+    Readers that wait for the file are let in meanwhile, about once a second (`Database.give_way`). After `limit_s`
+    seconds no further part is begun, and the report says so: call again. A damaged file is not deleted but renamed to
+    `….spool.damaged`. Raises OptdbError; what was stored until then stays.
+
+    A file that vanishes after a part of it was read is reported; one that nobody ever read leaves no trace.
     """
-    if not spool.is_dir():
+    if not os.path.isdir(spool):
         return IngestReport((), 0, 0, 0, (), True)
     deadline = time.monotonic() + limit_s
-    work = _Ingestion(database, spool, part_bytes)
+    work = _Ingestion(database, spool, part_bytes, deadline)
     with database.translated():
         paths = sorted(spool.glob("*" + SUFFIX))
     work.forget_deleted()
     work.sweep()
     done, read = [], 0
     for path in paths:
-        if time.monotonic() > deadline:
+        if read and time.monotonic() > deadline:
             break
         read += 1
         if work.read(path):
@@ -80,13 +87,15 @@ def ingest(
         files_read=read,
         files_deleted=work.delete(done),
         problems=tuple(work.problems),
-        complete=read == len(paths),
+        complete=read == len(paths) and not work.late,
     )
 
 
 class _Ingestion:
-    def __init__(self, database: Database, spool: Path, part_bytes: int) -> None:
-        self.database, self.spool, self.part_bytes = database, spool, part_bytes
+    def __init__(self, database: Database, spool: Path, part_bytes: int, deadline: float) -> None:
+        self.database, self.spool, self.part_bytes, self.deadline = database, spool, part_bytes, deadline
+        self.late = False  # something was left for the next time
+        self._turn = time.monotonic()
         self.stored: Counter[str] = Counter()
         self.known = 0
         self.problems: list[Problem] = []
@@ -97,22 +106,23 @@ class _Ingestion:
         self._positions: dict[str, Position] = {}
 
     def forget_deleted(self) -> None:
-        """The offsets of files that are gone."""
-        gone = [
-            (file,)
-            for (file,) in self.database.rows("SELECT file FROM _store.spool_files")
-            if not (self.spool / file).exists()
-        ]
-        for row in gone:
-            self.database.execute("DELETE FROM _store.spool_files WHERE file = ?", row)
+        """The offsets of files that are gone; reports those that went before they were read to their end."""
+        for file, offset, line, done in self.database.rows("FROM _store.spool_files"):
+            if os.path.exists(self.spool / file):
+                continue
+            with self.database.transaction():
+                self.database.execute("DELETE FROM _store.spool_files WHERE file = ?", [file])
+                if not done:
+                    self._report([Problem(file, line, offset, _GONE, 0)])
             self.changed = True
 
     def sweep(self) -> None:
         """Removes what writers left that died before their file had its name: such files hold no record."""
         with self.database.translated():
             for path in self.spool.glob("*" + UNFINISHED):
-                if time.time() - path.stat().st_mtime > _OLD_S:
-                    path.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # it has its name now
+                    if time.time() - path.stat().st_mtime > _OLD_S:
+                        path.unlink()
 
     def read(self, path: Path) -> bool:
         """Reads everything new in a file, and stores it by and by; whether the file can go then."""
@@ -122,17 +132,25 @@ class _Ingestion:
                 "SELECT byte_offset, next_sequence, closed FROM _store.spool_files WHERE file = ?", [path.name]
             )
             position = Position(*found[0]) if found else Position()
-            while True:
-                try:
-                    chunk = file.read(position, self.part_bytes)
-                except RecordError as problem:  # of a later version: left alone
-                    self.problems.append(Problem(path.name, 0, 0, f"{problem.message}: {problem.advice}", 0))
-                    return False
-                if chunk.after != position or chunk.problems:
-                    self._add(path.name, chunk)
-                if chunk.last or chunk.after == position:
-                    return chunk.last
-                position = chunk.after
+            with ThreadPoolExecutor(1) as ahead:  # the next part is read while this one is stored
+                reading = ahead.submit(file.read, position, self.part_bytes)
+                while True:
+                    try:
+                        chunk = reading.result()
+                    except RecordError as problem:  # of a later version: left alone
+                        self.problems.append(Problem(path.name, 0, 0, f"{problem.message}: {problem.advice}", 0))
+                        return False
+                    end = chunk.last or chunk.after == position
+                    if not end:
+                        reading = ahead.submit(file.read, chunk.after, self.part_bytes)
+                    if chunk.after != position or chunk.problems or chunk.last:
+                        self._add(path.name, chunk)
+                    if end:
+                        return chunk.last
+                    position = chunk.after
+                    if time.monotonic() > self.deadline:
+                        self.late = True
+                        return False
         finally:
             file.close()
 
@@ -140,9 +158,13 @@ class _Ingestion:
         for kind, texts in chunk.texts.items():
             self._texts.setdefault(kind, []).extend(texts)
         self._found += chunk.problems
-        self._positions[file] = chunk.after
+        self._positions[file] = replace(chunk.after, closed=chunk.after.closed or chunk.last)
         if sum(map(len, self._texts.values())) >= self.part_bytes // _RECORD_BYTES:
             self.store()
+        if time.monotonic() - self._turn > _TURN_S and reader_waits(self.database.path):
+            self.store()
+            self.database.give_way()
+            self._turn = time.monotonic()
 
     def store(self) -> None:
         """What was read and the positions up to which it was read, in one transaction."""
@@ -152,11 +174,7 @@ class _Ingestion:
         with self.database.transaction():
             for kind, lines in self._texts.items():
                 stored[kind] = insert(self.database, kind, lines)
-            for p in self._found:
-                self.database.execute(
-                    "INSERT INTO _store.ingest_problems VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    [p.file, p.line, p.byte_offset, p.reason, p.lost],
-                )
+            self._report(self._found)
             for file, position in self._positions.items():
                 self.database.execute(
                     "INSERT OR REPLACE INTO _store.spool_files VALUES (?, ?, ?, ?)",
@@ -165,8 +183,15 @@ class _Ingestion:
         self.changed = True
         self.stored += stored
         self.known += sum(map(len, self._texts.values())) - stored.total()
-        self.problems += self._found
         self._texts, self._found, self._positions = {}, [], {}
+
+    def _report(self, problems: list[Problem]) -> None:
+        for p in problems:
+            self.database.execute(
+                "INSERT INTO _store.ingest_problems VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [p.file, p.line, p.byte_offset, p.reason, p.lost],
+            )
+        self.problems += problems
 
     def delete(self, paths: list[Path]) -> int:
         """Deletes or, where records were damaged, sets aside what has been read to its end."""
@@ -187,7 +212,11 @@ class _Ingestion:
 
 def pending_bytes(spool: Path) -> int:
     """Roughly how much waits in a spool: the size of its files."""
+    size = 0
     try:
-        return sum(path.stat().st_size for path in spool.glob("*" + SUFFIX)) if spool.is_dir() else 0
+        for path in spool.glob("*" + SUFFIX) if os.path.isdir(spool) else ():
+            with contextlib.suppress(FileNotFoundError):  # it is in the database now
+                size += path.stat().st_size
     except OSError as problem:
         raise translate(problem, spool) from None
+    return size

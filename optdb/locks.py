@@ -1,10 +1,12 @@
-"""Advisory locks on files: who writes a database, and whether a spool file's writer still lives."""
+"""Advisory locks on files: who writes a database, who waits to read it, whether a spool file's writer still lives."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from optdb.errors import Locked, translate
@@ -55,3 +57,32 @@ def try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+READERS = ".readers"
+
+
+@contextlib.contextmanager
+def waiting_to_read(database: Path) -> Iterator[None]:
+    """Lets whoever writes the database know that a reader waits; without effect where the folder may not be written."""
+    descriptor = None
+    with contextlib.suppress(OSError):
+        descriptor = os.open(database.with_name(database.name + READERS), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def reader_waits(database: Path) -> bool:
+    """Whether anyone is in `waiting_to_read`."""
+    try:
+        descriptor = os.open(database.with_name(database.name + READERS), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False  # nobody ever waited
+    try:
+        return not try_lock(descriptor)
+    finally:
+        os.close(descriptor)

@@ -8,6 +8,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from optdb.best import renew
 from optdb.database import STORAGE_VERSION, Database, replace_file
 from optdb.errors import translate
 from optdb.migrations import MIGRATIONS, Migration
@@ -40,7 +41,7 @@ def compact(path: Path, *, wait_s: float = 10.0, migrations: tuple[Migration, ..
                 for (table,) in database.rows(
                     "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() ORDER BY 1"
                 ):
-                    order = " ORDER BY nest_id" if table in ("measurements", "schedules", "profiles") else ""
+                    order = " ORDER BY nest_id" if table in ("measurements", "schedules", "profiles", "best") else ""
                     database.execute(f"INSERT INTO _compacted._store.{table} FROM _store.{table}{order}")
             database.execute("CHECKPOINT _compacted")
             database.execute("DETACH _compacted")
@@ -55,6 +56,31 @@ def compact(path: Path, *, wait_s: float = 10.0, migrations: tuple[Migration, ..
     return Compacted(before, after)
 
 
+@dataclass(frozen=True, slots=True)
+class Prunable:
+    """Measurements of a machine (empty where its conditions never came) and a run."""
+
+    machine: str
+    run_id: str
+    measurements: int
+
+
+def prunable(
+    database: Database, *, machine: str | None = None, before: float | None = None, run_id: str | None = None
+) -> tuple[Prunable, ...]:
+    """What `prune` would delete, most first. Raises OptdbError."""
+    where, parameters = _chosen(machine, before, run_id)
+    rows = database.rows(
+        f"""
+        SELECT coalesce(c.machine, ''), m.run_id, count(*)
+        FROM (FROM _store.measurements WHERE {where}) m LEFT JOIN _store.conditions c USING (conditions_id)
+        GROUP BY ALL ORDER BY 3 DESC, 1, 2
+        """,
+        parameters,
+    )
+    return tuple(Prunable(*row) for row in rows)
+
+
 def prune(
     database: Database, *, machine: str | None = None, before: float | None = None, run_id: str | None = None
 ) -> int:
@@ -63,21 +89,16 @@ def prune(
     Schedules and conditions that no measurement needs any more go as well. How many measurements went. Raises
     OptdbError. The file shrinks with `compact`.
     """
-    where, parameters = [], []
-    for condition, value in (
-        ("conditions_id IN (SELECT conditions_id FROM _store.conditions WHERE machine = ?)", machine),
-        ("measured_at < ?", before),
-        ("run_id = ?", run_id),
-    ):
-        if value is not None:
-            where.append(condition)
-            parameters.append(value)
-    if not where:
-        return 0
+    where, parameters = _chosen(machine, before, run_id)
     with database.transaction():
-        deleted = database.execute(
-            f"DELETE FROM _store.measurements WHERE {' AND '.join(where)}", parameters
-        ).fetchall()
+        database.execute(
+            f"CREATE OR REPLACE TEMP TABLE _pruned AS "
+            f"SELECT DISTINCT nest_id, conditions_id FROM _store.measurements WHERE {where}",
+            parameters,
+        )
+        deleted = database.rows(f"DELETE FROM _store.measurements WHERE {where}", parameters)
+        renew(database, "_pruned")
+        database.execute("DROP TABLE _pruned")
         database.execute(
             "DELETE FROM _store.schedules WHERE schedule_id NOT IN (SELECT schedule_id FROM _store.measurements)"
         )
@@ -87,6 +108,17 @@ def prune(
         )
     database.checkpoint()
     return int(deleted[0][0])
+
+
+def _chosen(machine: str | None, before: float | None, run_id: str | None) -> tuple[str, list[object]]:
+    """A condition on measurements, and its parameters; nothing chosen is none of them."""
+    conditions: dict[str, object] = {
+        "conditions_id IN (SELECT conditions_id FROM _store.conditions WHERE machine = ?)": machine,
+        "measured_at < ?": before,
+        "run_id = ?": run_id,
+    }
+    given = {text: value for text, value in conditions.items() if value is not None}
+    return " AND ".join(given) or "false", list(given.values())
 
 
 def _quoted(path: Path) -> str:

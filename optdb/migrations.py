@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from optdb.best import best_schedules_table
 from optdb.errors import NewerSchema, NotADatabase
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ def initial_schema(connection: DuckDBPyConnection) -> None:
     connection.execute(_text("schema.sql"))
 
 
-MIGRATIONS: tuple[Migration, ...] = (initial_schema,)
+def spool_files_read_to_their_end(connection: DuckDBPyConnection) -> None:
+    """From here on `closed` also says of a dead writer's file that all of it was read, so that others are missed."""
+    connection.execute("UPDATE _store.spool_files SET closed = true")
+
+
+MIGRATIONS: tuple[Migration, ...] = (initial_schema, best_schedules_table, spool_files_read_to_their_end)
 
 
 def applied(connection: DuckDBPyConnection) -> tuple[str, ...]:

@@ -101,49 +101,112 @@ def best_schedules(
         "conditions_id": conditions.conditions_id if conditions else None,
         "machine": machine,
     }
-    names = [name for name, value in wanted.items() if value is not None]
-    parameters: list[object] = [wanted[name] for name in names]
-    sql = f"SELECT {_fields(BestSchedule)} FROM best_schedules WHERE schedule IS NOT NULL AND machine IS NOT NULL"
-    sql += "".join(f" AND {name} = ?" for name in names)
-    order = " ORDER BY speedup DESC NULLS LAST, nest_id, conditions_id"
-    if limit is not None and nest_id is None and conditions is None:
-        found = _few(database, sql, parameters, order, limit)
-        if len(found) == limit:
+    where = [name for name, value in wanted.items() if value is not None]
+    parameters: list[object] = [wanted[name] for name in where]
+    if limit is not None or nest_id is not None:
+        found = _few(database, where, parameters, limit)
+        if found is not None:
             return found
-    sql += order
+    sql = f"SELECT {_fields(BestSchedule)} FROM best_schedules WHERE schedule IS NOT NULL AND machine IS NOT NULL"
+    sql += "".join(f" AND {name} = ?" for name in where) + _ORDER
     if limit is not None:
         sql += " LIMIT ?"
         parameters.append(limit)
     return tuple(BestSchedule(*row) for row in database.rows(sql, parameters))
 
 
-def _few(
-    database: Database, sql: str, parameters: Sequence[object], order: str, limit: int
-) -> tuple[BestSchedule, ...]:
-    """The first `limit` rows, quickly: whose they are is found first, then only theirs are put together.
+_ORDER = " ORDER BY speedup DESC NULLS LAST, nest_id, conditions_id"
+_FEW = 1000
+_CONDITION_COLUMNS = (
+    "machine",
+    "compiler",
+    "compiler_version",
+    "flags",
+    "threads",
+    "sizes",
+    "element_type",
+    "reassociated",
+)
+_BEST_COLUMNS = (
+    "nest_id",
+    "speedup",
+    "min_s",
+    "median_s",
+    "baseline_min_s",
+    "schedule_id",
+    "measured",
+    "conditions_id",
+)
 
-    Fewer where one of them lacks its schedule or its machine.
+
+def _few(
+    database: Database, where: Sequence[str], parameters: Sequence[object], limit: int | None
+) -> tuple[BestSchedule, ...] | None:
+    """The first `limit` rows, put together from the rows of each table that they name, by its index.
+
+    None where they are many, or where one of them lacks its schedule or its machine.
     """
-    machine = "WHERE c.machine = ?" if parameters else ""
-    keys = database.rows(
-        f"""
-        SELECT nest_id, conditions_id FROM (
-            SELECT nest_id, conditions_id, arg_min_null(baseline_min_s, min_s) / min(min_s) AS speedup
-            FROM _store.measurements WHERE outcome = 'timed' AND verified GROUP BY nest_id, conditions_id)
-        SEMI JOIN (SELECT conditions_id FROM _store.conditions c {machine}) USING (conditions_id) {order} LIMIT ?
-        """,
-        [*parameters, limit],
+    sql = f"SELECT {', '.join(_BEST_COLUMNS)} FROM _store.best WHERE true"
+    for name in where:
+        sql += {"machine": " AND conditions_id IN (SELECT conditions_id FROM _store.conditions WHERE machine = ?)"}.get(
+            name, f" AND {name} = ?"
+        )
+    if "nest_id" not in where:  # sorting few rows costs more in the database than here
+        sql += f"{_ORDER} LIMIT {_FEW + 1 if limit is None else min(limit, _FEW + 1)}"
+    best = [dict(zip(_BEST_COLUMNS, row, strict=True)) for row in database.rows(sql, parameters)]
+    if len(best) > _FEW:
+        return None
+    best.sort(key=lambda b: (b["speedup"] is None, -(b["speedup"] or 0.0), b["nest_id"], b["conditions_id"]))
+    best = best[:limit]
+    schedules = _looked_up(database, "_store.schedules", "schedule_id", ("text",), best)
+    names = _looked_up(database, "_store.nests", "nest_id", ("name",), best)
+    origins = _origins(database, best)
+    under = _looked_up(database, "_store.conditions", "conditions_id", _CONDITION_COLUMNS, best)
+    machines = _looked_up(
+        database, "machines", "machine", ("cpu_model", "isa"), [{"machine": c[0]} for c in under.values()]
     )
+    found = []
+    for row in best:
+        schedule, conditions = schedules.get(row["schedule_id"]), under.get(row["conditions_id"])
+        if schedule is None or conditions is None:
+            return None
+        row |= {"schedule": schedule[0], "name": names.get(row["nest_id"], (None,))[0]}
+        row |= dict(zip(("algorithm", "place"), origins.get(row["nest_id"], (None, None)), strict=True))
+        row |= dict(zip(_CONDITION_COLUMNS, conditions, strict=True)) | {"flags": " ".join(conditions[3])}
+        row |= dict(zip(("cpu_model", "isa"), machines.get(row["machine"], (None, None)), strict=True))
+        found.append(BestSchedule(**row))
+    return tuple(found)
+
+
+def _looked_up(
+    database: Database, table: str, key: str, names: Sequence[str], best: Sequence[dict[str, Any]]
+) -> dict[str, tuple[Any, ...]]:
+    """By key the named columns of the rows that `best` refers to."""
+    keys = sorted({row[key] for row in best})
     if not keys:
-        return ()
-    these = ", ".join("?" * len(keys))
+        return {}
     rows = database.rows(
-        f"{sql} AND nest_id IN ({these}) AND conditions_id IN ({these}){order}",
-        [*parameters, *(nest for nest, _ in keys), *(conditions for _, conditions in keys)],
+        f"SELECT {key}, {', '.join(names)} FROM {table} WHERE {key} IN ({', '.join('?' * len(keys))})", keys
     )
-    wanted = set(keys)
-    found = (BestSchedule(*row) for row in rows)
-    return tuple(best for best in found if (best.nest_id, best.conditions_id) in wanted)
+    return {row[0]: row[1:] for row in rows}
+
+
+def _origins(database: Database, best: Sequence[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """By nest the algorithm, and the place, of the first of its sources."""
+    nests = sorted({row["nest_id"] for row in best})
+    if not nests:
+        return {}
+    these = ", ".join("?" * len(nests))
+    pairs = database.rows(f"SELECT nest_id, source_id FROM _store.occurrences WHERE nest_id IN ({these})", nests)
+    known = _looked_up(
+        database, "_store.sources", "source_id", ("algorithm", "place"), [{"source_id": source} for _, source in pairs]
+    )
+    found: dict[str, tuple[str, str]] = {}
+    for nest, source in pairs:
+        if source in known:
+            algorithm, place = known[source]
+            found[nest] = min(found.get(nest, (algorithm, place)), (algorithm, place))
+    return found
 
 
 def exact_hit(database: Database, nest_id: str, conditions: ConditionsRecord) -> BestSchedule | None:

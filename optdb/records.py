@@ -7,14 +7,14 @@ Seconds are seconds, `sizes` is canonical JSON (`optdb.codec.object_text`) from 
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Union
 
-from optdb.codec import digest, encode, from_document, is_object, object_text, to_document
+from optdb.codec import digest, encode, from_document, is_object, object_text, parse, to_document
 from optdb.errors import RecordError
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
@@ -29,12 +29,20 @@ INPUTS = ("captured", "randomized")
 ORIGINS = ("file", "generated")
 PROFILE_SOURCES = ("likwid", "perf", "simulated", "recorded")
 _MAX_MESSAGE = 4000
+_FIGURES = ("speedup_low", "speedup_high", "noise", "other_load", "tolerance", "measured_at", "donor_distance")
 _HEX = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16}|[0-9a-f]{48})?")
 
 
 def _require(condition: object, message: str) -> None:
     if not condition:
         raise RecordError(message)
+
+
+def _finite(record: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(record, name)
+        if value is not None and not math.isfinite(value):
+            raise RecordError(f"{name} {value} is not finite")
 
 
 def _ids(*values: str) -> None:
@@ -205,6 +213,7 @@ class RunRecord:
     def __post_init__(self) -> None:
         _ids(self.run_id)
         _require(is_object(self.versions, str), "versions are a canonical JSON object of texts")
+        _finite(self, ("budget_s", "started_at", "ended_at"))
         _require(self.budget_s >= 0, "a negative budget")
 
 
@@ -253,7 +262,9 @@ class MeasurementRecord:
             bool(self.samples) == (self.outcome == "timed"), f"outcome {self.outcome}: {len(self.samples)} samples"
         )
         times = self.samples + self.baseline
-        _require(not times or (min(times) > 0 and max(times) < 1e9), "samples are seconds above 0")
+        if times and not (min(times) > 0 and max(times) < 1e9 and math.isfinite(sum(times))):  # NaN escapes min and max
+            raise RecordError("samples are seconds above 0")
+        _finite(self, _FIGURES)
         _require(self.verified_on or not self.verified, "verified on no input")
         _require(not (self.verified and self.outcome != "timed"), f"verified, but {self.outcome}")
         _require(len(self.message) <= _MAX_MESSAGE, f"a message of {len(self.message)} characters")
@@ -308,6 +319,7 @@ class EmbeddingRecord:
     def __post_init__(self) -> None:
         _ids(self.nest_id, *([self.profile_id] if self.profile_id else []))
         _require(self.model_id and self.vector, "an embedding without a model or of dimension 0")
+        _require(all(map(math.isfinite, self.vector)), "an embedding that is not finite")
 
     @property
     def embedding_id(self) -> str:
@@ -352,7 +364,7 @@ def parse_record(kind: str, text: str | bytes) -> Record:
     if kind not in RECORDS:
         raise RecordError(f"{kind!r:.40} is no kind of record: {', '.join(RECORDS)}")
     try:
-        document = json.loads(text)
+        document = parse(text if isinstance(text, str) else text.decode())
     except (ValueError, RecursionError) as problem:
         raise RecordError(f"not JSON: {problem}") from None
     record: Record = from_document(RECORDS[kind], document)

@@ -1,4 +1,5 @@
--- The tables, in schema `_store`: as they are after all migrations up to `initial_schema`. The views of views.sql are
+-- The tables, in schema `_store`: as they are after the migration `initial_schema`; what came later is in optdb/best.py.
+-- The views of views.sql are
 -- the interface for users; these tables may change by a migration. Ids are computed in optdb/records.py. There are no
 -- foreign keys: writers do not wait for each other, so a measurement may arrive before its schedule; optdb/check.py
 -- finds what never came.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from optdb.best import NOTED, note
 from optdb.codec import columns
 from optdb.records import RECORDS
 
@@ -42,7 +43,7 @@ _INSERTS["nest"] = (
 )
 _INSERTS["measurement"] = (
     "INSERT INTO _store.measurements BY NAME SELECT *, list_min(samples) AS min_s, list_median(samples) AS median_s, "
-    f"list_min(baseline) AS baseline_min_s FROM {_RECORDS} ON CONFLICT DO NOTHING",
+    f"list_min(baseline) AS baseline_min_s FROM {_RECORDS} ON CONFLICT DO NOTHING RETURNING {NOTED}",
 )
 _INSERTS["run"] = (
     f"INSERT INTO _store.runs BY NAME FROM {_RECORDS} QUALIFY row_number() OVER (PARTITION BY run_id) = 1 "
@@ -60,5 +61,8 @@ def insert(database: Database, kind: str, lines: Sequence[str]) -> int:
     if not lines:
         return 0
     parameters = {"shape": shape(kind), "lines": list(lines)}
-    counts = [database.execute(statement, parameters).fetchall()[0][0] for statement in _INSERTS[kind]]
-    return int(counts[0])
+    rows, *_ = [database.rows(statement, parameters) for statement in _INSERTS[kind]]
+    if kind != "measurement":
+        return int(rows[0][0])
+    note(database, rows)
+    return len(rows)

@@ -38,17 +38,14 @@ LEFT JOIN (SELECT nest_id, count(*) AS measurements, count(*) FILTER (verified) 
 COMMENT ON VIEW nests IS 'every nest once, where it was found, and how often it was scheduled and measured';
 
 CREATE OR REPLACE VIEW best_schedules AS
-SELECT b.nest_id, n.name, b.baseline_min_s / b.min_s AS speedup, b.min_s, b.median_s, b.baseline_min_s,
-       s.text AS schedule, b.schedule_id, b.measured, o.algorithm, o.place,
+SELECT b.nest_id, n.name, b.speedup, b.min_s, b.median_s, b.baseline_min_s,
+       s.text AS schedule, b.schedule_id, b.measured, o.origin.algorithm, o.origin.place,
        c.conditions_id, c.machine, c.cpu_model, c.isa, c.compiler, c.compiler_version, c.flags, c.threads, c.sizes,
        c.element_type, c.reassociated
-FROM (SELECT nest_id, conditions_id, arg_min(schedule_id, min_s) AS schedule_id, min(min_s) AS min_s,
-             arg_min(median_s, min_s) AS median_s, arg_min_null(baseline_min_s, min_s) AS baseline_min_s,
-             count(*) AS measured
-      FROM _store.measurements WHERE outcome = 'timed' AND verified GROUP BY nest_id, conditions_id) b
+FROM _store.best b
 LEFT JOIN _store.schedules s ON s.schedule_id = b.schedule_id
 LEFT JOIN _store.nests n ON n.nest_id = b.nest_id
-LEFT JOIN (SELECT o.nest_id, min(s.algorithm) AS algorithm, arg_min(s.place, s.algorithm) AS place
+LEFT JOIN (SELECT o.nest_id, min(struct_pack(algorithm, place)) AS origin
            FROM _store.occurrences o JOIN _store.sources s USING (source_id) GROUP BY o.nest_id) o ON o.nest_id = b.nest_id
 LEFT JOIN conditions c ON c.conditions_id = b.conditions_id;
 COMMENT ON VIEW best_schedules IS

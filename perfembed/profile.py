@@ -25,10 +25,12 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import kernel_source, plain
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
+from scheduler.ir.walk import loops
 from scheduler.polyhedral.io_bound import IoBound, io_lower_bound
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule
+from scheduler.space import trip_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def canonical_request(
             return f"its canonical schedule cannot be used: {scheduled}"
         parameters = inputs.captured.parameters
         text, specs = kernel_source(nest, emit(scheduled, replayer.model), parameters)
-        traced, _ = kernel_source(nest, emit(scheduled, replayer.model, traced=True), parameters)
+        trips = trip_counts(tuple(loops(replayer.nest)), parameters)
+        traced, _ = kernel_source(nest, emit(scheduled, replayer.model, traced=True, trips=trips), parameters)
     except (QuotaExceeded, CodegenUnsupported) as problem:
         return str(problem)
     workload = make_workload(nest, text, specs, inputs.captured, "captured", options.threads)

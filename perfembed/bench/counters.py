@@ -71,6 +71,7 @@ _VOLATILE = """
 #define PE_CALL(bits, e) (e)
 #define PE_BRANCH(e) (e)
 #define PE_SKIP() 0
+#define PE_ENTER() (void)0
 """
 
 

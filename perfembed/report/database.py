@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from optdb.check import CheckReport
 from optdb.database import Database
 from optdb.exchange import ExchangeReport
+from optdb.maintenance import Prunable, prunable
 from perfembed.report.database_info import bytes_text
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, one_line, table
@@ -96,32 +97,12 @@ class Choice:
     run_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Measurements of a machine and a run that fit, of how many in the database."""
-
-    machine: str
-    run_id: str
-    measurements: int
-
-
-def chosen(database: Database, choice: Choice) -> tuple[tuple[Chosen, ...], int]:
+def chosen(database: Database, choice: Choice) -> tuple[tuple[Prunable, ...], int]:
     """What `optdb.maintenance.prune` would delete, and how many measurements there are in all. Raises OptdbError."""
-    rows = database.rows(
-        """
-        SELECT coalesce(c.machine, ''), m.run_id, count(*)
-        FROM _store.measurements m LEFT JOIN _store.conditions c USING (conditions_id)
-        WHERE ($machine::VARCHAR IS NULL OR c.machine = $machine)
-          AND ($before::DOUBLE IS NULL OR m.measured_at < $before)
-          AND ($run_id::VARCHAR IS NULL OR m.run_id = $run_id)
-        GROUP BY ALL ORDER BY 3 DESC, 1, 2
-        """,
-        asdict(choice),
-    )
-    return tuple(Chosen(*row) for row in rows), database.value("SELECT count(*) FROM _store.measurements")
+    return prunable(database, **asdict(choice)), database.value("SELECT count(*) FROM _store.measurements")
 
 
-def render_prune(found: Sequence[Chosen], total: int, deleted: int | None) -> str:
+def render_prune(found: Sequence[Prunable], total: int, deleted: int | None) -> str:
     """`deleted` None: nothing was, this is what would be."""
     number = sum(c.measurements for c in found) if deleted is None else deleted
     lines = [f"{'would delete' if deleted is None else 'deleted'} {number:,} of {count(total, 'measurement')}"]
@@ -136,7 +117,7 @@ def render_prune(found: Sequence[Chosen], total: int, deleted: int | None) -> st
     return "\n".join(lines)
 
 
-def prune_document(path: str, found: Sequence[Chosen], total: int, deleted: int | None) -> str:
+def prune_document(path: str, found: Sequence[Prunable], total: int, deleted: int | None) -> str:
     content = {
         "path": path,
         "dry_run": deleted is None,

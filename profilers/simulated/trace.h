@@ -212,6 +212,13 @@ static inline int pe_skip(void)
     return 0;
 }
 
+/* Begins an iteration of a parallel loop that is not sampled itself. */
+static inline void pe_enter(void)
+{
+    if (!pe_self) pe_attach();
+    pe_self->count[PE_N_BRANCHES]++;
+}
+
 static void pe_begin(void)
 {
     pe_attach();
@@ -257,5 +264,6 @@ static void pe_end(void)
 #define PE_CALL(bits, e) PE_FLOP(bits, e)
 #define PE_BRANCH(e) pe_branch(__COUNTER__, (e) != 0)
 #define PE_SKIP() pe_skip()
+#define PE_ENTER() pe_enter()
 
 #define pe_kernel pe_traced_kernel

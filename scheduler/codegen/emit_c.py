@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.ast import Walker, variable_names
@@ -44,6 +45,7 @@ from scheduler.replay import ScheduledNest
 from scheduler.schedule import format_schedule
 
 _MAX_UNROLLED = 64
+_SAMPLED = 1024  # iterations a simulation can choose from
 
 
 def emit(
@@ -53,23 +55,32 @@ def emit(
     original: str | None = None,
     vector_bytes: int = 32,
     traced: bool = False,
+    trips: Mapping[str, int] | None = None,
 ) -> str:
     """The scheduled nest as C text, to stand where the nest stood.
 
     Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text
     of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim.
     `vector_bytes` is the width of the vectors of register blocks. `traced` marks every access, floating-point
-    operation and branch with a `PE_…` macro that a simulation defines (no vector marks then). Helper functions
-    and types the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
+    operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`, how often the
+    nest's loops go round, tells it where there are enough iterations to leave some out. Helper functions and types
+    the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
     """
     try:
         with model.quota():
-            return _emit(scheduled, model, original, vector_bytes, traced)
+            return _emit(scheduled, model, original, vector_bytes, traced, trips or {})
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
 
-def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_bytes: int, traced: bool) -> str:
+def _emit(
+    scheduled: ScheduledNest,
+    model: Model,
+    original: str | None,
+    vector_bytes: int,
+    traced: bool,
+    trips: Mapping[str, int],
+) -> str:
     poly = PolyTree(model, scheduled.tree)
     variables = variable_names(poly)
     groups = find_groups(poly)
@@ -85,7 +96,7 @@ def _emit(scheduled: ScheduledNest, model: Model, original: str | None, vector_b
     # The user's text, which runs where there is no memory, must not meet these under its own names.
     heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
     printer = replace(printer, arrays={**printer.arrays, **heap})
-    emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions)
+    emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions, trips=trips)
     emitter.taken.update(variables.values(), printer.arrays, printer.parameters, (a.base or "" for a in heap.values()))
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
@@ -144,6 +155,8 @@ class Emitter:
     reductions: tuple[tuple[str, str], ...] = ()
     threaded: bool = False  # inside a parallel loop
     sampled: bool = False  # inside a loop of which a simulation leaves out iterations
+    trips: Mapping[str, int] = field(default_factory=dict)  # of the nest's loops, where they are known
+    rounds: int = 1  # how often the loops around go round in all, as far as that is known
     taken: set[str] = field(default_factory=set)
     multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
     allocations: list[tuple[str, str]] = field(default_factory=list)
@@ -231,23 +244,26 @@ class Emitter:
             before, after, clauses, printer = reduced(node, loop, sums, self.poly.model, printer, self.fresh)
         elif self.threaded:
             before, printer = carry_values(node, printer, self.statements, self.fresh)
-        inner = replace(self, printer=printer, threaded=self.threaded or loop.parallel is not None)
+        rounds = self.rounds * self.trips.get(loop.origin, _SAMPLED)
+        inner = replace(self, printer=printer, threaded=self.threaded or loop.parallel is not None, rounds=rounds)
         condition = f"{node.var} {compare} {stop}"
         skip: list[str] = []
-        if self.printer.traced and self._is_sampled(node, loop):
+        if self.printer.traced and self._is_sampled(node, rounds):
             skip = ["if (PE_SKIP()) continue;"]
             inner = replace(inner, sampled=True)
+        elif self.printer.traced and loop.parallel is not None:
+            skip = ["PE_ENTER();"]  # OpenMP wants the condition as it is
         else:
             condition = self.printer.branch(condition)
         head = f"for (long {node.var} = {start}; {condition}; {step})"
         lines = block(head, [*skip, *inner.body(node.body)])
         return [*before, *(p + clauses for p in pragmas), *lines, *after]
 
-    def _is_sampled(self, node: For, loop: TreeLoop) -> bool:
-        """A simulation leaves out whole iterations of parallel loops, or of outermost ones where none is inside."""
-        inside = (n for n in walk(node.body) if isinstance(n, For))
+    def _is_sampled(self, node: For, rounds: int) -> bool:
+        """A simulation leaves out iterations of the outermost loops that have many, in threads those inside."""
+        inside = [n for n in walk(node.body) if isinstance(n, For)]
         parallel = any(self.poly.by_name[n.loop].loop.parallel is not None for n in inside)
-        return loop.parallel is not None or not (self.sampled or parallel)
+        return not (self.sampled or parallel) and (rounds >= _SAMPLED or not inside)
 
     def _pragmas(self, node: For, loop: TreeLoop) -> list[str]:
         blocked = node.loop in self.vectorized and all(isinstance(child, Instance) for child in node.body)

@@ -13,7 +13,7 @@ from optdb.exchange import ExchangeReport, import_jsonl
 from optdb.records import MeasurementRecord, Record, format_record
 from perfembed.bench.database.synthetic import MACHINE, measurement, nest, stream
 
-__all__ = ["BASE", "MACHINE", "dump", "filled", "measurement", "one", "replace", "store", "stream"]
+__all__ = ["BASE", "MACHINE", "dump", "empty", "filled", "measurement", "one", "replace", "store", "stream"]
 
 BASE = nest(0)  # source, nest, conditions, run
 TABLES = (
@@ -25,6 +25,7 @@ TABLES = (
     "schedules",
     "runs",
     "measurements",
+    "best",
     "profiles",
     "embeddings",
 )
@@ -35,6 +36,21 @@ def store(database: Database, *records: Record) -> ExchangeReport:
     path = database.path.with_name("records.jsonl")
     path.write_text("".join(f'{{"kind":"{r.KIND}","record":{format_record(r)}}}\n' for r in records))
     return import_jsonl(database, path)
+
+
+def empty(path: Path) -> Database:
+    """The database at `path`, open for writing; a new one is a copy, which is quicker than to make it."""
+    if not path.exists():
+        path.write_bytes(_nothing())
+    return Database.open(path)
+
+
+@cache
+def _nothing() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        Database.open(path).close()
+        return path.read_bytes()
 
 
 def filled(path: Path, nests: int = 3, measurements: int = 5) -> Database:

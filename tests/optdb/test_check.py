@@ -1,5 +1,6 @@
 """The check finds every inconsistency that is planted, and nothing else."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,17 @@ PLANTED = [
     ("UPDATE _store.measurements SET min_s = 1e-9 WHERE evaluation = 1", "derived times differ"),
     ("UPDATE _store.measurements SET seed = 5 WHERE evaluation = 1", "does not belong"),
     ("UPDATE _store.runs SET versions = '{'", "versions"),
+    ("DELETE FROM _store.best WHERE measured = 5", "differs from the measurements"),
+    ("UPDATE _store.best SET speedup = 99", "differs from the measurements"),
+    ("UPDATE _store.best SET measured = 4", "differs from the measurements"),
+    ("UPDATE _store.measurements SET verified = false WHERE evaluation = 4", "differs from the measurements"),
 ]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    with filled(tmp_path_factory.mktemp("check") / "a.db") as found:
+        yield found
 
 
 def test_a_good_database(tmp_path: Path) -> None:
@@ -38,11 +49,14 @@ def test_a_good_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("statement", "problem"), PLANTED, ids=[problem[:30] for _, problem in PLANTED])
-def test_what_is_planted_is_found(tmp_path: Path, statement: str, problem: str) -> None:
-    with filled(tmp_path / "a.db") as database:
+def test_what_is_planted_is_found(database: Database, statement: str, problem: str) -> None:
+    database.connection.begin()
+    try:
         database.execute(statement)
         findings = check(database).findings
         assert any(problem in finding.problem and finding.count and finding.examples for finding in findings), findings
+    finally:
+        database.connection.rollback()
 
 
 def test_a_nest_of_another_schedule(tmp_path: Path) -> None:
@@ -51,7 +65,10 @@ def test_a_nest_of_another_schedule(tmp_path: Path) -> None:
             "UPDATE _store.measurements SET nest_id = (SELECT nest_id FROM _store.nests WHERE name = 'scale_2') "
             "WHERE evaluation = 1 AND seed = 0"
         )
-        assert [(f.problem, f.count) for f in check(database).findings] == [("nest is not its schedule's", 1)]
+        assert [(f.problem, f.count) for f in check(database).findings] == [
+            ("nest is not its schedule's", 1),
+            ("differs from the measurements", 2),
+        ]
 
 
 def test_a_flipped_bit_in_a_block(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,11 +12,12 @@ import pytest
 
 from optdb.check import check
 from optdb.database import Database
-from optdb.errors import OptdbError
+from optdb.errors import Locked, OptdbError
 from optdb.ingest import ingest, pending_bytes
+from optdb.locks import reader_waits
 from optdb.records import RunRecord
 from optdb.spool import SpoolWriter, format_line, spool_directory
-from tests.optdb.support import BASE, MACHINE, dump, filled, measurement, one, replace, stream
+from tests.optdb.support import BASE, MACHINE, dump, empty, filled, measurement, one, replace, stream
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +35,7 @@ def test_everything_arrives_once(tmp_path: Path, part_bytes: int) -> None:
     with filled(tmp_path / "expected.db") as database:
         expected = dump(database)
     assert pending_bytes(spool) > 10_000
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         report = ingest(database, spool, part_bytes=part_bytes)
         assert dict(report.stored)["measurement"] == 15
         assert (report.known, report.problems, report.files_deleted) == (0, (), 1)
@@ -46,7 +48,7 @@ def test_everything_arrives_once(tmp_path: Path, part_bytes: int) -> None:
 
 
 def test_the_same_records_again_are_known(tmp_path: Path) -> None:
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         ingest(database, spooled(tmp_path / "a.db"))
         before = dump(database)
         report = ingest(database, spooled(tmp_path / "a.db"))
@@ -55,13 +57,13 @@ def test_the_same_records_again_are_known(tmp_path: Path) -> None:
 
 
 def test_without_a_spool(tmp_path: Path) -> None:
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         assert ingest(database, tmp_path / "none").records == 0
 
 
 def test_a_living_writer_is_read_up_to_here(tmp_path: Path) -> None:
     spool = spool_directory(tmp_path / "a.db")
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         writer = SpoolWriter(spool)
         for round_ in range(3):
             writer.append([MACHINE, *BASE, *measurement(*BASE[1:], round_)])
@@ -78,7 +80,7 @@ def test_a_run_gets_its_end(tmp_path: Path) -> None:
     run = BASE[3]
     ended = replace(run, ended_at=2e9)
     assert isinstance(run, RunRecord)
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         for records, end in (([run], None), ([ended, run], 2e9), ([run], 2e9)):
             with SpoolWriter(spool) as writer:
                 writer.append(records)
@@ -93,7 +95,7 @@ def test_damage_is_skipped_counted_and_kept(tmp_path: Path) -> None:
     lines[10] = lines[10].replace(b"5", b"6")
     lines[11] = format_line(11, "measurement", '{"no":1}')
     path.write_bytes(b"".join(lines))
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         report = ingest(database, spool)
         assert (report.lost, len(report.problems)) == (2, 2)
         assert report.records == 1 + 3 * (4 + 2 * 5) - 2
@@ -110,7 +112,7 @@ def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     spool = tmp_path / "a.db.spool"
     spool.mkdir()
     (spool / "x.spool").write_bytes(format_line(0, "spool", '{"format":99}') + format_line(1, "dream", "{}"))
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         report = ingest(database, spool)
         assert report.records == 0 and "newer version" in report.problems[0].reason
     assert os.listdir(spool) == ["x.spool"]
@@ -118,7 +120,7 @@ def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_that_shrank_is_reported(tmp_path: Path) -> None:
     spool = spool_directory(tmp_path / "a.db")
-    with Database.open(tmp_path / "a.db") as database:
+    with empty(tmp_path / "a.db") as database:
         writer = SpoolWriter(spool)
         writer.append([one(i) for i in range(5)])
         ingest(database, spool)
@@ -131,14 +133,92 @@ def test_a_file_that_shrank_is_reported(tmp_path: Path) -> None:
         assert database.value("SELECT count(*) FROM _store.measurements") == 5
 
 
+def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
+    """Once, and only one of which more was to come: not what was read to its end, of the living or the dead."""
+    spool = spool_directory(tmp_path / "a.db")
+    with empty(tmp_path / "a.db") as database:
+        writer = SpoolWriter(spool)
+        writer.append([one(i) for i in range(5)])
+        dead = SpoolWriter(spool)
+        dead.append([one(7)])
+        dead._release()  # its lock goes, as when a process dies
+        with SpoolWriter(spool) as closed:
+            closed.append([one(8)])
+        assert len(ingest(database, spool).problems) == 1  # no closing line
+        assert ingest(database, spool).problems == ()
+        (path,) = spool.iterdir()
+        path.unlink()
+        (problem,) = ingest(database, spool).problems
+        assert (problem.file, problem.line) == (path.name, 6) and "gone" in problem.reason
+        assert ingest(database, spool).problems == ()
+        assert database.value("SELECT count(*) FROM ingest_problems WHERE reason LIKE '%not been read%'") == 1
+        assert database.value("SELECT count(*) FROM _store.measurements") == 7
+
+
+READ = """
+import sys, time
+from optdb.database import Database
+print("ready", flush=True)
+begun = time.monotonic()
+with Database.open(sys.argv[1], read_only=True, wait_s=30.0) as database:
+    print(database.value("SELECT count(*) FROM measurements"), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_reader_gets_in_while_much_is_ingested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sees a part; the ingester waits until it has read, lets no other writer in, and ends with everything."""
+    path = tmp_path / "a.db"
+    spool = spooled(path, nests=20, each=10)
+    monkeypatch.setattr("optdb.ingest._TURN_S", 0.0)
+    with empty(path) as database:
+        reader = subprocess.Popen(
+            [sys.executable, "-c", READ, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        assert reader.stdout and reader.stdin and reader.stdout.readline() == "ready\n"
+        while not reader_waits(path):
+            time.sleep(0.01)
+        seen = []
+        give_way = database.give_way
+
+        def giving_way() -> bool:
+            threading.Timer(0.5, reader.communicate, [""]).start()
+            with pytest.raises(Locked):
+                Database.open(path, wait_s=0.0)
+            seen.append(give_way())
+            return seen[-1]
+
+        monkeypatch.setattr(database, "give_way", giving_way)
+        report = ingest(database, spool, part_bytes=20_000)
+        assert seen == [True] and reader.wait() == 0
+        assert report.complete and report.problems == () and check(database).consistent
+        assert database.value("SELECT count(*) FROM measurements") == 200
+        assert not database.give_way()
+
+
+def test_a_limit_ends_it_between_parts(tmp_path: Path) -> None:
+    spool = spooled(tmp_path / "a.db", nests=10)
+    rounds = 0
+    with empty(tmp_path / "a.db") as database:
+        while not (report := ingest(database, spool, limit_s=0.0, part_bytes=20_000)).complete:
+            assert report.files_deleted == 0 and report.records > 0
+            rounds += 1
+        assert rounds > 1 and database.value("SELECT count(*) FROM measurements") == 50
+    assert os.listdir(spool) == []
+
+
 def test_files_that_never_got_their_name_go(tmp_path: Path) -> None:
     spool = spooled(tmp_path / "a.db")
     for name, age in (("old.new", 7200), ("young.new", 0)):
         (spool / name).touch()
         os.utime(spool / name, (time.time() - age,) * 2)
-    with Database.open(tmp_path / "a.db") as database:
+    for name in ("gone.new", "gone.spool"):  # listed, and then renamed or deleted by others
+        (spool / name).symlink_to("nowhere")
+    assert pending_bytes(spool) > 0
+    (spool / "gone.spool").unlink()
+    with empty(tmp_path / "a.db") as database:
         ingest(database, spool)
-    assert os.listdir(spool) == ["young.new"]
+    assert sorted(os.listdir(spool)) == ["gone.new", "young.new"]
 
 
 FULL = """
@@ -166,7 +246,7 @@ def test_a_full_disk_stops_it_and_loses_nothing(tmp_path: Path) -> None:
     assert path.stat().st_size < 2_000_000
     done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 9, done.stderr
-    with Database.open(path) as database:
+    with empty(path) as database:
         before = database.value("SELECT count(*) FROM measurements")
         assert 0 < before <= 1200 and os.listdir(spool)
         ingest(database, spool)
@@ -211,7 +291,7 @@ def test_killed_at_the_worst_moments(tmp_path: Path, moment: str, count: int) ->
     done = subprocess.run([sys.executable, "-c", DIE, str(path), moment, str(count)], capture_output=True, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert bool(os.listdir(spool)) == (moment != "deleted")
-    with Database.open(path) as database:
+    with empty(path) as database:
         ingest(database, spool)
         assert dump(database) == expected and check(database).consistent
     assert os.listdir(spool) == []
@@ -225,7 +305,7 @@ def test_losing_the_log_loses_nothing(tmp_path: Path) -> None:
     log = Path(f"{path}.wal")
     assert log.stat().st_size > 1000
     log.unlink()
-    with Database.open(path) as database:
+    with empty(path) as database:
         assert database.value("SELECT count(*) FROM measurements") == 0
         ingest(database, spool)
         assert database.value("SELECT count(*) FROM measurements") == 15

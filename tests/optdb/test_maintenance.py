@@ -11,7 +11,7 @@ import pytest
 from optdb.check import check
 from optdb.database import Database
 from optdb.errors import Locked, MissingDatabase
-from optdb.maintenance import compact, prune
+from optdb.maintenance import Prunable, compact, prunable, prune
 from tests.optdb.support import MACHINE, dump, filled, store, stream
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +30,9 @@ def test_compact_keeps_everything(tmp_path: Path) -> None:
     with Database.open(path) as database:
         assert dump(database) == before and check(database).consistent
         assert len(database.rows("FROM best_schedules")) == 20
-        assert database.value("SELECT count(*) FROM duckdb_indexes()") == 1
+        assert database.value("SELECT count(*) FROM duckdb_indexes()") == 2
         keys = "SELECT count(*) FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
-        assert database.value(keys) == 14
+        assert database.value(keys) == 15
         tags = database.value("SELECT tags FROM duckdb_databases() WHERE database_name = current_database()")
         assert tags["storage_version"].startswith("v1.4")
     assert sorted(os.listdir(tmp_path)) == ["a.db", "a.db.lock", "records.jsonl"]
@@ -70,8 +70,10 @@ def test_compact_waits_its_turn(tmp_path: Path) -> None:
 def test_prune(tmp_path: Path) -> None:
     with filled(tmp_path / "a.db", nests=3, measurements=10) as database:
         before = dump(database)
+        assert prunable(database) == () and sum(p.measurements for p in prunable(database, before=2e9)) == 30
         assert prune(database) == 0 == prune(database, machine="0" * 16) and dump(database) == before
         run = database.value("SELECT run_id FROM runs WHERE seed = 2")
+        assert prunable(database, run_id=run, before=1.8e9 + 4) == (Prunable(MACHINE.machine, run, 4),)
         assert prune(database, run_id=run, before=1.8e9 + 4) == 4
         assert prune(database, before=1.8e9 + 4) == 8
         assert database.rows("SELECT measurements, schedules FROM nests") == [(6, 6)] * 3

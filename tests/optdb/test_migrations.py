@@ -5,8 +5,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from optdb.database import Database
+from optdb import migrations
+from optdb.check import check
+from optdb.database import STORAGE_VERSION, Database
 from optdb.errors import NewerSchema, NotADatabase, OptdbError
+from optdb.ingest import ingest
 from optdb.migrations import MIGRATIONS, applied
 from tests.optdb.support import dump, filled
 
@@ -35,6 +38,27 @@ def test_a_migration_keeps_the_rows(tmp_path: Path) -> None:
             assert after == {table: rows for table, rows in before.items() if table != "runs"}
             assert applied(database.connection)[-1] == "add_colour"
             assert len(database.rows("FROM best_schedules")) == 3
+
+
+def test_a_database_of_the_first_version(tmp_path: Path) -> None:
+    """Its best schedules come from its measurements, its spool files are not missed, its one index is replaced."""
+    path = tmp_path / "a.db"
+    with filled(tmp_path / "new.db") as database:
+        expected = dump(database)
+    with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE_VERSION}) as old:
+        migrations._apply(old, MIGRATIONS[0], 0)
+        old.execute(f"ATTACH '{tmp_path / 'new.db'}' AS new (READ_ONLY)")
+        for table in expected.keys() - {"best"}:
+            old.execute(f"INSERT INTO _store.{table} FROM new._store.{table}")
+        old.execute("INSERT INTO _store.spool_files VALUES ('gone.spool', 10, 2, false)")
+    with pytest.raises(OptdbError, match="older version"):
+        Database.open(path, read_only=True)
+    (tmp_path / "a.db.spool").mkdir()
+    with Database.open(path) as database:
+        assert dump(database) == expected and check(database).consistent
+        assert ingest(database, tmp_path / "a.db.spool").problems == ()
+        indexes = database.rows("SELECT index_name FROM duckdb_indexes() ORDER BY 1")
+        assert indexes == [("best_of_nest",), ("occurrences_of_nest",)]
 
 
 def test_a_failing_migration_leaves_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from optdb.database import Database
 from optdb.errors import OptdbError
 from optdb.records import EmbeddingRecord, NestRecord, ProfileRecord, RunRecord, SourceRecord
 from profilers.profile import Profile
-from tests.optdb.support import BASE, MACHINE, filled, measurement, one, replace, store
+from tests.optdb.support import BASE, MACHINE, empty, filled, measurement, one, replace, store
 
 SOURCE, NEST, CONDITIONS, RUN = BASE
 
@@ -22,7 +22,7 @@ def with_times(number: int, seconds: float, **changes: object) -> object:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return Database.open(tmp_path / "a.db")
+    return empty(tmp_path / "a.db")
 
 
 def test_the_fastest_verified_schedule(database: Database) -> None:

@@ -1,5 +1,6 @@
 """Records check themselves, and their text form is exact."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +73,13 @@ def test_this_machine_has_a_record() -> None:
         ({"outcome": "crashed", "samples": ()}, "verified, but crashed"),
         ({"outcome": "crashed"}, "10 samples"),
         ({"message": "x" * 5000}, "5000 characters"),
+        ({"samples": (1.0, math.nan)}, "above 0"),
+        ({"speedup_low": -math.inf}, "speedup_low.* is not finite"),
+        ({"speedup_high": math.nan}, "speedup_high.* is not finite"),
+        ({"noise": math.inf}, "noise.* is not finite"),
+        ({"other_load": math.nan}, "other_load.* is not finite"),
+        ({"measured_at": math.nan}, "measured_at.* is not finite"),
+        ({"donor_distance": math.inf}, "donor_distance.* is not finite"),
         ({"donor_nest_id": "; drop table"}, "no id"),
         ({"schedule_id": "ABCDEF0123456789"}, "no id"),
     ],
@@ -154,6 +162,10 @@ def test_sources_nests_and_runs_are_checked() -> None:
         replace(RUN, versions='{"a":1}')
     with pytest.raises(RecordError, match="budget"):
         RunRecord("0" * 16, 0, "beam", -1.0, "{}", "", 0.0)
+    with pytest.raises(RecordError, match=r"budget_s.* is not finite"):
+        replace(RUN, budget_s=math.inf)
+    with pytest.raises(RecordError, match="not finite"):
+        EmbeddingRecord(NEST.nest_id, "m", None, (math.nan,))
     assert isinstance(NEST, NestRecord)
 
 

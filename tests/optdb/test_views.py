@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from optdb.database import Database
-from tests.optdb.support import BASE, MACHINE, filled, measurement, one, replace, store
+from tests.optdb.support import BASE, MACHINE, empty, filled, measurement, one, replace, store
 
 SOURCE, NEST, CONDITIONS, RUN = BASE
 CONDITION_COLUMNS = (
@@ -88,7 +88,7 @@ def test_transfers(database: Database) -> None:
 
 
 def test_rows_whose_machine_never_came_still_show(tmp_path: Path) -> None:
-    with Database.open(tmp_path / "b.db") as database:
+    with empty(tmp_path / "b.db") as database:
         other = replace(CONDITIONS, machine="e" * 16)
         schedule, record = measurement(NEST, other, RUN, 0)
         store(database, MACHINE, *BASE, other, schedule, record)

@@ -18,12 +18,12 @@ from perfembed.bench.database.apart import Forked, Tell, apart
 from perfembed.bench.database.synthetic import MACHINE, measurement, nest
 
 _BATCH = 5
-_TURN_S = 1.0  # how long the ingester keeps readers waiting
 
 
 @dataclass(frozen=True, slots=True)
 class WritersResult:
-    """`write_s`: until the last writer was done; `reads`: queries answered meanwhile; `refusals`: readers' timeouts."""
+    """`write_s`: until the last writer was done; `reads`: queries answered meanwhile; `refusals`: readers' timeouts;
+    `longest_wait_s`: from wanting to read to the answer."""
 
     processes: int
     records: int
@@ -34,6 +34,7 @@ class WritersResult:
     reads: int
     refusals: int
     failures: tuple[str, ...]
+    longest_wait_s: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -67,7 +68,8 @@ def _writers(processes: int, records: int, folder: Path | None) -> WritersResult
         others = [ingester.wait(), reader.wait()]
         ingest_s = time.monotonic() - begun
         failures = [f"{' '.join(e.told)[:300]} (signal {e.signal})" for e in [*ended, *others] if not e.well]
-        nothing: dict[str, Any] = {"reads": 0, "refusals": 0, "problem": "", "stored": 0, "left": 0, "findings": []}
+        nothing: dict[str, Any] = dict.fromkeys(("reads", "refusals", "longest_s", "stored", "left"), 0)
+        nothing |= {"problem": "", "findings": []}
         told = json.loads(others[1].told[-1]) if others[1].well else nothing
         if told["problem"]:
             failures.append(told["problem"])
@@ -88,6 +90,7 @@ def _writers(processes: int, records: int, folder: Path | None) -> WritersResult
             told["reads"],
             told["refusals"],
             tuple(failures),
+            told["longest_s"],
         )
 
 
@@ -105,7 +108,7 @@ def _ingest(path: Path, spool: Path, stop: Path) -> None:
     while True:
         last = stop.exists()
         with Database.open(path, wait_s=60.0) as database:
-            report = ingest(database, spool, limit_s=_TURN_S)
+            report = ingest(database, spool)
         if last and report.complete:
             return
         time.sleep(0.1)
@@ -114,20 +117,22 @@ def _ingest(path: Path, spool: Path, stop: Path) -> None:
 def _read(path: Path, stop: Path, tell: Tell) -> None:
     """Counts again and again, once at least; what was there once must stay."""
     reads = refusals = seen = 0
-    problem = ""
+    longest_s, problem = 0.0, ""
     while not (reads and stop.exists()):
+        begun = time.monotonic()
         try:
-            with Database.open(path, read_only=True, wait_s=5.0) as database:
+            with Database.open(path, read_only=True, wait_s=60.0) as database:
                 found = database.value("SELECT count(*) FROM measurements")
         except Locked:
             refusals += 1
             continue
+        longest_s = max(longest_s, time.monotonic() - begun)
         if found < seen:
             problem = f"a reader saw {seen} measurements, and later {found}"
         seen = found
         reads += 1
         time.sleep(0.02)
-    tell(json.dumps({"reads": reads, "refusals": refusals, "problem": problem}))
+    tell(json.dumps({"reads": reads, "refusals": refusals, "longest_s": longest_s, "problem": problem}))
 
 
 def _count(path: Path, spool: Path, tell: Tell) -> None:
