@@ -87,7 +87,7 @@ def _writers(result: WritersResult, style: Style) -> list[str]:
         f" {_verdict(result.passed, style)}",
         f"  written in {seconds(result.write_s)} ({result.acknowledged_per_s:,.0f} a second on the disk), all ingested"
         f" after {seconds(result.ingest_s)}; meanwhile a reader got {count(result.reads, 'answer')}"
-        f" and timed out {count(result.refusals, 'time')}",
+        f" and timed out {count(result.refusals, 'time')}, waiting {seconds(result.longest_wait_s)} at most",
         *_failures(result.failures),
     ]
 

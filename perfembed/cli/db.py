@@ -71,26 +71,21 @@ def merge(
     json: Json = False,
     traceback: Traceback = False,
 ) -> int:
-    """Take in everything that other databases hold; they are only read.
+    """Take in everything that other databases and their spools hold; they are only read.
 
     What is known already stays as it is, so merging twice changes nothing, and machines are never mixed. The
     other databases are not trusted: every record is checked, and what does not fit is refused and reported (exit
     code 1).
     """
     from optdb.exchange import merge as merge_database
-    from optdb.ingest import pending_bytes
     from optdb.spool import spool_directory
 
     path = _path(context, db)
     for other in others:
-        if not os.path.isfile(other):
+        if not os.path.isfile(other) and not os.path.isdir(spool_directory(Path(other))):
             raise UsageError(f"{other}: there is no such database")
-        if os.path.exists(path) and path.samefile(other):
+        if os.path.exists(path) and os.path.exists(other) and path.samefile(other):
             raise UsageError(f"{other}: a database cannot be merged into itself")
-    with _translated():
-        unsettled = [other for other in others if pending_bytes(spool_directory(Path(other)))]
-    for other in unsettled:
-        _say(f"{other}: what waits in its spool is left out: perfembed db compact --db {other} takes it in")
     with _writing(path, create=True) as database:
         reports = [(other, merge_database(database, Path(other))) for other in others]
     return _taken_in("db merge", path, reports, context, json)

@@ -43,7 +43,7 @@ def test_verdicts() -> None:
         "4 writers of 10 measurements each",
         "  40 of 40 stored, each once and without an error: met",
         "  written in 2 s (20 a second on the disk), all ingested after 3.5 s; meanwhile a reader got 7 answers and"
-        " timed out 0 times",
+        " timed out 0 times, waiting 0 ns at most",
         "1,000 nests, 10,000 measurements, 24,001 records in all",
         "  size                        64 MiB            6711 B a measurement, all included",
         "  spool                       90,000 records/s",

@@ -47,7 +47,8 @@ def test_nobody_computes_while_one_is_alone(tmp_path: Path) -> None:
 def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     text = "import sys, time\nfrom pathlib import Path\nfrom profilers.share import MachineShare\n"
-    text += "share = MachineShare(Path(sys.argv[1]))\nwith share.computing(), share.alone():\n print(flush=True)\n time.sleep(60)"
+    text += "share = MachineShare(Path(sys.argv[1]))\nwith share.computing(), share.alone():\n"
+    text += " print(flush=True)\n time.sleep(60)"
     worker = subprocess.Popen([sys.executable, "-c", text, str(lock)], stdout=subprocess.PIPE)
     assert worker.stdout is not None and worker.stdout.readline()
     worker.kill()
