@@ -1,6 +1,7 @@
 """Tiny programs, and `perfembed populate` as a process of its own that measures without waiting for others."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,8 @@ def start(database: Path, *arguments: object) -> subprocess.Popen[str]:
         text=True,
         env=environment(database.parent),
         start_new_session=True,
+        # a test run in the background of a shell ignores SIGINT, and its children would, too
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
