@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ def migrate(connection: DuckDBPyConnection, migrations: Sequence[Migration] = MI
     todo = pending(connection, migrations)
     done = len(migrations) - len(todo)
     for number, migration in enumerate(todo, done):
-        _step(connection, lambda migration=migration, number=number: _apply(connection, migration, number))  # type: ignore[misc]
+        _step(connection, partial(_apply, connection, migration, number))
     views = _text("views.sql")
     version = hashlib.sha256(views.encode()).hexdigest()
     if connection.execute("SELECT value FROM _store.settings WHERE key = 'views'").fetchone() != (version,):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar
 
 from optdb.codec import digest, encode, from_document, is_object, object_text, parse, to_document
 from optdb.errors import RecordError
@@ -326,17 +326,17 @@ class EmbeddingRecord:
         return digest(self.nest_id, self.model_id, self.profile_id)
 
 
-Record = Union[  # noqa: UP007
-    MachineRecord,
-    SourceRecord,
-    NestRecord,
-    ConditionsRecord,
-    ScheduleRecord,
-    RunRecord,
-    MeasurementRecord,
-    ProfileRecord,
-    EmbeddingRecord,
-]
+Record = (
+    MachineRecord
+    | SourceRecord
+    | NestRecord
+    | ConditionsRecord
+    | ScheduleRecord
+    | RunRecord
+    | MeasurementRecord
+    | ProfileRecord
+    | EmbeddingRecord
+)
 
 RECORDS: dict[str, type[Record]] = {
     cls.KIND: cls

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Union
 
 from optdb.codec import digest
 from optdb.errors import OptdbError
@@ -115,7 +114,7 @@ class Stored:
     problem: str = ""
 
 
-PopulateEvent = Union[ProgramStarted, NestSearched, ProgramSkipped, ProgramDone, Stored]  # noqa: UP007
+PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | Stored
 
 
 @dataclass(slots=True)

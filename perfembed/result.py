@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal as OneOf
-from typing import Union
 
 Evaluate = OneOf["run", "model", "model+run"]
 Status = OneOf["tuned", "kept", "skipped", "refused"]
@@ -111,4 +110,4 @@ class Message:
     text: str
 
 
-Event = Union[NestStarted, CandidateMeasured, NestFinished, Message]  # noqa: UP007
+Event = NestStarted | CandidateMeasured | NestFinished | Message
