@@ -67,7 +67,7 @@ def collect_inputs(
     Raises SourceRejected where the program does not compile or run.
     """
     if not source.has_main:
-        return _made_up(source, options, scratch)
+        return made_up(source, options, scratch)
     progress(Message("running the program to see where its time goes"))
     config = CompilerConfig(options.cc, options.cflags)
     environment = dict(options.environment)
@@ -105,7 +105,8 @@ def _left_alone(nest: NestProfile, least_share: float) -> str:
     return "it runs in several threads already" if nest.other_threads else ""
 
 
-def _made_up(source: SourceFile, options: TuneOptions, scratch: Path) -> Inputs:
+def made_up(source: SourceFile, options: TuneOptions, scratch: Path) -> Inputs:
+    """Inputs made up from the nests' shapes, for sizes `options.parameters`."""
     found: list[NestInputs] = []
     skipped: list[NoInputs] = []
     for nest in source.nests:

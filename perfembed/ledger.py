@@ -11,6 +11,9 @@ from profilers.timing import Comparison
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 
+DonorOf = tuple[str, float]
+"""The id of the nest that a schedule comes from, and how far the nests' embeddings are apart."""
+
 
 class Ledger(Protocol):
     """One nest's. Schedules are in the nest's own names."""
@@ -27,8 +30,8 @@ class Ledger(Protocol):
         """What came of it under the same conditions; None where it has not been measured."""
         ...
 
-    def searched(self, schedule: Schedule, measured: Measured) -> None:
-        """A candidate of the search was measured."""
+    def searched(self, schedule: Schedule, measured: Measured, donor: DonorOf | None = None) -> None:
+        """A candidate of the search, or one transferred from a donor, was measured."""
         ...
 
     def concluded(self, schedule: Schedule) -> bool | None:
@@ -56,7 +59,7 @@ class NoLedger:
     def known(self, schedule: Schedule) -> Outcome | None:
         return None
 
-    def searched(self, schedule: Schedule, measured: Measured) -> None:
+    def searched(self, schedule: Schedule, measured: Measured, donor: DonorOf | None = None) -> None:
         pass
 
     def concluded(self, schedule: Schedule) -> bool | None:

@@ -26,6 +26,7 @@ from scheduler.space import Target
 
 VERIFY_SEEDS = (1, 2)
 TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
+_COMPILE_S = 15.0  # a nest takes less than one; some that are unrolled or vectorized send gcc astray
 _CHECK_FLAGS = ("-ffp-contract=off",)
 
 
@@ -134,7 +135,12 @@ class Measurer:
         c = self.conditions
         workloads = [self._workload(body, captured or self.captured) for body in bodies]
         return compile_workloads(
-            workloads, compiler or c.compiler, c.workdir / "build", c.jobs, environment=c.environment
+            workloads,
+            compiler or c.compiler,
+            c.workdir / "build",
+            c.jobs,
+            _COMPILE_S,
+            environment=c.environment,
         )
 
     def time(self, built: Built | BuildFailed, settings: TimingSettings) -> Measured:

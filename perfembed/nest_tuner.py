@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from perfembed.capture import CapturedNest
-from perfembed.ledger import Ledger
+from perfembed.ledger import DonorOf, Ledger
 from perfembed.measuring import Conditions, Measured, Measurer, Original
 from perfembed.result import CandidateMeasured, Evaluate, Event
 from profilers.build import Built, discard
@@ -16,6 +17,7 @@ from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.timing import Comparison
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
+from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
@@ -25,15 +27,20 @@ from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped
 from scheduler.space import Space
 
+if TYPE_CHECKING:
+    from perfembed.retrieval import Retrieval, Retrieved
+
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
+_REFINED = 4  # neighbours of the best transferred schedule
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How a nest is searched.
+    """How a nest is searched: by a search of `scheduler.search`, or "transfer".
 
+    A transfer measures the `top` candidates that donors lead to, and, while there is time, the neighbours of the best.
     `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
     and measures the `top` best.
     `schedules` different ones are measured at most (None: as many as fit). A candidate is given up when it takes
@@ -76,6 +83,8 @@ class NestOutcome:
     wrong: int = 0
     normalization: str = ""
     notes: list[str] = field(default_factory=list)
+    retrieved: Retrieved | None = None
+    seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
 
 
 class NestTuner:
@@ -91,10 +100,11 @@ class NestTuner:
         ledger: Ledger,
         in_program_s: float | None = None,
         model: CostModel | None = None,
+        retrieval: Retrieval | None = None,
     ) -> None:
         """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded.
 
-        `model`: needed unless `effort.evaluate` is "run".
+        `model`: needed unless `effort.evaluate` is "run"; `retrieval`: where `effort.search` is "transfer".
         """
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
         self.replayer = Replayer(self.nest, conditions.reassociate)
@@ -108,7 +118,9 @@ class NestTuner:
         self.interrupted = False
         self._in_program_s = in_program_s
         self._model = model
-        self._original: Original | None = None
+        self._retrieval = retrieval
+        self._donors: dict[Schedule, DonorOf] = {}
+        self._original_s = 0.0
         self._search: Explorer | None = None
         self._best_s = 0.0
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
@@ -123,8 +135,7 @@ class NestTuner:
         if isinstance(original, str):
             outcome.reason = original
             return outcome
-        self._original = original
-        outcome.original_s = self._best_s = original.timed.min
+        outcome.original_s = self._original_s = self._best_s = original.timed.min
         replayer = self.replayer
         self.ledger.begin(replayer, original.timed)
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
@@ -145,13 +156,15 @@ class NestTuner:
     def _searched(self, space: Space) -> SearchResult:
         """Every candidate measured; or all predicted, and the best of them measured."""
         effort = self.effort
+        if effort.search == "transfer":
+            return self._transferred(space)
         self._search = make_search(
             effort.search,
             space,
             self._evaluate if effort.evaluate == "run" else self._predict,
             seed=self.conditions.seed,
             limit=effort.schedules,
-            expired=lambda: time.monotonic() > self.deadline,
+            expired=self._expired,
             batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
         )
         if effort.evaluate == "run":
@@ -165,17 +178,42 @@ class NestTuner:
         self._search.start((*self.ledger.promising(), *chosen))
         return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
 
+    def _transferred(self, space: Space) -> SearchResult:
+        """What donors lead to measured, then the neighbours of the best of it."""
+        assert self._retrieval is not None
+        from perfembed.transfer.refine import neighbours  # here, not above: searches do without
+
+        search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
+        side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
+        try:
+            found = self._retrieval.retrieve(side, measure=self.effort.top)
+        except SchedulerError as problem:
+            self.outcome.notes.append(f"nothing could be transferred: {problem}")
+            chosen: list[Schedule] = []
+        else:
+            self.outcome.retrieved = found
+            chosen = [c.scheduled.schedule for c in found.recommendation.chosen]
+            self._donors = {c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen}
+        search.start((*self.ledger.promising(), *chosen))
+        result = search.result(complete=True)
+        if result.ranked and result.ranked[0].seconds < _HOPEFUL * self._original_s:
+            search.start([n.schedule for n in neighbours(side, result.ranked[0].scheduled, limit=_REFINED)])
+        return search.result(complete=not self._expired())
+
     def _predict(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
-        assert self._model is not None and self._original is not None
+        assert self._model is not None
         parameters, target = self.measurer.captured.parameters, self.conditions.target
         speedups = self._model.predict(self.replayer, parameters, target, schedules)
         self.outcome.predicted += len(schedules)
-        return [self._original.timed.min / max(float(speedup), 1e-9) for speedup in speedups]
+        return [self._original_s / max(float(speedup), 1e-9) for speedup in speedups]
 
     # ------------------------------------------------------------------------------ evaluation
 
+    def _expired(self) -> bool:
+        return time.monotonic() > self.deadline
+
     def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
-        if time.monotonic() > self.deadline:
+        if self._expired():
             raise SearchStopped
         return self._measure(schedules, [self.ledger.known(s.schedule) for s in schedules])
 
@@ -196,7 +234,7 @@ class NestTuner:
                     continue
                 self.outcome.failed += 1
                 self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {body.message}")
-                self.ledger.searched(scheduled.schedule, Measured(body))
+                self.ledger.searched(scheduled.schedule, Measured(body), self._donors.get(scheduled.schedule))
             elif outcome is not None:
                 self._seconds.setdefault(body, self._known(outcome))
             elif body not in self._seconds:
@@ -205,15 +243,16 @@ class NestTuner:
         for body, scheduled in new.items():
             measured = self._time(built[body])
             self._seconds[body] = self._seconds_of(measured.outcome)
-            self.ledger.searched(scheduled.schedule, measured)
+            self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
         for program in built.values():
             if isinstance(program, Built):
                 discard(program)
-        return [self._seconds[body] if isinstance(body, str) else None for body in bodies]
+        found = [self._seconds[body] if isinstance(body, str) else None for body in bodies]
+        self.outcome.seconds |= {s.schedule: seconds for s, seconds in zip(schedules, found, strict=True)}
+        return found
 
     def _time(self, built: Built | BuildFailed) -> Measured:
-        assert self._original is not None
-        effort, original_s = self.effort, self._original.timed.min
+        effort, original_s = self.effort, self._original_s
         few = 1 if self._best_s > 0.2 else 2 if self._best_s > 0.05 else 3
         stop = original_s * effort.stop_original
         if effort.stop_best is not None:

@@ -11,19 +11,20 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from optdb.codec import digest
 from optdb.errors import OptdbError
 from optdb.ingest import IngestReport
 from optdb.records import RunRecord, SourceRecord
+from perfembed.cost_models import load_cost_model
 from perfembed.errors import NoTunableNest, PerfembedError
-from perfembed.inputs import MINIMUM_SHARE, NestInputs, collect_inputs
+from perfembed.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
 from perfembed.programs import Program, source_record
-from perfembed.result import TuneOptions
+from perfembed.result import Evaluate, TuneOptions
 from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.tune import nothing_tunable, parse, target_of
 from profilers.build import CompilerConfig, compiler_version
@@ -35,6 +36,7 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import Schedule
 
 _NEST_BUDGET_S = 300.0
+_PREDICTED = 1000  # schedules of a nest, where a model chooses which of them are measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class PopulateOptions:
 
     database: Path
     search: str = "random"
-    schedules: int = 32
+    evaluate: Evaluate = "run"
+    schedules: int = 32  # measured for each nest
     seed: int = 0
     budget_s: float = 1800.0
     shard: tuple[int, int] = (1, 1)
@@ -284,8 +287,12 @@ class _Search:
         with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
             scratch = Path(folder)
             with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
-                every = options.all_nests or self.program.number is not None
-                inputs = collect_inputs(source, asked, scratch, lambda event: None, 0.0 if every else MINIMUM_SHARE)
+                if self.program.number is not None:
+                    asked = replace(asked, parameters=tuple(self.program.sizes().items()))
+                    inputs = made_up(source, asked, scratch)  # no program need be built and run for it
+                else:
+                    least = 0.0 if options.all_nests else MINIMUM_SHARE
+                    inputs = collect_inputs(source, asked, scratch, lambda event: None, least)
                 for found in inputs.found:
                     self._nest(found, store, source_id, scratch / found.nest.name)
         if not inputs.found:
@@ -307,11 +314,13 @@ class _Search:
         )
         effort = Effort(
             search=options.search,
+            evaluate=options.evaluate,
+            top=options.schedules,
             budget_s=_NEST_BUDGET_S,
-            schedules=options.schedules,
+            schedules=options.schedules if options.evaluate == "run" else _PREDICTED,
             stop_best=None,
             finalists=2,
-            confirm_s=2.0,
+            confirm_s=1.0,
             confirm_interrupted=False,
         )
         try:
@@ -327,7 +336,10 @@ class _Search:
             )
             kind = _Ledger if options.search == "random" else DatabaseLedger
             ledger = kind(store, Origin(nest, source_id, under), resume=True)
-            tuner = NestTuner(nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s)
+            model = load_cost_model() if options.evaluate != "run" else None
+            tuner = NestTuner(
+                nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s, model
+            )
             outcome = tuner.run()
         except (NestNotMeasurable, QuotaExceeded, SchedulerError) as problem:
             outcome = NestOutcome(reason=str(problem))
@@ -339,5 +351,5 @@ def _run_id(program: Program, content: bytes, options: PopulateOptions, place: P
     source = SourceRecord.of(content.decode(errors="surrogateescape"), "file", program.path, program.algorithm)
     return digest(
         "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
-        options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
+        options.cflags, options.threads, options.reassociate, options.all_nests, place.machine, options.evaluate,
     )  # fmt: skip

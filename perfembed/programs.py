@@ -30,6 +30,10 @@ class Program:
             return _generated(self.seed, self.number)[0]
         return read_input(self.path) if self.text is None else self.text
 
+    def sizes(self) -> dict[str, int]:
+        """The values that a generated program's kernel may get as arguments. Raises SchedulerError as `content`."""
+        return {} if self.number is None else dict(generate(self.seed, self.number, SETTINGS).sizes)
+
     def read(self) -> Program:
         """With its text, where it is a file. Raises PerfembedError."""
         return self if self.number is not None else replace(self, text=self.content())

@@ -22,8 +22,11 @@ class TuneOptions:
     program_arguments: tuple[str, ...] = ()
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
-    search: str = "beam"
+    search: str = "beam"  # or "transfer"
     evaluate: Evaluate = "run"
+    neighbours: int = 5  # donors a nest, of a transfer
+    measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
+    without: tuple[str, ...] = ()  # algorithms whose nests are no donors
     budget_s: float = 60.0
     reassociate: bool = False
     seed: int = 0

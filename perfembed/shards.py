@@ -21,6 +21,15 @@ def write_shard(database: Path, shard: Path, query: str) -> int:
         return int(opened.value(f"SELECT count(*) FROM read_parquet('{path}')"))
 
 
+def read_query(database: Database, query: str) -> Iterator[Mapping[str, Any]]:
+    """The rows that `write_shard` would write. Raises OptdbError."""
+    result = database.execute(query)
+    names = [column[0] for column in result.description or ()]
+    with database.translated():
+        rows = result.fetchall()
+    return (dict(zip(names, row, strict=True)) for row in rows)
+
+
 def read_shards(shards: Sequence[Path], columns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """The rows of all shards, in the order of their names. Raises UsageError for a file with other columns."""
     import duckdb

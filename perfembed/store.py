@@ -32,6 +32,7 @@ from optdb.records import (
     sizes_text,
 )
 from optdb.spool import SpoolWriter, spool_directory
+from perfembed.ledger import DonorOf
 from perfembed.measuring import TOLERANCE, Checked, Measured
 from profilers.machine import Machine
 from profilers.outcome import BuildFailed, Crashed, Outcome, Stopped, Timed, TimedOut, WrongResult
@@ -127,6 +128,7 @@ class DatabaseLedger:
     _texts: dict[Schedule, str | None] = field(default_factory=dict)
     _stored: dict[str, MeasurementRecord] = field(default_factory=dict)
     _promising: tuple[Schedule, ...] = ()
+    _donors: dict[Schedule, DonorOf] = field(default_factory=dict)
     _evaluation: int = 0
 
     def begin(self, replayer: Replayer, baseline: Timed) -> None:
@@ -152,8 +154,11 @@ class DatabaseLedger:
         found = self._stored.get(self._id(schedule, "search", 0) or "")
         return outcome_of(found) if found is not None else None
 
-    def searched(self, schedule: Schedule, measured: Measured) -> None:
-        self._keep(schedule, "search", measured.outcome, self._baseline, other_load=measured.other_load)
+    def searched(self, schedule: Schedule, measured: Measured, donor: DonorOf | None = None) -> None:
+        if donor is not None:
+            self._donors[schedule] = donor
+        kind = "search" if donor is None else "transfer"
+        self._keep(schedule, kind, measured.outcome, self._baseline, other_load=measured.other_load)
 
     def concluded(self, schedule: Schedule) -> bool | None:
         found = self._stored.get(self._id(schedule, "confirm", 0) or "") if self.resume else None
@@ -171,7 +176,10 @@ class DatabaseLedger:
     # ----------------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        """What the database knows of this nest; nothing where there is none, or others have it open."""
+        """What the database knows of this nest; nothing where there is none.
+
+        Raises OptdbError where others have it open and what is known must not be measured again.
+        """
         if not self.store.path.exists():
             return
         conditions = self.origin.conditions
@@ -182,6 +190,8 @@ class DatabaseLedger:
                 texts = schedule_texts(database, identity)
                 best = exact_hit(database, identity, conditions)
         except OptdbError:
+            if self.resume:
+                raise
             return
         self._evaluation = 1 + max((m.evaluation for m in self._stored.values()), default=-1)
         if best is not None and best.schedule_id in texts:
@@ -230,6 +240,7 @@ class DatabaseLedger:
         text = self._text(schedule)
         if text is None:
             return
+        donor = self._donors.get(schedule)
         repetition = 0
         while self._id(schedule, kind, repetition) in self._stored:
             repetition += 1
@@ -258,6 +269,8 @@ class DatabaseLedger:
             noise=coefficient_of_variation(samples) if len(samples) > 1 else None,
             other_load=other_load,
             measured_at=time.time(),
+            donor_nest_id=donor[0] if donor else None,
+            donor_distance=donor[1] if donor else None,
         )
         self._evaluation += 1
         self._stored[record.measurement_id] = record

@@ -31,6 +31,7 @@ from scheduler.space import Target
 
 if TYPE_CHECKING:
     from perfembed.recorder import Recorder
+    from perfembed.retrieval import Retrieval
     from scheduler.cost.problem import CostModel
 
 _MINIMUM_BUDGET_S = 2.0
@@ -96,6 +97,7 @@ class _Tuning:
         self.interrupted = False
         self.recorder: Recorder | None = None
         self.model: CostModel | None = None
+        self.retrieval: Retrieval | None = None
 
     def run(self) -> TuneResult:
         try:
@@ -170,8 +172,23 @@ class _Tuning:
         )
         try:
             ledger = NoLedger() if self.recorder is None else self.recorder.ledger(nest, inputs.captured.parameters)
-            effort = Effort(search=self.options.search, evaluate=self.options.evaluate, budget_s=budget_s)
-            tuner = NestTuner(nest, inputs.captured, conditions, effort, self.progress, ledger, inputs.in_program_s)
+            effort = Effort(
+                search=self.options.search,
+                evaluate=self.options.evaluate,
+                top=self.options.measure,
+                budget_s=budget_s,
+            )
+            tuner = NestTuner(
+                nest,
+                inputs.captured,
+                conditions,
+                effort,
+                self.progress,
+                ledger,
+                inputs.in_program_s,
+                self._model() if self.options.evaluate != "run" else None,
+                self._retrieval() if self.options.search == "transfer" else None,
+            )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
             return
@@ -203,15 +220,24 @@ class _Tuning:
             return None
         return recorder
 
-    def _model(self) -> CostModel | None:
+    def _model(self) -> CostModel:
         """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""
-        if self.options.evaluate == "run":
-            return None
         if self.model is None:
             from perfembed.cost_models import load_cost_model  # here, not above: a slow import
 
             self.model = load_cost_model()
         return self.model
+
+    def _retrieval(self) -> Retrieval:
+        """Opened once, where it is needed. Raises EnvironmentMissing without weights or donors."""
+        if self.retrieval is None:
+            from perfembed.retrieval import open_retrieval  # here, not above: a slow import
+
+            options = self.options
+            database = Path(options.database) if options.database is not None else None
+            target = target_of(self.machine, options.threads)
+            self.retrieval = open_retrieval(target, database, k=options.neighbours, without_algorithms=options.without)
+        return self.retrieval
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
         """Runs the whole tuned program against the original. Raises VerificationFailed when its output differs."""

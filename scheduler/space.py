@@ -35,6 +35,7 @@ from scheduler.schedule import (
 
 Chain = tuple[TreeLoop, ...]
 _SHORT_LOOP = 8
+_LONG_STRIDE = 64  # elements; vectors of what lies farther apart are slow, and gcc may take for ever to make them
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,11 @@ class Space:
             if node.name in sequential and self.extent(node) <= _SHORT_LOOP and not node.tile:
                 steps.append(Unroll(node.name, 0))
                 return True
-            summed = node.name in reduced and self._contiguous(node)
-            if (node.name not in sequential or summed) and node.unroll == 1:
+            if node.name in sequential:
+                fits = node.name in reduced and self._contiguous(node)
+            else:
+                fits = self._contiguous(node, _LONG_STRIDE)
+            if fits and node.unroll == 1:
                 steps.append(Vectorize(node.name))
             return False
 
@@ -274,11 +278,11 @@ class Space:
                         continue
                     yield from self._blocked(schedule, chain, vector, row, reductions, rows, columns * lanes)
 
-    def _contiguous(self, loop: TreeLoop) -> bool:
-        """Whether no access of what is below jumps along the loop."""
+    def _contiguous(self, loop: TreeLoop, most: int = 1) -> bool:
+        """Whether no access of what is below jumps by more than `most` elements along the loop."""
         for statement, row in loop.rows:
             direction = {n: row.coefficient(n) for n in row.names()}
-            if any(self._stride(use, direction) > 1 for use in self.replayer.model.uses(statement)):
+            if any(self._stride(use, direction) > most for use in self.replayer.model.uses(statement)):
                 return False
         return True
 

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -26,14 +26,15 @@ from perfembed.cli.options import (
     compiler_flags,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.tune import MAX_THREADS, physical_cores
+from perfembed.cli.tune import EVALUATIONS, MAX_THREADS, physical_cores
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
     from perfembed.populate import PopulateOptions, PopulateResult
     from perfembed.programs import Program
+    from perfembed.result import Evaluate
 
-SEARCHES = ("beam", "random")
+SEARCHES = ("beam", "mcts", "random", "exhaustive")
 _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
 
 
@@ -51,6 +52,14 @@ def command(
     schedules: Annotated[
         int, typer.Option("--schedules", metavar="N", min=1, help="Schedules measured for each nest.")
     ] = 64,
+    evaluate: Annotated[
+        str,
+        typer.Option(
+            "--evaluate",
+            metavar="HOW",
+            help="run: measure every candidate; model+run: predict them, measure the best --schedules of them.",
+        ),
+    ] = "run",
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time for all: 60s, 30m, 8h.")] = "30m",
     db: Database = None,
     shard: Annotated[
@@ -105,6 +114,8 @@ def command(
     session = context.ensure_object(Session)
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
+    if evaluate not in EVALUATIONS or evaluate == "model":
+        raise UsageError(f"--evaluate {evaluate!r}: expected run or model+run")
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise UsageError(f"--threads {threads}: expected 1 to {MAX_THREADS}")
     if not files and not generate:
@@ -129,6 +140,7 @@ def command(
     options = PopulateOptions(
         database=path,
         search=search,
+        evaluate=cast("Evaluate", evaluate),
         schedules=schedules,
         seed=seed,
         budget_s=budget_s,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Annotated
@@ -62,10 +63,10 @@ def cost(
         shards = [] if finetune else sorted(data.glob("*.parquet"))
         problems = read_problems(shards)
         if path is not None:
-            own = output / "own-labels.parquet"
-            own.unlink(missing_ok=True)
-            export_labels(path, own)
-            problems += read_problems([own])
+            with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
+                own = Path(folder) / "own.parquet"
+                export_labels(path, own)
+                problems += read_problems([own])
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     start = weights_path(model) if finetune and model == "lstm" else None

@@ -34,7 +34,7 @@ from perfembed.errors import UsageError
 if TYPE_CHECKING:
     from perfembed.result import Evaluate
 
-SEARCHES = ("beam", "mcts", "random", "exhaustive")
+SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
 EVALUATIONS = ("run", "model", "model+run")
 MAX_THREADS = 1024
 
@@ -79,6 +79,13 @@ def command(
             help="run: measure every candidate; model: predict them; model+run: predict them, measure the best.",
         ),
     ] = "run",
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, max=100, help="Donors a nest, of --search transfer.")] = 5,
+    measure: Annotated[
+        int,
+        typer.Option(
+            "--measure", metavar="N", min=1, max=1000, help="Candidates measured for each nest, where not all are."
+        ),
+    ] = 10,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 2m, 1h.")] = "60s",
     reassociate: Annotated[
         bool, typer.Option("--reassociate", help="Allow reordering sums: results may differ by rounding.")
@@ -134,6 +141,8 @@ def command(
         threads=threads if threads is not None else physical_cores(),
         search=search,
         evaluate=cast("Evaluate", evaluate),
+        neighbours=k,
+        measure=measure,
         budget_s=budget_s,
         reassociate=reassociate,
         seed=seed,

@@ -58,7 +58,7 @@ class Candidate:
 
 
 def read_donor(
-    nest: LoopNest | str,
+    nest: Side | LoopNest | str,
     schedule: Schedule | str,
     sizes: Mapping[str, int],
     machine: Target,
@@ -70,11 +70,14 @@ def read_donor(
 ) -> Donor:
     """A donor from what a database holds: texts are parsed strictly. `sizes` of the parameters, `machine` it ran on.
 
-    Raises SchedulerError (text that does not parse, dependences too hard to compute).
+    A side that was read before is used as it is. Raises SchedulerError (text that does not parse, dependences too
+    hard to compute).
     """
-    found = parse_nest(nest) if isinstance(nest, str) else nest
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
-    return Donor(Side(Replayer(found), sizes, machine, embedder), steps, name, distance, speedup)
+    if not isinstance(nest, Side):
+        found = parse_nest(nest) if isinstance(nest, str) else nest
+        nest = Side(Replayer(found), sizes, machine, embedder)
+    return Donor(nest, steps, name, distance, speedup)
 
 
 def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = True) -> tuple[Candidate, ...]:

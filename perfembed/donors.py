@@ -1,0 +1,204 @@
+"""Donors: nests with good schedules, from the seed database that ships and from the user's own, and which are near.
+
+A donor is data from elsewhere: its texts are parsed strictly, and what is made of them is proved legal on the target.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+import optdb
+from optdb.database import Database
+from optdb.errors import OptdbError
+from optdb.ingest import ingest
+from optdb.queries import embeddings
+from optdb.records import EmbeddingRecord
+from optdb.spool import SpoolWriter, spool_directory
+from perfembed.index import VectorIndex, database_index, open_index
+from perfembed.shards import read_query, read_shards, write_shard
+from perfembed.training_data import target_of_machine
+from scheduler.errors import SchedulerError
+from scheduler.ir.text import parse_nest
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    from perfembed.model.gnn import EmbeddingModel
+
+SEED = Path(optdb.__file__).with_name("data") / "donors"
+SHARD_VERSION = 1
+_KEPT = 4  # schedules of a nest: the best and runners-up
+_LEAST = 1.05  # speedup of what is worth transferring
+_COLUMNS = (
+    "version", "nest_id", "name", "text", "algorithm", "place", "machine", "isa", "caches", "compiler_version",
+    "flags", "threads", "sizes", "element_type", "verified", "schedules", "speedups",
+)  # fmt: skip
+# Of each nest the conditions under which it was measured most; a confirmed time counts before that of a search.
+_DONORS = f"""
+    WITH best AS (
+        SELECT nest_id, conditions_id, schedule,
+               max_by(baseline_min_s / min_s, (kind = 'confirm', -min_s)) AS speedup, bool_or(verified) AS verified
+        FROM measurements
+        WHERE outcome = 'timed' AND baseline_min_s IS NOT NULL AND NOT reassociated
+        GROUP BY ALL),
+    grouped AS (
+        SELECT nest_id, conditions_id, count(*) AS measured, bool_or(verified) AS verified,
+               list(schedule ORDER BY speedup DESC)[1:{_KEPT}] AS schedules,
+               list(speedup ORDER BY speedup DESC)[1:{_KEPT}] AS speedups
+        FROM (SELECT *, bool_or(verified) OVER (PARTITION BY nest_id, conditions_id) AS some FROM best)
+        WHERE some AND speedup > {_LEAST}
+        GROUP BY ALL)
+    SELECT {SHARD_VERSION} AS version, g.nest_id, n.name, n.text,
+           array_to_string(list_sort(n.algorithms), '+') AS algorithm, list_sort(n.places)[1] AS place,
+           c.machine, m.isa, m.caches, c.compiler_version, c.flags, c.threads, c.sizes, c.element_type,
+           g.verified, g.schedules, g.speedups
+    FROM grouped g JOIN nests n USING (nest_id) JOIN conditions c USING (conditions_id)
+    JOIN machines m ON m.machine = c.machine
+    QUALIFY row_number() OVER (PARTITION BY g.nest_id ORDER BY g.measured DESC, g.conditions_id) = 1
+    ORDER BY g.nest_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDonor:
+    """A nest with the schedules that made it faster, best first, as text; `speedups` are theirs.
+
+    `place`: the file or the generator's number it came from. `sizes` by the names of `text`'s parameters.
+    """
+
+    nest_id: str
+    name: str
+    text: str
+    algorithm: str
+    place: str
+    target: Target
+    sizes: Mapping[str, int]
+    element_type: str
+    schedules: tuple[str, ...]
+    speedups: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A donor and the Euclidean distance of its vector to the one asked for."""
+
+    donor: StoredDonor
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Donors:
+    """One source of donors: the index has a vector for each."""
+
+    by_id: Mapping[str, StoredDonor]
+    index: VectorIndex
+
+    def nearest(
+        self, vector: npt.NDArray[np.float32], k: int, accept: Callable[[StoredDonor], bool] | None = None
+    ) -> list[Found]:
+        """At most `k`, nearest first; of those that `accept` lets through."""
+        only = None if accept is None else self.index.mask(lambda i: i in self.by_id and accept(self.by_id[i]))
+        found = self.index.search(vector, k, only=only)
+        return [Found(self.by_id[one.id], one.distance) for one in found if one.id in self.by_id]
+
+
+def nearest(
+    sources: Sequence[Donors],
+    vector: npt.NDArray[np.float32],
+    k: int,
+    *,
+    without_algorithms: Collection[str] = (),
+    without_nests: Collection[str] = (),
+) -> tuple[Found, ...]:
+    """The `k` nearest of all sources, each nest once; none that belongs to one of the algorithms (or, generated, to a
+    combination of patterns) or nests left out."""
+
+    def accept(donor: StoredDonor) -> bool:
+        return donor.algorithm not in without_algorithms and donor.nest_id not in without_nests
+
+    every = accept if without_algorithms or without_nests else None
+    found: dict[str, Found] = {}
+    for source in sources:
+        for one in source.nearest(vector, k, every):
+            found.setdefault(one.donor.nest_id, one)
+    return tuple(sorted(found.values(), key=lambda f: (f.distance, f.donor.nest_id))[:k])
+
+
+def seed_donors(model: EmbeddingModel, folder: Path = SEED) -> Donors:
+    """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError."""
+    shards = sorted(folder.glob("*.parquet"))
+    found = {d.nest_id: d for row in read_shards(shards, _COLUMNS) if (d := _donor(row)) is not None}
+    stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
+    index = open_index(folder / "vectors.index", model.model_id, stamp, lambda: _vectors(found, model))
+    return Donors(found, index)
+
+
+def database_donors(path: Path, model: EmbeddingModel) -> Donors:
+    """Those of a database; nests without a vector get one, which is stored. Raises OptdbError."""
+    with Database.open(path, read_only=True) as database:
+        found = {d.nest_id: d for row in read_query(database, _DONORS) if (d := _donor(row)) is not None}
+        stored = embeddings(database, model.model_id, static_only=True)
+        missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
+        if not missing:
+            return Donors(found, database_index(database, model.model_id, static_only=True))
+    ids, vectors = _vectors(missing, model)
+    rows = zip(ids, vectors, strict=True)
+    try:
+        with SpoolWriter(spool_directory(path)) as writer:
+            writer.append([EmbeddingRecord(i, model.model_id, None, tuple(map(float, v))) for i, v in rows])
+        with Database.open(path) as database:
+            ingest(database, spool_directory(path))
+            return Donors(found, database_index(database, model.model_id, static_only=True))
+    except OptdbError:  # others write, or nobody may
+        every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
+        return Donors(found, VectorIndex.build((*stored.nest_ids, *ids), every, model.model_id))
+
+
+def export_donors(database: Path, shard: Path) -> int:
+    """Writes the donors of a database to a new Parquet file; how many. Raises OptdbError, UsageError."""
+    return write_shard(database, shard, _DONORS)
+
+
+def _vectors(donors: Mapping[str, StoredDonor], model: EmbeddingModel) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """One of each donor's graph alone, on the machine it was measured on; none where the graph cannot be made."""
+    from perfembed.encoding.graph import encode
+    from perfembed.model.gnn import DIMENSION
+
+    by_target: dict[Target, list[tuple[str, Any]]] = {}
+    for key, donor in donors.items():
+        try:
+            graph = encode(parse_nest(donor.text), donor.sizes)
+        except SchedulerError:
+            continue
+        by_target.setdefault(donor.target, []).append((key, graph))
+    ids: list[str] = []
+    rows: list[npt.NDArray[np.float32]] = []
+    for target, graphs in by_target.items():
+        ids += [key for key, _ in graphs]
+        rows += [e.vector for e in model.embed([graph for _, graph in graphs], None, target)]
+    return ids, np.stack(rows) if rows else np.zeros((0, DIMENSION), dtype=np.float32)
+
+
+def _donor(row: Mapping[str, Any]) -> StoredDonor | None:
+    """None for a row that is none: a database is data from elsewhere."""
+    try:
+        return StoredDonor(
+            nest_id=str(row["nest_id"]),
+            name=str(row["name"]),
+            text=str(row["text"]),
+            algorithm=str(row["algorithm"]),
+            place=str(row["place"]),
+            target=target_of_machine(row["isa"], row["caches"], int(row["threads"])),
+            sizes={str(name): int(value) for name, value in json.loads(row["sizes"]).items()},
+            element_type=str(row["element_type"]),
+            schedules=tuple(map(str, row["schedules"])),
+            speedups=tuple(map(float, row["speedups"])),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None

@@ -1,0 +1,146 @@
+"""From a nest to the schedules worth measuring: embed it, find the nearest donors, transfer what made them fast."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optdb.errors import OptdbError
+from perfembed.cost_models import load_cost_model
+from perfembed.donors import Donors, Found, database_donors, nearest, seed_donors
+from perfembed.embedding_model import load_embedding_model
+from perfembed.encoding.graph import encode
+from perfembed.errors import EnvironmentMissing
+from perfembed.model.checkpoint import ModelUnusable
+from perfembed.model.nodes import GraphNodeEmbedder
+from perfembed.transfer.candidates import Candidate, Donor, read_donor
+from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder
+from perfembed.transfer.handmade import HandmadeEmbedder
+from perfembed.transfer.recommend import Recommendation, Scorer, by_donor, recommend
+from perfembed.transfer.view import Side
+from scheduler.errors import SchedulerError
+from scheduler.replay import Replayer
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from perfembed.model.gnn import EmbeddingModel
+    from scheduler.cost.problem import CostModel
+
+_SCHEDULES = 2  # of each donor: the best, and one that does it another way
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What a nest's neighbours lead to. `unreadable`: (donor, reason) of those that are no nests or schedules."""
+
+    vector: npt.NDArray[np.float32]
+    neighbours: tuple[Found, ...]
+    recommendation: Recommendation
+    unreadable: tuple[tuple[str, str], ...]
+
+
+def open_retrieval(
+    target: Target, database: Path | None, *, k: int = 5, without_algorithms: Collection[str] = ()
+) -> Retrieval:
+    """With the shipped models, the shipped donors and those of the user's database, where there are any.
+
+    Raises EnvironmentMissing where the embedding's weights or all donors are missing.
+    """
+    try:
+        model = load_embedding_model()
+    except ModelUnusable as problem:
+        raise EnvironmentMissing(str(problem), "perfembed train embedding makes it, --search beam needs none") from None
+    try:
+        cost = load_cost_model()
+    except EnvironmentMissing:
+        cost = None  # the donors' speedups rank the candidates
+    sources = [seed_donors(model)]
+    if database is not None and database.exists():
+        with contextlib.suppress(OptdbError):  # a database that cannot be read is reported by what writes to it
+            sources.append(database_donors(database, model))
+    return Retrieval(model, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)
+
+
+class Retrieval:
+    """Donors and models, loaded once; donors that were used are kept, for a file's nests resemble each other."""
+
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        sources: Sequence[Donors],
+        target: Target,
+        *,
+        k: int = 5,
+        cost: CostModel | None = None,
+        without_algorithms: Collection[str] = (),
+    ) -> None:
+        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do."""
+        self.model, self.target, self.k = model, target, k
+        self._sources, self._cost = tuple(sources), cost
+        self._without = frozenset(without_algorithms)
+        self._embedders: dict[Target, NodeEmbedder] = {}
+        self._sides: dict[str, Side] = {}
+
+    def side(self, replayer: Replayer, sizes: Mapping[str, int]) -> Side:
+        """The nest as the target of transfers."""
+        return Side(replayer, sizes, self.target, self._embedder(self.target))
+
+    def retrieve(self, side: Side, *, measure: int = 10, without_nests: Collection[str] = ()) -> Retrieved:
+        """At most `measure` candidates for the nest of `side`. Raises SchedulerError where it cannot be embedded."""
+        graph = encode(side.replayer.nest, side.parameters)
+        (embedding,) = self.model.embed([graph], None, self.target)
+        found = nearest(
+            self._sources, embedding.vector, self.k, without_algorithms=self._without, without_nests=without_nests
+        )
+        donors: list[Donor] = []
+        unreadable: list[tuple[str, str]] = []
+        for one in found:
+            try:
+                donors += self._donors(one)
+            except SchedulerError as problem:
+                unreadable.append((one.donor.nest_id, str(problem)))
+        recommendation = recommend(donors, side, scorer=self._scorer(side), measure=measure)
+        return Retrieved(embedding.vector, found, recommendation, tuple(unreadable))
+
+    def _donors(self, found: Found) -> list[Donor]:
+        stored = found.donor
+        side = self._sides.get(stored.nest_id)
+        donors = []
+        for schedule, speedup in list(zip(stored.schedules, stored.speedups, strict=True))[:_SCHEDULES]:
+            donor = read_donor(
+                side if side is not None else stored.text,
+                schedule,
+                stored.sizes,
+                stored.target,
+                self._embedder(stored.target),
+                name=stored.nest_id,
+                distance=found.distance,
+                speedup=speedup,
+            )
+            side = self._sides.setdefault(stored.nest_id, donor.side)
+            donors.append(donor)
+        return donors
+
+    def _embedder(self, target: Target) -> NodeEmbedder:
+        if target not in self._embedders:
+            learned = GraphNodeEmbedder(self.model, target)
+            self._embedders[target] = JoinedEmbedder(learned, HandmadeEmbedder())
+        return self._embedders[target]
+
+    def _scorer(self, side: Side) -> Scorer:
+        cost = self._cost
+        if cost is None:
+            return by_donor
+
+        def slowness(pool: Sequence[Candidate]) -> list[float]:
+            scheduled = [candidate.scheduled for candidate in pool]
+            speedups = cost.predict(side.replayer, side.parameters, self.target, scheduled)
+            return [1 / max(float(speedup), 1e-9) for speedup in speedups]
+
+        return slowness
