@@ -43,16 +43,16 @@ _COLUMNS = (
 _DONORS = f"""
     WITH best AS (
         SELECT nest_id, conditions_id, schedule,
-               max_by(baseline_min_s / min_s, (kind = 'confirm', -min_s)) AS speedup, bool_or(verified) AS verified
+               max_by(list_min(baseline) / min_s, (kind = 'confirm', -min_s)) AS speedup, bool_or(verified) AS verified
         FROM measurements
-        WHERE outcome = 'timed' AND baseline_min_s IS NOT NULL AND NOT reassociated
+        WHERE outcome = 'timed' AND len(baseline) > 0 AND NOT reassociated
         GROUP BY ALL),
     grouped AS (
         SELECT nest_id, conditions_id, count(*) AS measured, bool_or(verified) AS verified,
                list(schedule ORDER BY speedup DESC)[1:{_KEPT}] AS schedules,
                list(speedup ORDER BY speedup DESC)[1:{_KEPT}] AS speedups
-        FROM (SELECT *, bool_or(verified) OVER (PARTITION BY nest_id, conditions_id) AS some FROM best)
-        WHERE some AND speedup > {_LEAST}
+        FROM (SELECT *, bool_or(verified) OVER (PARTITION BY nest_id, conditions_id) AS checked FROM best)
+        WHERE checked AND speedup > {_LEAST}
         GROUP BY ALL)
     SELECT {SHARD_VERSION} AS version, g.nest_id, n.name, n.text,
            array_to_string(list_sort(n.algorithms), '+') AS algorithm, list_sort(n.places)[1] AS place,

@@ -84,6 +84,8 @@ class NestOutcome:
     normalization: str = ""
     notes: list[str] = field(default_factory=list)
     retrieved: Retrieved | None = None
+    refined: tuple[Schedule, ...] = ()  # neighbours of the best transferred schedule
+    chosen: Schedule | None = None  # the winner's, as it was measured
     seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
 
 
@@ -120,6 +122,7 @@ class NestTuner:
         self._model = model
         self._retrieval = retrieval
         self._donors: dict[Schedule, DonorOf] = {}
+        self._original: Built | None = None
         self._original_s = 0.0
         self._search: Explorer | None = None
         self._best_s = 0.0
@@ -135,6 +138,7 @@ class NestTuner:
         if isinstance(original, str):
             outcome.reason = original
             return outcome
+        self._original = original.built
         outcome.original_s = self._original_s = self._best_s = original.timed.min
         replayer = self.replayer
         self.ledger.begin(replayer, original.timed)
@@ -197,7 +201,10 @@ class NestTuner:
         search.start((*self.ledger.promising(), *chosen))
         result = search.result(complete=True)
         if result.ranked and result.ranked[0].seconds < _HOPEFUL * self._original_s:
-            search.start([n.schedule for n in neighbours(side, result.ranked[0].scheduled, limit=_REFINED)])
+            measured = {c.scheduled.tree for c in result.ranked}
+            near = neighbours(side, result.ranked[0].scheduled, measured=measured, limit=_REFINED)
+            self.outcome.refined = tuple(n.schedule for n in near)
+            search.start(self.outcome.refined)
         return search.result(complete=not self._expired())
 
     def _predict(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
@@ -226,6 +233,7 @@ class NestTuner:
 
     def _measure(self, schedules: Sequence[ScheduledNest], known: Sequence[Outcome | None]) -> list[float | None]:
         """In their order; of those with the same text the first one counts, known or not, as in an earlier run."""
+        assert self._original is not None
         bodies = [self.measurer.body(s) for s in schedules]
         new: dict[str, ScheduledNest] = {}
         for scheduled, body, outcome in zip(schedules, bodies, known, strict=True):
@@ -245,8 +253,8 @@ class NestTuner:
             self._seconds[body] = self._seconds_of(measured.outcome)
             self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
         for program in built.values():
-            if isinstance(program, Built):
-                discard(program)
+            if isinstance(program, Built) and program.executable != self._original.executable:
+                discard(program)  # a candidate may have the original's text
         found = [self._seconds[body] if isinstance(body, str) else None for body in bodies]
         self.outcome.seconds |= {s.schedule: seconds for s, seconds in zip(schedules, found, strict=True)}
         return found
@@ -313,6 +321,7 @@ class NestTuner:
             self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)
             if comparison.faster:
                 shortest = self.replayer.shortest(candidate.scheduled.schedule)
+                outcome.chosen = candidate.scheduled.schedule
                 outcome.winner = Winner(replace(candidate.scheduled, schedule=shortest), comparison, checked.passed)
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"

@@ -351,5 +351,6 @@ def _run_id(program: Program, content: bytes, options: PopulateOptions, place: P
     source = SourceRecord.of(content.decode(errors="surrogateescape"), "file", program.path, program.algorithm)
     return digest(
         "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
-        options.cflags, options.threads, options.reassociate, options.all_nests, place.machine, options.evaluate,
+        options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
+        *([options.evaluate] if options.evaluate != "run" else []),
     )  # fmt: skip

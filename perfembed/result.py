@@ -36,6 +36,73 @@ class TuneOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class DonorReport:
+    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x."""
+
+    nest_id: str
+    name: str
+    place: str  # its file, or the generator's seed and number
+    algorithm: str
+    distance: float
+    speedup: float
+    schedule: str  # text form, in the donor's names
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReport:
+    """Nodes that stood for each other; `distance` of their embeddings, 0 … 1."""
+
+    kind: OneOf["loop", "array", "statement"]
+    donor: str
+    target: str
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What became of a donor's step (`donor` empty: of none); `steps` are those of the target, in text form."""
+
+    action: OneOf["applied", "already", "substituted", "inserted", "skipped"]
+    donor: str
+    steps: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateReport:
+    """A transferred schedule that was to be measured, best predicted first.
+
+    `origin`: transferred; refined around the best transferred one; or known to be good from an earlier run.
+    `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
+    it failed or the time was up.
+    """
+
+    schedule: str  # text form
+    origin: OneOf["transferred", "refined", "known"]
+    donor: str  # its nest_id; empty where there is none
+    parameters: str
+    cost: float | None
+    predicted: float | None
+    measured: float | None
+    chosen: bool
+    steps: tuple[StepReport, ...] = ()
+    matches: tuple[MatchReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransferReport:
+    """Where a nest's candidates come from. `pool`: how many there were before the best were taken.
+
+    `failed`: (a donor's nest_id, why nothing could be taken from it).
+    """
+
+    donors: tuple[DonorReport, ...]
+    candidates: tuple[CandidateReport, ...]
+    pool: int
+    failed: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NestReport:
     """What became of one nest, and why. `speedup` has the confidence interval `low` … `high`."""
 
@@ -59,6 +126,7 @@ class NestReport:
     wrong: int = 0
     normalization: str = ""  # text form
     checks: tuple[str, ...] = ()  # what was verified
+    transfer: TransferReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

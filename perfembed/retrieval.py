@@ -19,10 +19,11 @@ from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder
 from perfembed.transfer.handmade import HandmadeEmbedder
-from perfembed.transfer.recommend import Recommendation, Scorer, by_donor, recommend
+from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer
+from scheduler.schedule import Schedule
 from scheduler.space import Target
 
 if TYPE_CHECKING:
@@ -37,12 +38,16 @@ _SCHEDULES = 2  # of each donor: the best, and one that does it another way
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a nest's neighbours lead to. `unreadable`: (donor, reason) of those that are no nests or schedules."""
+    """What a nest's neighbours lead to. `unreadable`: (donor, reason) of those that are no nests or schedules.
+
+    `predicted`: the candidates' speedups; empty without a cost model.
+    """
 
     vector: npt.NDArray[np.float32]
     neighbours: tuple[Found, ...]
     recommendation: Recommendation
     unreadable: tuple[tuple[str, str], ...]
+    predicted: Mapping[Schedule, float]
 
 
 def open_retrieval(
@@ -105,8 +110,19 @@ class Retrieval:
                 donors += self._donors(one)
             except SchedulerError as problem:
                 unreadable.append((one.donor.nest_id, str(problem)))
-        recommendation = recommend(donors, side, scorer=self._scorer(side), measure=measure)
-        return Retrieved(embedding.vector, found, recommendation, tuple(unreadable))
+        cost = self._cost
+        predicted: dict[Schedule, float] = {}
+
+        def slowness(pool: Sequence[Candidate]) -> list[float]:
+            assert cost is not None
+            scheduled = [candidate.scheduled for candidate in pool]
+            speedups = cost.predict(side.replayer, side.parameters, self.target, scheduled)
+            predicted.update((s.schedule, float(speedup)) for s, speedup in zip(scheduled, speedups, strict=True))
+            return [1 / max(float(speedup), 1e-9) for speedup in speedups]
+
+        scorer = by_donor if cost is None else slowness
+        recommendation = recommend(donors, side, scorer=scorer, measure=measure)
+        return Retrieved(embedding.vector, found, recommendation, tuple(unreadable), predicted)
 
     def _donors(self, found: Found) -> list[Donor]:
         stored = found.donor
@@ -132,15 +148,3 @@ class Retrieval:
             learned = GraphNodeEmbedder(self.model, target)
             self._embedders[target] = JoinedEmbedder(learned, HandmadeEmbedder())
         return self._embedders[target]
-
-    def _scorer(self, side: Side) -> Scorer:
-        cost = self._cost
-        if cost is None:
-            return by_donor
-
-        def slowness(pool: Sequence[Candidate]) -> list[float]:
-            scheduled = [candidate.scheduled for candidate in pool]
-            speedups = cost.predict(side.replayer, side.parameters, self.target, scheduled)
-            return [1 / max(float(speedup), 1e-9) for speedup in speedups]
-
-        return slowness

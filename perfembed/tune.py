@@ -205,6 +205,10 @@ class _Tuning:
         if outcome.winner is not None:
             self.winners.append((nest, outcome.winner))
         report = self._tuned(nest, inputs.share, outcome)
+        if outcome.retrieved is not None:
+            from perfembed.explanation import explain  # here, not above: searches do without
+
+            report = replace(report, transfer=explain(outcome))
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 

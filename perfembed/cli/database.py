@@ -42,6 +42,16 @@ def database_path(option: str | None, environment: Mapping[str, str]) -> Path:
     raise UsageError("no database is known", "give one with --db PATH, or set PERFEMBED_DB, XDG_DATA_HOME or HOME")
 
 
+def optional_database(option: str | None, environment: Mapping[str, str]) -> str | None:
+    """None where there is none and none was asked for."""
+    try:
+        return str(database_path(option, environment))
+    except UsageError:
+        if option is not None:
+            raise
+        return None
+
+
 def database_error(error: OptdbError) -> PerfembedError:
     """What the database said, as a command ends with it: a wrong path is wrong usage, the rest is exit code 7."""
     from optdb.errors import MissingDatabase, NotADatabase

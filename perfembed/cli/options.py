@@ -12,6 +12,7 @@ from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 
 DEFAULT_CFLAGS = "-O3 -march=native"
+_MAX_THREADS = 1024
 
 
 def _set_json(context: typer.Context, value: bool) -> bool:
@@ -53,8 +54,37 @@ Traceback = Annotated[
         help="Show the traceback of an error (also: PERFEMBED_TRACEBACK=1).",
     ),
 ]
+Args = Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        metavar="NAME=N",
+        help="The value of a size where there is no main (repeatable).",
+        show_default=False,
+    ),
+]
+Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads.  [default: cores]")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
+Neighbours = Annotated[int, typer.Option("-k", metavar="N", min=1, max=100, help="Donors a nest, of a transfer.")]
+Measure = Annotated[
+    int,
+    typer.Option("--measure", metavar="N", min=1, max=1000, help="Candidates measured a nest, where not all are."),
+]
+NoDatabase = Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, and only the summary.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+
+
+def thread_count(option: int | None) -> int:
+    """By default the physical cores: what a hyperthread adds differs from nest to nest. Raises UsageError."""
+    if option is None:
+        from profilers.machine import describe_machine
+
+        return describe_machine().physical_cores
+    if not 1 <= option <= _MAX_THREADS:
+        raise UsageError(f"--threads {option}: expected 1 to {_MAX_THREADS}")
+    return option
 
 
 def compiler_flags(

@@ -20,13 +20,16 @@ from perfembed.cli.options import (
     Includes,
     Json,
     Quiet,
+    Seed,
     Standard,
+    Threads,
     Traceback,
     budget_seconds,
     compiler_flags,
+    thread_count,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.tune import EVALUATIONS, MAX_THREADS, physical_cores
+from perfembed.cli.tune import EVALUATIONS
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
@@ -92,10 +95,8 @@ def command(
         bool, typer.Option("--profiles", help="Profile the nests of the generated programs instead of searching.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Threads to tune for.  [default: cores]")
-    ] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
     cc: Cc = "gcc",
     cflags: Cflags = DEFAULT_CFLAGS,
     define: Defines = None,
@@ -116,8 +117,6 @@ def command(
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
     if evaluate not in EVALUATIONS or evaluate == "model":
         raise UsageError(f"--evaluate {evaluate!r}: expected run or model+run")
-    if threads is not None and not 1 <= threads <= MAX_THREADS:
-        raise UsageError(f"--threads {threads}: expected 1 to {MAX_THREADS}")
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
@@ -125,7 +124,7 @@ def command(
         if files or not generate or part != (1, 1) or cluster or emit_sbatch or dry_run:
             raise UsageError("--profiles goes with --generate N, and without files, shards or a cluster")
         flags = compiler_flags(cflags, define, include, std)
-        return _profile(path, generate, seed, budget_s, threads or physical_cores(), cc, flags, session, quiet)
+        return _profile(path, generate, seed, budget_s, thread_count(threads), cc, flags, session, quiet)
     if emit_sbatch is not None:
         if part != (1, 1) or cluster is not None:
             raise UsageError("--emit-sbatch makes the shards itself: give neither --shard nor --cluster")
@@ -147,7 +146,7 @@ def command(
         shard=part,
         cc=cc,
         cflags=compiler_flags(cflags, define, include, std),
-        threads=threads if threads is not None else physical_cores(),
+        threads=thread_count(threads),
         reassociate=reassociate,
         all_nests=all_nests,
         environment=tuple(sorted(session.environment.items())),
@@ -183,7 +182,7 @@ def _profile(
     from perfembed.report.style import seconds
 
     environment = tuple(sorted(session.environment.items()))
-    options = ProfilingOptions(path, seed, 0, generate, physical_cores(), threads, cc, cflags, environment, budget_s)
+    options = ProfilingOptions(path, seed, 0, generate, thread_count(None), threads, cc, cflags, environment, budget_s)
     count = 0
 
     def told(event: ProgramProfiled) -> None:

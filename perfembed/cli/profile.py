@@ -9,6 +9,7 @@ import typer
 
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
+    Args,
     Cc,
     Cflags,
     Defines,
@@ -16,16 +17,19 @@ from perfembed.cli.options import (
     Functions,
     Includes,
     Json,
+    Parameters,
     Quiet,
+    Seed,
     Standard,
+    Threads,
     Traceback,
     Verbose,
     compiler_flags,
     parameter_values,
+    thread_count,
     words,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.tune import MAX_THREADS, physical_cores
 from perfembed.errors import EXIT_DONE, EnvironmentMissing, UsageError
 
 BACKENDS = ("auto", "likwid", "perf", "simulated")
@@ -40,23 +44,13 @@ def command(
     define: Defines = None,
     include: Includes = None,
     std: Standard = None,
-    args: Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")] = "",
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param",
-            metavar="NAME=N",
-            help="The value of a size where there is no main (repeatable).",
-            show_default=False,
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Threads to run with.  [default: cores]")
-    ] = None,
+    args: Args = "",
+    param: Parameters = None,
+    threads: Threads = None,
     backend: Annotated[
         str, typer.Option("--backend", metavar="NAME", help=f"Who counts: {', '.join(BACKENDS)}.")
     ] = "auto",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of made-up inputs.")] = 0,
+    seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -70,8 +64,6 @@ def command(
     session = context.ensure_object(Session)
     if backend not in BACKENDS:
         raise UsageError(f"--backend {backend!r}: expected {', '.join(BACKENDS)}")
-    if threads is not None and not 1 <= threads <= MAX_THREADS:
-        raise UsageError(f"--threads {threads}: expected 1 to {MAX_THREADS}")
     flags = compiler_flags(cflags, define, include, std)
     parameters, arguments = parameter_values(param), words(args, "--args")
 
@@ -92,7 +84,7 @@ def command(
         cflags=flags,
         program_arguments=arguments,
         parameters=parameters,
-        threads=threads if threads is not None else physical_cores(),
+        threads=thread_count(threads),
         seed=seed,
         environment=tuple(sorted(session.environment.items())),
     )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from perfembed.cli.database import Database, database_path
+from perfembed.cli.database import Database, optional_database
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
+    Args,
     Cc,
     Cflags,
     Defines,
@@ -19,13 +20,20 @@ from perfembed.cli.options import (
     Functions,
     Includes,
     Json,
+    Measure,
+    Neighbours,
+    NoDatabase,
+    Parameters,
     Quiet,
+    Seed,
     Standard,
+    Threads,
     Traceback,
     Verbose,
     budget_seconds,
     compiler_flags,
     parameter_values,
+    thread_count,
     words,
 )
 from perfembed.cli.session import Session
@@ -36,7 +44,6 @@ if TYPE_CHECKING:
 
 SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
 EVALUATIONS = ("run", "model", "model+run")
-MAX_THREADS = 1024
 
 
 def command(
@@ -54,20 +61,9 @@ def command(
     define: Defines = None,
     include: Includes = None,
     std: Standard = None,
-    args: Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")] = "",
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param",
-            metavar="NAME=N",
-            help="The value of a size where there is no main (repeatable).",
-            show_default=False,
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", help="Threads to tune for.  [default: cores]"),
-    ] = None,
+    args: Args = "",
+    param: Parameters = None,
+    threads: Threads = None,
     search: Annotated[
         str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
     ] = "beam",
@@ -79,20 +75,15 @@ def command(
             help="run: measure every candidate; model: predict them; model+run: predict them, measure the best.",
         ),
     ] = "run",
-    k: Annotated[int, typer.Option("-k", metavar="N", min=1, max=100, help="Donors a nest, of --search transfer.")] = 5,
-    measure: Annotated[
-        int,
-        typer.Option(
-            "--measure", metavar="N", min=1, max=1000, help="Candidates measured for each nest, where not all are."
-        ),
-    ] = 10,
+    k: Neighbours = 5,
+    measure: Measure = 10,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 2m, 1h.")] = "60s",
     reassociate: Annotated[
         bool, typer.Option("--reassociate", help="Allow reordering sums: results may differ by rounding.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     db: Database = None,
-    no_db: Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.")] = False,
+    no_db: NoDatabase = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -110,8 +101,6 @@ def command(
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
     if evaluate not in EVALUATIONS:
         raise UsageError(f"--evaluate {evaluate!r}: expected {', '.join(EVALUATIONS)}")
-    if threads is not None and not 1 <= threads <= MAX_THREADS:
-        raise UsageError(f"--threads {threads}: expected 1 to {MAX_THREADS}")
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     arguments = words(args, "--args")
@@ -138,7 +127,7 @@ def command(
         cflags=flags,
         program_arguments=arguments,
         parameters=parameters,
-        threads=threads if threads is not None else physical_cores(),
+        threads=thread_count(threads),
         search=search,
         evaluate=cast("Evaluate", evaluate),
         neighbours=k,
@@ -146,7 +135,7 @@ def command(
         budget_s=budget_s,
         reassociate=reassociate,
         seed=seed,
-        database=None if no_db else _database(db, session),
+        database=None if no_db else optional_database(db, session.environment),
         environment=tuple(sorted(session.environment.items())),
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
@@ -158,24 +147,7 @@ def command(
     return result.exit_code
 
 
-def _database(option: str | None, session: Session) -> str | None:
-    """None where there is none and none was asked for."""
-    try:
-        return str(database_path(option, session.environment))
-    except UsageError:
-        if option is not None:
-            raise
-        return None
-
-
 def default_output(path: str) -> str:
     """dir/gemm.c -> dir/gemm.opt.c"""
     stem, suffix = os.path.splitext(path)
     return f"{stem}.opt{suffix}"
-
-
-def physical_cores() -> int:
-    """Physical cores this process may use: what a hyperthread adds differs from nest to nest."""
-    from profilers.machine import describe_machine
-
-    return describe_machine().physical_cores

@@ -126,7 +126,7 @@ class SimulatedBackend:
         if found.missing is not None:
             notes += (f"instructions are those of the nest as written, vectors not seen: {found.missing}",)
         if sum(t["l1_replacements"] - t["loads"] - t["stores"] for t in found.threads) > 0:
-            notes += ("more lines than accesses: the compiler changed the order, lines are those of the nest as written",)
+            notes += ("more lines than accesses: the compiler reordered loops, the lines are of those as written",)
         if any(one.period > 1 for one in found.traced):
             notes += (f"one window of iterations in {max(one.period for one in found.traced)} was simulated",)
         if len(timed.samples_s) < request.repetitions:

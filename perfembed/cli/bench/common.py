@@ -1,4 +1,4 @@
-"""What the bench commands share: their files and threads, and how they say how far they are."""
+"""What the bench commands share: their files, and how they say how far they are."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import typer
 from perfembed.errors import UsageError
 
 SHIPPED = "tests/kernels/*.c"
-_MAX_THREADS = 1024
 
 Files = Annotated[
     list[str] | None,
     typer.Argument(metavar="[FILES]...", help=f"C files with a main.  [default: {SHIPPED}]", show_default=False),
 ]
-Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads.  [default: cores]")]
 
 
 def input_files(files: list[str] | None) -> tuple[str, ...]:
@@ -26,17 +24,6 @@ def input_files(files: list[str] | None) -> tuple[str, ...]:
     if not found:
         raise UsageError(f"no C files given, and none at {SHIPPED}")
     return found
-
-
-def thread_count(threads: int | None) -> int:
-    """The number given, else the machine's cores. Raises UsageError."""
-    if threads is None:
-        from profilers.machine import describe_machine
-
-        return describe_machine().physical_cores
-    if not 1 <= threads <= _MAX_THREADS:
-        raise UsageError(f"--threads {threads}: expected 1 to {_MAX_THREADS}")
-    return threads
 
 
 def say(text: str, quiet: bool) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import Files, Threads, input_files, say, thread_count
-from perfembed.cli.options import Cc, Quiet, Traceback, budget_seconds
+from perfembed.cli.bench.common import Files, input_files, say
+from perfembed.cli.options import Cc, Quiet, Threads, Traceback, budget_seconds, thread_count
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
 

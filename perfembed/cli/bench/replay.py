@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import Files, Threads, input_files, say, thread_count
-from perfembed.cli.options import Cc, Json, Quiet, Traceback
+from perfembed.cli.bench.common import Files, input_files, say
+from perfembed.cli.options import Cc, Json, Quiet, Threads, Traceback, thread_count
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE
 

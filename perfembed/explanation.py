@@ -1,0 +1,77 @@
+"""What a transfer did, as data for reports: donors, matched nodes, what became of each step, and what it gained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfembed.nest_tuner import NestOutcome
+from perfembed.result import CandidateReport, DonorReport, MatchReport, StepReport, TransferReport
+from perfembed.retrieval import Retrieved
+from perfembed.transfer.align import Logged
+from perfembed.transfer.candidates import Candidate
+from perfembed.transfer.match import Pair
+from scheduler.schedule import Schedule, Transformation, format_schedule
+
+
+def explain(outcome: NestOutcome) -> TransferReport | None:
+    """None where nothing was retrieved."""
+    retrieved = outcome.retrieved
+    if retrieved is None:
+        return None
+    recommended = retrieved.recommendation
+    donors = tuple(
+        DonorReport(
+            nest_id=found.donor.nest_id,
+            name=found.donor.name,
+            place=found.donor.place,
+            algorithm=found.donor.algorithm,
+            distance=found.distance,
+            speedup=found.donor.speedups[0],
+            schedule=found.donor.schedules[0],
+        )
+        for found in retrieved.neighbours
+    )
+    transferred = {c.scheduled.schedule: c for c in recommended.chosen}
+    order = [*transferred, *(schedule for schedule in outcome.seconds if schedule not in transferred)]
+    return TransferReport(
+        donors=donors,
+        candidates=tuple(_candidate(s, transferred.get(s), outcome, retrieved) for s in order),
+        pool=len(recommended.pool),
+        failed=(*retrieved.unreadable, *recommended.failed),
+    )
+
+
+def _candidate(
+    schedule: Schedule, candidate: Candidate | None, outcome: NestOutcome, retrieved: Retrieved
+) -> CandidateReport:
+    seconds = outcome.seconds.get(schedule)
+    known = candidate is None and schedule not in outcome.refined
+    return CandidateReport(
+        schedule=format_schedule(schedule),
+        origin="known" if known else "refined" if candidate is None else "transferred",
+        donor=candidate.donor.name if candidate else "",
+        parameters=candidate.parameters if candidate else "",
+        cost=candidate.cost if candidate else None,
+        predicted=retrieved.predicted.get(schedule),
+        measured=outcome.original_s / seconds if outcome.original_s and seconds else None,
+        chosen=schedule == outcome.chosen,
+        steps=tuple(_step(entry) for entry in candidate.log) if candidate else (),
+        matches=_matches(candidate.log) if candidate else (),
+    )
+
+
+def _step(entry: Logged) -> StepReport:
+    return StepReport(entry.action, _text(entry.donor), format_schedule(entry.steps), entry.reason)
+
+
+def _text(step: Transformation | None) -> str:
+    return format_schedule((step,)) if step is not None else ""
+
+
+def _matches(log: Sequence[Logged]) -> tuple[MatchReport, ...]:
+    """Each pair once, as it was matched first."""
+    found: dict[tuple[str, str], Pair] = {}
+    for entry in log:
+        for pair in entry.pairs:
+            found.setdefault((pair.kind, pair.donor), pair)
+    return tuple(MatchReport(p.kind, p.donor, p.target, p.distance) for p in found.values())

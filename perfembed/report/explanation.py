@@ -1,0 +1,89 @@
+"""Where a transfer's schedules come from, as text and as compiler remarks."""
+
+from __future__ import annotations
+
+from perfembed.report.style import Style, count, one_line, percent, printable, table, times
+from perfembed.report.terminal import render_result
+from perfembed.result import CandidateReport, NestReport, TransferReport, TuneResult
+
+_DONORS = ["donor", "distance", "gained", "algorithm", "from"]
+_MATCHES = ["kind", "donor's", "here", "distance"]
+
+
+def render_explanation(result: TuneResult, style: Style, *, verbose: bool = False) -> str:
+    """For each nest its donors and candidates; of the chosen one (`verbose`: of all) steps and matched nodes."""
+    lines: list[str] = []
+    for report in result.nests:
+        if report.transfer is not None:
+            lines += [*_nest(report, report.transfer, style, verbose), ""]
+    lines.append(render_result(result, style, quiet=any(report.transfer for report in result.nests)))
+    return "\n".join(lines)
+
+
+def render_remarks(result: TuneResult) -> str:
+    """One line a fact, as LLVM's remarks: file.c:12:5: remark: …"""
+    lines: list[str] = []
+    for report in result.nests:
+        where = f"{one_line(report.file)}:{report.line}:{report.column}: remark:"
+
+        def add(text: str, name: str, where: str = where) -> None:
+            lines.append(f"{where} {printable(text)} [-Rpass{name}=perfembed]".replace("\n", " "))
+
+        if report.status != "tuned":
+            add(f"{report.nest} not tuned: {report.reason}", "-missed")
+        else:
+            gained = f" {times(report.speedup)} faster" if report.speedup else ""
+            add(f"{report.nest} tuned{gained}: {report.schedule}", "")
+        transfer = report.transfer
+        for rank, donor in enumerate(transfer.donors if transfer else (), 1):
+            text = f"neighbour {rank} of {report.nest}: {donor.name} of {donor.place} ({donor.algorithm})"
+            add(f"{text} at distance {donor.distance:.3f}, made {times(donor.speedup)} faster", "-analysis")
+        for candidate in transfer.candidates if transfer else ():
+            for step in candidate.steps if candidate.chosen else ():
+                if step.action in ("skipped", "inserted", "substituted"):
+                    add(f"step {step.action}: {step.donor or step.steps}: {step.reason}", "-analysis")
+    return "\n".join(lines)
+
+
+def _nest(report: NestReport, transfer: TransferReport, style: Style, verbose: bool) -> list[str]:
+    where = f"{one_line(report.file)}:{report.line}:{report.column}"
+    share = f", {percent(report.share)} of the run" if report.share is not None else ""
+    lines = [style.paint(f"{report.nest} ({where}){share}", "bold")]
+    rows = [
+        [f"#{rank} {d.name}", f"{d.distance:.3f}", times(d.speedup), one_line(d.algorithm), one_line(d.place)]
+        for rank, d in enumerate(transfer.donors, 1)
+    ]
+    lines += table([_DONORS, *rows]) if rows else ["  no donor is known"]
+    ranks = {d.nest_id: f"#{rank}" for rank, d in enumerate(transfer.donors, 1)}
+    for donor, reason in transfer.failed:
+        lines.append(f"  {ranks.get(donor, donor)} leads to nothing: {printable(reason)}")
+    shown = count(len(transfer.candidates), "candidate")
+    lines.append(f"  {shown} to measure, the best of {transfer.pool} that the donors lead to")
+    for number, candidate in enumerate(transfer.candidates, 1):
+        lines += _candidate(number, candidate, ranks, style, verbose)
+    return lines
+
+
+def _candidate(
+    number: int, candidate: CandidateReport, ranks: dict[str, str], style: Style, verbose: bool
+) -> list[str]:
+    origin = f"from {ranks.get(candidate.donor, candidate.donor)}" if candidate.donor else candidate.origin
+    facts = [origin]
+    if candidate.parameters:
+        facts.append(f"parameters {candidate.parameters}")
+    if candidate.predicted is not None:
+        facts.append(f"predicted {times(candidate.predicted)}")
+    facts.append("not measured" if candidate.measured is None else f"measured {times(candidate.measured)}")
+    head = f"  {number:2d} {', '.join(facts)}"
+    lines = [style.paint(f"{head}  <- chosen", "green") if candidate.chosen else head]
+    lines.append(" " * 5 + style.paint(style.clauses(candidate.schedule, 5), "dim"))
+    if candidate.chosen or verbose:
+        lines += table([[s.action, _step_text(s.donor, s.steps), s.reason] for s in candidate.steps], 7)
+        if candidate.matches:
+            rows = [[m.kind, m.donor, m.target, f"{m.distance:.3f}"] for m in candidate.matches]
+            lines += table([_MATCHES, *rows], 7)
+    return lines
+
+
+def _step_text(donor: str, steps: str) -> str:
+    return f"{donor or '-'}  =>  {steps}" if steps else donor
