@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perfembed.cost_models import SHIPPED
-from perfembed.errors import UsageError
-from perfembed.model.checkpoint import load_model, save_model
+from perfembed.errors import EnvironmentMissing, UsageError
+from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
 from perfembed.model.gnn import EmbeddingModel, machine_numbers
 from perfembed.model.train import EpochDone, TrainSettings, train_embedding
 from perfembed.training_profiles import is_nest, read_examples
@@ -18,6 +18,14 @@ NAME = "embedding.safetensors"
 def load_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
     """Raises ModelUnusable."""
     return load_model(folder / NAME)
+
+
+def usable_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
+    """As `load_embedding_model`. Raises EnvironmentMissing, with advice."""
+    try:
+        return load_embedding_model(folder)
+    except ModelUnusable as problem:
+        raise EnvironmentMissing(str(problem), "perfembed train embedding makes it") from None
 
 
 def train_embedding_model(

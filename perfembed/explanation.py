@@ -54,6 +54,7 @@ def _candidate(
         cost=candidate.cost if candidate else None,
         predicted=retrieved.predicted.get(schedule),
         measured=outcome.original_s / seconds if outcome.original_s and seconds else None,
+        given_up=schedule in outcome.given_up,
         chosen=schedule == outcome.chosen,
         steps=tuple(_step(entry) for entry in candidate.log) if candidate else (),
         matches=_matches(candidate.log) if candidate else (),

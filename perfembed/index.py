@@ -82,16 +82,25 @@ class VectorIndex:
         hnsw = self._index.hnsw
         return vectors + 4 * hnsw.neighbors.size() + 8 * hnsw.offsets.size() + 4 * hnsw.levels.size()  # type: ignore[no-any-return]
 
+    def vector(self, id_: str) -> Vectors | None:
+        """[d]; None for an id that is not there."""
+        row = self._row_of().get(id_)
+        return None if row is None else self._index.reconstruct(row)
+
+    def _row_of(self) -> dict[str, int]:
+        if self._rows is None:
+            self._rows = {i: row for row, i in enumerate(self.ids)}
+        return self._rows
+
     def mask(self, accept: Callable[[str], bool] | Collection[str]) -> npt.NDArray[np.bool_]:
         """[n]: the rows with these ids, or whose ids satisfy the predicate; to use in many searches."""
         import numpy as np
 
         if callable(accept):
             return np.fromiter((bool(accept(i)) for i in self.ids), dtype=bool, count=len(self.ids))
-        if self._rows is None:
-            self._rows = {i: row for row, i in enumerate(self.ids)}
+        rows = self._row_of()
         found = np.zeros(len(self.ids), dtype=bool)
-        found[[self._rows[i] for i in accept if i in self._rows]] = True
+        found[[rows[i] for i in accept if i in rows]] = True
         return found
 
     def search(

@@ -40,7 +40,8 @@ _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 class Effort:
     """How a nest is searched: by a search of `scheduler.search`, or "transfer".
 
-    A transfer measures the `top` candidates that donors lead to, and, while there is time, the neighbours of the best.
+    A transfer measures the `top` candidates that donors lead to, and, with `refine` and while there is time, the
+    neighbours of the best.
     `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
     and measures the `top` best.
     `schedules` different ones are measured at most (None: as many as fit). A candidate is given up when it takes
@@ -50,6 +51,7 @@ class Effort:
     search: str = "beam"
     evaluate: Evaluate = "run"
     top: int = 10
+    refine: bool = True
     budget_s: float = 60.0
     schedules: int | None = None
     stop_best: float | None = 1.5
@@ -87,6 +89,7 @@ class NestOutcome:
     refined: tuple[Schedule, ...] = ()  # neighbours of the best transferred schedule
     chosen: Schedule | None = None  # the winner's, as it was measured
     seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
+    given_up: set[Schedule] = field(default_factory=set)  # those of them that took longer than `seconds`
 
 
 class NestTuner:
@@ -200,7 +203,7 @@ class NestTuner:
             self._donors = {c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen}
         search.start((*self.ledger.promising(), *chosen))
         result = search.result(complete=True)
-        if result.ranked and result.ranked[0].seconds < _HOPEFUL * self._original_s:
+        if self.effort.refine and result.ranked and result.ranked[0].seconds < _HOPEFUL * self._original_s:
             measured = {c.scheduled.tree for c in result.ranked}
             near = neighbours(side, result.ranked[0].scheduled, measured=measured, limit=_REFINED)
             self.outcome.refined = tuple(n.schedule for n in near)
@@ -251,6 +254,8 @@ class NestTuner:
         for body, scheduled in new.items():
             measured = self._time(built[body])
             self._seconds[body] = self._seconds_of(measured.outcome)
+            if isinstance(measured.outcome, Stopped):
+                self.outcome.given_up.add(scheduled.schedule)
             self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
         for program in built.values():
             if isinstance(program, Built) and program.executable != self._original.executable:

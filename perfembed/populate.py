@@ -26,7 +26,7 @@ from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
 from perfembed.programs import Program, source_record
 from perfembed.result import Evaluate, TuneOptions
 from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
-from perfembed.tune import nothing_tunable, parse, target_of
+from perfembed.tuning import nothing_tunable, parse, target_of
 from profilers.build import CompilerConfig, compiler_version
 from profilers.machine import describe_machine
 from profilers.timing import machine_lock

@@ -14,7 +14,7 @@ from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
 from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.result import Event, NestStarted, TuneOptions
-from perfembed.tune import nothing_tunable, parse
+from perfembed.tuning import nothing_tunable, parse
 from profilers.backend import Backend, ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compiler_version
 from profilers.machine import Machine, describe_machine

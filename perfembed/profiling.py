@@ -23,7 +23,7 @@ from perfembed.inputs import NestInputs
 from perfembed.profile import canonical_request
 from perfembed.result import TuneOptions
 from perfembed.store import Store, conditions_record, finished_runs, installed_versions, nest_record, settle
-from perfembed.tune import parse
+from perfembed.tuning import parse
 from profilers.backend import ProfileFailed
 from profilers.build import CompilerConfig, compiler_version
 from profilers.machine import describe_machine

@@ -74,7 +74,7 @@ class CandidateReport:
 
     `origin`: transferred; refined around the best transferred one; or known to be good from an earlier run.
     `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
-    it failed or the time was up.
+    it failed or the time was up. `given_up`: it was stopped when it was as slow as that.
     """
 
     schedule: str  # text form
@@ -84,6 +84,7 @@ class CandidateReport:
     cost: float | None
     predicted: float | None
     measured: float | None
+    given_up: bool
     chosen: bool
     steps: tuple[StepReport, ...] = ()
     matches: tuple[MatchReport, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model
 from perfembed.donors import Donors, Found, database_donors, nearest, seed_donors
-from perfembed.embedding_model import load_embedding_model
+from perfembed.embedding_model import usable_embedding_model
 from perfembed.encoding.graph import encode
 from perfembed.errors import EnvironmentMissing
-from perfembed.model.checkpoint import ModelUnusable
 from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
 
     from perfembed.model.gnn import EmbeddingModel
     from scheduler.cost.problem import CostModel
+
+Choose = Callable[[Side, int], tuple[Found, ...]]
+"""So many donors for a nest."""
 
 _SCHEDULES = 2  # of each donor: the best, and one that does it another way
 
@@ -57,19 +59,22 @@ def open_retrieval(
 
     Raises EnvironmentMissing where the embedding's weights or all donors are missing.
     """
-    try:
-        model = load_embedding_model()
-    except ModelUnusable as problem:
-        raise EnvironmentMissing(str(problem), "perfembed train embedding makes it, --search beam needs none") from None
+    model, sources = open_sources(database)
     try:
         cost = load_cost_model()
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
+    return Retrieval(model, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)
+
+
+def open_sources(database: Path | None) -> tuple[EmbeddingModel, list[Donors]]:
+    """The shipped model, and all donors there are. Raises EnvironmentMissing without the model's weights."""
+    model = usable_embedding_model()
     sources = [seed_donors(model)]
     if database is not None and database.exists():
         with contextlib.suppress(OptdbError):  # a database that cannot be read is reported by what writes to it
             sources.append(database_donors(database, model))
-    return Retrieval(model, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)
+    return model, sources
 
 
 class Retrieval:
@@ -84,11 +89,17 @@ class Retrieval:
         k: int = 5,
         cost: CostModel | None = None,
         without_algorithms: Collection[str] = (),
+        choose: Choose | None = None,
+        repair: bool = True,
     ) -> None:
-        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do."""
+        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
+
+        For comparisons: `choose` takes other donors than the nearest; without `repair` every step of a recipe must fit.
+        """
         self.model, self.target, self.k = model, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without = frozenset(without_algorithms)
+        self._choose, self._repair = choose, repair
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
 
@@ -100,9 +111,12 @@ class Retrieval:
         """At most `measure` candidates for the nest of `side`. Raises SchedulerError where it cannot be embedded."""
         graph = encode(side.replayer.nest, side.parameters)
         (embedding,) = self.model.embed([graph], None, self.target)
-        found = nearest(
-            self._sources, embedding.vector, self.k, without_algorithms=self._without, without_nests=without_nests
-        )
+        if self._choose is not None:
+            found = self._choose(side, self.k)
+        else:
+            found = nearest(
+                self._sources, embedding.vector, self.k, without_algorithms=self._without, without_nests=without_nests
+            )
         donors: list[Donor] = []
         unreadable: list[tuple[str, str]] = []
         for one in found:
@@ -121,7 +135,7 @@ class Retrieval:
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 
         scorer = by_donor if cost is None else slowness
-        recommendation = recommend(donors, side, scorer=scorer, measure=measure)
+        recommendation = recommend(donors, side, scorer=scorer, measure=measure, repair=self._repair)
         return Retrieved(embedding.vector, found, recommendation, tuple(unreadable), predicted)
 
     def _donors(self, found: Found) -> list[Donor]:

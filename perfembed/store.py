@@ -201,11 +201,7 @@ class DatabaseLedger:
     def _translated(self, text: str) -> Schedule | None:
         """A stored schedule in this nest's own names; None where it does not fit."""
         assert self._canonical is not None and self._here is not None and self._there is not None
-        own = {(kind, canonical): name for (kind, name), canonical in self._canonical.names.items()}
-        try:
-            return carry_over(parse_schedule(text), self._there, self._here, own)
-        except SchedulerError:
-            return None
+        return _carried(text, self._canonical, self._there, self._here)
 
     def _text(self, schedule: Schedule) -> str | None:
         """The schedule's text under canonical names."""
@@ -275,6 +271,26 @@ class DatabaseLedger:
         self._evaluation += 1
         self._stored[record.measurement_id] = record
         self.store.append([named, record])
+
+
+def best_known(path: Path, nest: LoopNest, conditions: ConditionsRecord, here: Replayer) -> Schedule | None:
+    """The best verified schedule of a nest under the same conditions, in the names of `here`. Raises OptdbError."""
+    try:
+        canonical = canonical_nest(nest)
+        there = Replayer(canonical.nest, conditions.reassociated)
+    except SchedulerError:
+        return None
+    with Database.open(path, read_only=True) as database:
+        best = exact_hit(database, nest_id(nest), conditions)
+    return None if best is None else _carried(best.schedule, canonical, there, here)
+
+
+def _carried(text: str, canonical: CanonicalNest, there: Replayer, here: Replayer) -> Schedule | None:
+    own = {(kind, name): mine for (kind, mine), name in canonical.names.items()}
+    try:
+        return carry_over(parse_schedule(text), there, here, own)
+    except SchedulerError:
+        return None
 
 
 def nest_record(nest: LoopNest, source_id: str, canonical: Replayer) -> NestRecord:

@@ -24,7 +24,7 @@ from perfembed.files import read_input
 from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.profile import canonical_request
 from perfembed.result import TuneOptions
-from perfembed.tune import parse
+from perfembed.tuning import parse
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
 from profilers.harness import TimingSettings, harness_environment, launch, specification_of

@@ -89,7 +89,7 @@ def command(
     from perfembed.report.explanation_page import explanation_page
     from perfembed.report.style import Style
     from perfembed.result import TuneOptions
-    from perfembed.tune import tune
+    from perfembed.tuning import tune
 
     options = TuneOptions(
         dry_run=True,

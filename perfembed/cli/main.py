@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli import bench, db, doctor, explain, generate, inspect, populate, profile, sql, train, tune
+from perfembed.cli import bench, db, doctor, explain, generate, inspect, map, populate, profile, sql, train, tune
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("tune")(tune.command)
 app.command("explain")(explain.command)
+app.command("map")(map.command)
 app.command("inspect")(inspect.command)
 app.command("profile")(profile.command)
 app.command("populate")(populate.command)

@@ -116,7 +116,7 @@ def command(
     from perfembed.report.style import Style
     from perfembed.report.terminal import render_result
     from perfembed.result import TuneOptions
-    from perfembed.tune import tune
+    from perfembed.tuning import tune
 
     options = TuneOptions(
         output=target,

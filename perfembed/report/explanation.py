@@ -73,7 +73,7 @@ def _candidate(
         facts.append(f"parameters {candidate.parameters}")
     if candidate.predicted is not None:
         facts.append(f"predicted {times(candidate.predicted)}")
-    facts.append("not measured" if candidate.measured is None else f"measured {times(candidate.measured)}")
+    facts.append(gained(candidate))
     head = f"  {number:2d} {', '.join(facts)}"
     lines = [style.paint(f"{head}  <- chosen", "green") if candidate.chosen else head]
     lines.append(" " * 5 + style.paint(style.clauses(candidate.schedule, 5), "dim"))
@@ -83,6 +83,15 @@ def _candidate(
             rows = [[m.kind, m.donor, m.target, f"{m.distance:.3f}"] for m in candidate.matches]
             lines += table([_MATCHES, *rows], 7)
     return lines
+
+
+def gained(candidate: CandidateReport) -> str:
+    """What was measured, in words."""
+    if candidate.measured is None:
+        return "not measured"
+    return (
+        f"given up below {times(candidate.measured)}" if candidate.given_up else f"measured {times(candidate.measured)}"
+    )
 
 
 def _step_text(donor: str, steps: str) -> str:

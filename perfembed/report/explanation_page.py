@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from perfembed.report.explanation import gained
 from perfembed.report.style import percent, seconds, times
 from perfembed.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
 
@@ -89,7 +90,7 @@ def _candidate(number: int, c: CandidateReport, ranks: dict[str, int]) -> str:
         _text(f"donor {ranks[c.donor]}" if c.donor in ranks else c.origin),
         _text(c.parameters),
         _number(times(c.predicted) if c.predicted is not None else ""),
-        _number(times(c.measured) if c.measured is not None else "not measured"),
+        _number(gained(c).removeprefix("measured ")),
         _code(c.schedule),
     )
     return _row(*cells, chosen=c.chosen)

@@ -43,9 +43,9 @@ def planted(monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:
     def tune(*arguments: object) -> None:
         raise failure
 
-    module = types.ModuleType("perfembed.tune")
+    module = types.ModuleType("perfembed.tuning")
     module.tune = tune  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "perfembed.tune", module)
+    monkeypatch.setitem(sys.modules, "perfembed.tuning", module)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_sigterm_is_ctrl_c(run: Run, source: Path, monkeypatch: pytest.MonkeyPat
     def tune(*arguments: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
-    module = types.ModuleType("perfembed.tune")
+    module = types.ModuleType("perfembed.tuning")
     module.tune = tune  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "perfembed.tune", module)
+    monkeypatch.setitem(sys.modules, "perfembed.tuning", module)
     before = signal.getsignal(signal.SIGTERM)
     try:
         assert run("tune", source)[0] == errors.EXIT_INTERRUPTED

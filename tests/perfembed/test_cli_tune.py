@@ -31,7 +31,7 @@ KEPT = NestReport("init_1", "init", "a.c", 31, 5, 0.02, "kept", "nothing was con
 
 
 class Tuner:
-    """Stands in for `perfembed.tune.tune`."""
+    """Stands in for `perfembed.tuning.tune`."""
 
     def __init__(self) -> None:
         self.path = ""
@@ -57,9 +57,9 @@ class Tuner:
 @pytest.fixture
 def tuner(monkeypatch: pytest.MonkeyPatch) -> Tuner:
     double = Tuner()
-    module = types.ModuleType("perfembed.tune")
+    module = types.ModuleType("perfembed.tuning")
     module.tune = double  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "perfembed.tune", module)
+    monkeypatch.setitem(sys.modules, "perfembed.tuning", module)
     return double
 
 

@@ -7,7 +7,7 @@ from perfembed.result import TuneOptions
 from perfembed.transfer.candidates import Donor, read_donor
 from perfembed.transfer.handmade import HandmadeEmbedder
 from perfembed.transfer.view import Side
-from perfembed.tune import parse
+from perfembed.tuning import parse
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer

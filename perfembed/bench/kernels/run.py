@@ -30,7 +30,7 @@ from perfembed.bench.kernels.rows import NestRow, Output, ProgramRow, Row, Store
 from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError, VerificationFailed
 from perfembed.files import read_input
 from perfembed.result import TuneOptions, TuneResult
-from perfembed.tune import parse, tune
+from perfembed.tuning import parse, tune
 from profilers.machine import describe_machine
 from profilers.timing import machine_lock
 from scheduler.frontend import SourceFile

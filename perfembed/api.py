@@ -1,0 +1,105 @@
+"""The Python interface: tune a C file, or embed its loop nests.
+
+>>> import perfembed
+>>> result = perfembed.tune(source, output=tuned, search="beam", budget_s=5)
+>>> result.exit_code, result.program_output_equal is not False, sorted({nest.status for nest in result.nests})
+(0, True, ['kept', 'tuned'])
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfembed.result import Event, TuneOptions, TuneResult
+
+if TYPE_CHECKING:
+    from perfembed.embedding import NestEmbedding
+
+_FLAGS = ("-O3", "-march=native")
+
+
+def _ignore(event: Event) -> None:
+    pass
+
+
+def tune(
+    path: str | os.PathLike[str],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    db: str | os.PathLike[str] | None = None,
+    search: str = "transfer",
+    k: int = 5,
+    measure: int = 10,
+    budget_s: float = 60.0,
+    functions: Sequence[str] = (),
+    cc: str = "gcc",
+    cflags: Sequence[str] = _FLAGS,
+    arguments: Sequence[str] = (),
+    parameters: Mapping[str, int] | None = None,
+    threads: int | None = None,
+    reassociate: bool = False,
+    seed: int = 0,
+    environment: Mapping[str, str] | None = None,
+    progress: Callable[[Event], None] = _ignore,
+) -> TuneResult:
+    """Tunes the loop nests of a C file; `output` is where the faster file goes (None: nowhere).
+
+    `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer", or a search over
+    schedules ("beam", "mcts", "random", "exhaustive"); `k` donors a nest, `measure` candidates, `budget_s` seconds for
+    the file. `arguments` are the program's, `parameters` the sizes where it has no main. `environment`: of compilers
+    and programs, by default little more than a PATH. Raises `perfembed.errors.PerfembedError`.
+    """
+    from perfembed.tuning import tune as run
+    from profilers.machine import describe_machine
+    from profilers.run import DEFAULT_ENVIRONMENT
+
+    options = TuneOptions(
+        output=os.fspath(output) if output is not None else None,
+        dry_run=output is None,
+        functions=tuple(functions),
+        cc=cc,
+        cflags=tuple(cflags),
+        program_arguments=tuple(arguments),
+        parameters=tuple((parameters or {}).items()),
+        threads=describe_machine().physical_cores if threads is None else threads,
+        search=search,
+        neighbours=k,
+        measure=measure,
+        budget_s=budget_s,
+        reassociate=reassociate,
+        seed=seed,
+        environment=tuple(sorted((DEFAULT_ENVIRONMENT if environment is None else environment).items())),
+        database=os.fspath(db) if db is not None else None,
+    )
+    return run(os.fspath(path), options, progress)
+
+
+def embed(
+    path: str | os.PathLike[str],
+    *,
+    parameters: Mapping[str, int] | None = None,
+    functions: Sequence[str] = (),
+    cc: str = "gcc",
+    cflags: Sequence[str] = _FLAGS,
+    threads: int | None = None,
+    weights: str | os.PathLike[str] | None = None,
+) -> tuple[NestEmbedding, ...]:
+    """The embedding of every loop nest of a C file, in the order of the file, without running anything.
+
+    Sizes that the file does not fix are `parameters`, or 1000. `weights`: a folder with other weights than those
+    that ship. Raises `perfembed.errors.PerfembedError`.
+    """
+    from perfembed.embedding import embed_file
+    from profilers.machine import describe_machine
+
+    options = TuneOptions(
+        functions=tuple(functions),
+        cc=cc,
+        cflags=tuple(cflags),
+        parameters=tuple((parameters or {}).items()),
+        threads=describe_machine().physical_cores if threads is None else threads,
+    )
+    return embed_file(os.fspath(path), options, Path(weights) if weights is not None else None)

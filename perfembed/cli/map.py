@@ -1,0 +1,82 @@
+"""`perfembed map [FILE]`: the embedding space as a page to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfembed.cli.database import Database, optional_database
+from perfembed.cli.options import (
+    DEFAULT_CFLAGS,
+    Cc,
+    Cflags,
+    Defines,
+    Functions,
+    Includes,
+    NoDatabase,
+    Parameters,
+    Seed,
+    Standard,
+    Threads,
+    Traceback,
+    compiler_flags,
+    parameter_values,
+    thread_count,
+)
+from perfembed.cli.session import Session
+from perfembed.errors import EXIT_DONE, UsageError
+
+
+def command(
+    context: typer.Context,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="A C file whose nests are shown, too.", show_default=False)
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Where the page goes.")] = Path(
+        "map.html"
+    ),
+    function: Functions = None,
+    cc: Cc = "gcc",
+    cflags: Cflags = DEFAULT_CFLAGS,
+    define: Defines = None,
+    include: Includes = None,
+    std: Standard = None,
+    param: Parameters = None,
+    threads: Threads = None,
+    seed: Seed = 0,
+    db: Database = None,
+    no_db: NoDatabase = False,
+    traceback: Traceback = False,
+) -> int:
+    """Draw all nests of the database by their embedding, with those of a C file among them.
+
+    Near each other lie nests that behave alike. One self-contained page: colours tell the speedup, or whether a kind of
+    transformation is in the best schedule; pointing at a nest shows it. Nothing is compiled or run.
+    """
+    session = context.ensure_object(Session)
+    flags, parameters = compiler_flags(cflags, define, include, std), parameter_values(param)
+    if not output.parent.is_dir():
+        raise UsageError(f"--output {output}: there is no folder {output.parent}")
+    database = None if no_db else optional_database(db, session.environment)
+
+    from perfembed.embedding import embed_file
+    from perfembed.embedding_map import map_points
+    from perfembed.report.map_page import map_page
+    from perfembed.result import TuneOptions
+    from perfembed.retrieval import open_sources
+
+    options = TuneOptions(
+        functions=tuple(function or ()), cc=cc, cflags=flags, parameters=parameters, threads=thread_count(threads)
+    )
+    own = embed_file(file, options) if file is not None else ()
+    _, sources = open_sources(Path(database) if database is not None else None)
+    points = map_points(sources, own, file or "", seed)
+    title = f"{len(points) - len(own)} nests of the database" + (f" and {len(own)} of {file}" if file else "")
+    try:
+        output.write_text(map_page(points, title), encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"--output {output}: {problem.strerror}") from None
+    print(f"{output}: {title}")
+    return EXIT_DONE

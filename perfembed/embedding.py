@@ -1,0 +1,63 @@
+"""The static embedding of a file's nests: nothing is compiled or run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.cost_models import SHIPPED
+from perfembed.embedding_model import usable_embedding_model
+from perfembed.encoding.graph import encode
+from perfembed.files import read_input
+from perfembed.result import TuneOptions
+from perfembed.tuning import parse, target_of
+from profilers.machine import describe_machine
+from scheduler.ir.text import nest_id
+
+if TYPE_CHECKING:
+    from perfembed.model.gnn import EmbeddingModel
+
+
+@dataclass(frozen=True, slots=True)
+class NestEmbedding:
+    """`vector` float32 [128]; `nodes` float32 [n, 128] with the kind ("access", "loop_entry", …) and name of each.
+
+    `nest_id` is the same for the same nest in any file; vectors of different `model_id`s must not be compared.
+    """
+
+    name: str
+    function: str | None
+    line: int
+    nest_id: str
+    model_id: str
+    vector: npt.NDArray[np.float32]
+    nodes: npt.NDArray[np.float32]
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def embed_file(path: str, options: TuneOptions, weights: Path | None = None) -> tuple[NestEmbedding, ...]:
+    """Of every nest that can be read. Raises SourceRejected, UsageError, EnvironmentMissing without weights."""
+    source = parse(path, read_input(path), options)
+    model: EmbeddingModel = usable_embedding_model(weights or SHIPPED)
+    target = target_of(describe_machine(), options.threads)
+    graphs = [encode(nest, dict(options.parameters)) for nest in source.nests]
+    found = model.embed(graphs, None, target) if graphs else []
+    return tuple(
+        NestEmbedding(
+            name=nest.name,
+            function=nest.function,
+            line=nest.span.line if nest.span else 0,
+            nest_id=nest_id(nest),
+            model_id=model.model_id,
+            vector=one.vector,
+            nodes=one.nodes,
+            kinds=tuple(node.kind for node in graph.nodes),
+            names=tuple(node.name for node in graph.nodes),
+        )
+        for nest, graph, one in zip(source.nests, graphs, found, strict=True)
+    )
