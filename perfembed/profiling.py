@@ -1,16 +1,20 @@
-"""Profiles of many generated nests, for training: several processes, the timing alone, resumable.
+"""Profiles of many nests, for training and tests: several processes, the timing alone, resumable.
 
 A nest runs in its canonical schedule on made-up inputs (`perfembed.capture.synthesize`): no program is built or run.
+Nests come from the generator, or from files, which are taken at several sizes and, where they compute in double, in
+float.
 """
 
 from __future__ import annotations
 
+import random
+import re
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -19,6 +23,7 @@ from optdb.errors import OptdbError
 from optdb.records import ProfileRecord, RunRecord, SourceRecord
 from perfembed.capture import CaptureFailed, synthesize
 from perfembed.errors import PerfembedError
+from perfembed.files import read_input
 from perfembed.inputs import NestInputs
 from perfembed.profile import canonical_request
 from perfembed.result import TuneOptions
@@ -34,6 +39,7 @@ from scheduler.errors import SchedulerError
 from scheduler.generator.programs import GeneratorSettings, NothingFits, generate
 from scheduler.identity import canonical_nest
 from scheduler.ir.nest import LoopNest
+from scheduler.ir.text import nest_id
 from scheduler.replay import Replayer
 
 # One pattern a program: nests that stand side by side teach nothing new. Short ones, for there must be thousands.
@@ -43,11 +49,10 @@ _SETTLE_EVERY = 100  # programs
 
 @dataclass(frozen=True, slots=True)
 class ProfilingOptions:
-    """Programs `first` … `first` + `count` - 1 of the generator with that seed."""
+    """The first `count` programs of the generator with that seed; or of every file, `count` variants."""
 
     database: Path
     seed: int
-    first: int
     count: int
     jobs: int
     threads: int
@@ -56,6 +61,11 @@ class ProfilingOptions:
     environment: tuple[tuple[str, str], ...] = ()
     budget_s: float = 3600.0
     settings: GeneratorSettings = SETTINGS
+    files: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.count * max(1, len(self.files))
 
 
 @dataclass(slots=True)
@@ -71,17 +81,17 @@ class ProfilingResult:
 class ProgramProfiled:
     """`problems`: why nests, or the whole program, have no profile."""
 
-    number: int
+    name: str
     profiles: int
     problems: tuple[str, ...]
 
 
-def profile_generated(options: ProfilingOptions, progress: Callable[[ProgramProfiled], None]) -> ProfilingResult:
+def profile_nests(options: ProfilingOptions, progress: Callable[[ProgramProfiled], None]) -> ProfilingResult:
     """Profiles what is not in the database yet until the budget is spent. Raises OptdbError, PerfembedError."""
     began = time.monotonic()
     result = ProfilingResult()
     done = finished_runs(options.database)
-    waiting = [n for n in range(options.first, options.first + options.count) if _run_id(options, n) not in done]
+    waiting = [n for n in range(options.total) if _run_id(options, n) not in done]
     waiting.reverse()
     with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
         share = Path(folder) / "share.lock"
@@ -118,13 +128,72 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A program to profile nests of. `function` None: of all functions; `sizes`: of parameters, by name."""
+
+    source: SourceRecord
+    name: str
+    path: str
+    text: str
+    flags: tuple[str, ...]
+    function: str | None
+    sizes: Mapping[str, int]
+
+
+_SIZE = re.compile(r"#define\s+(\w+)\s+SIZE\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_BRANCHES = re.compile(r"#ifdef\s+SMALL\s*\n((?:(?!#endif)[^\0])*?)#else\s*\n((?:(?!#endif)[^\0])*?)#endif")
+_DEFINE = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$", re.MULTILINE)
+_INCLUDE = re.compile(r"^\s*#\s*include\b")
+
+
+def _subject(options: ProfilingOptions, number: int) -> _Subject:
+    """Raises NothingFits, PerfembedError."""
+    if options.files:
+        return variant(options.files[number // options.count], number % options.count, options.seed)
+    program = generate(options.seed, number, options.settings)
+    place = f"seed {options.seed} number {number}"
+    source = SourceRecord.of(program.source, "generated", place, "+".join(program.patterns))
+    return _Subject(source, program.name, f"{program.name}.c", program.source, (), program.function, dict(program.sizes))
+
+
+def variant(path: str, number: int, seed: int) -> _Subject:
+    """A file with other sizes, and every other time in float where it says double. Raises PerfembedError.
+
+    Sizes are macros with a small and a large value (`_sizes`), which `-D` overrides; they are drawn between the two.
+    """
+    text = read_input(path).decode(errors="surrogateescape")
+    name = Path(path).stem
+    rng = random.Random(f"{seed} {name} {number}")
+    share = rng.random()  # one for all, so that the shape stays about the same
+    flags = []
+    for macro, low, high in _sizes(text):
+        small, large = sorted((int(low), int(high)))
+        value = small * (large / small) ** min(1.0, max(0.0, share + rng.uniform(-0.15, 0.15))) if small else large
+        flags.append(f"-D{macro}={max(1, round(value))}")
+    if number % 2:
+        lines = text.splitlines(keepends=True)
+        text = "".join(x if _INCLUDE.match(x) else re.sub(r"\bdouble\b", "float", x) for x in lines)
+    source = SourceRecord.of(text, "file", f"{path} {' '.join(flags)}", name)
+    return _Subject(source, f"{name} {number}", path, text, tuple(flags), None, {})
+
+
+def _sizes(text: str) -> list[tuple[str, str, str]]:
+    """(macro, small, large) of `#define N SIZE(small, large)`, or defined so and so below `#ifdef SMALL`."""
+    found = _SIZE.findall(text)
+    for small, large in _BRANCHES.findall(text):
+        least = dict(_DEFINE.findall(small))
+        found += [(macro, least[macro], value) for macro, value in _DEFINE.findall(large) if macro in least]
+    return found
+
+
 def _run_id(options: ProfilingOptions, number: int) -> str:
     machine = describe_machine().fingerprint
     version = compiler_version(options.cc, dict(options.environment))
-    return digest(
-        "profile", options.seed, number, repr(options.settings), options.cc, version, options.cflags, options.threads,
-        machine,
-    )  # fmt: skip
+    what: tuple[object, ...] = (number, repr(options.settings))
+    if options.files:
+        what = (Path(options.files[number // options.count]).name, number % options.count)
+    return digest("profile", options.seed, *what, options.cc, version, options.cflags, options.threads, machine)
 
 
 def _profile_program(options: ProfilingOptions, number: int, lock: Path) -> ProgramProfiled:
@@ -133,7 +202,7 @@ def _profile_program(options: ProfilingOptions, number: int, lock: Path) -> Prog
         with share.computing(), tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
             return _Profiling(options, number, share, Path(folder)).run()
     except (PerfembedError, SchedulerError, OptdbError) as problem:
-        return ProgramProfiled(number, 0, (str(problem),))
+        return ProgramProfiled(str(number), 0, (str(problem),))
     finally:
         share.close()
 
@@ -159,25 +228,28 @@ class _Profiling:
         store.begin()
         problems: list[str] = []
         profiles = 0
+        name = str(self.number)
         try:
-            program = generate(options.seed, self.number, options.settings)
-            text = program.source
-            place = f"seed {options.seed} number {self.number}"
-            source = SourceRecord.of(text, "generated", place, "+".join(program.patterns))
-            store.append([source])
-            parsed = parse(f"{program.name}.c", text.encode(), self.asked)
+            subject = _subject(options, self.number)
+            name = subject.name
+            store.append([subject.source])
+            asked = replace(self.asked, cflags=(*options.cflags, *subject.flags))
+            parsed = parse(subject.path, subject.text.encode(errors="surrogateescape"), asked)
+            seen = set()
             for nest in parsed.nests:
-                if nest.function != program.function:
+                identity = nest_id(nest)
+                if subject.function not in (None, nest.function) or identity in seen:
                     continue
-                problem = self._nest(nest, dict(program.sizes), source.source_id, store)
+                seen.add(identity)
+                problem = self._nest(nest, subject.sizes, subject.source.source_id, store)
                 problems += [f"{nest.name}: {problem}"] * bool(problem)
                 profiles += not problem
         except (NothingFits, PerfembedError, SchedulerError) as problem:
             problems.append(str(problem))
         store.end(time.time())
-        return ProgramProfiled(self.number, profiles, tuple(problems))
+        return ProgramProfiled(name, profiles, tuple(problems))
 
-    def _nest(self, nest: LoopNest, sizes: dict[str, int], source_id: str, store: Store) -> str:
+    def _nest(self, nest: LoopNest, sizes: Mapping[str, int], source_id: str, store: Store) -> str:
         """Why there is no profile; empty where there is one."""
         options = self.options
         wanted = {p.name: sizes[p.name] for p in nest.parameters if p.value is None and p.name in sizes}

@@ -26,7 +26,7 @@ from scheduler.ir.nest import Access, Array, Cast, Expr, Loop, LoopNest, Node, R
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import loops, reads
 
-_ROW = 16  # mean trip count of a data-dependent loop
+_ROWS = (16, 8, 4, 2, 1, 0)  # mean trip count of a data-dependent loop: the first one that arrays have room for
 _FLOATS = (0.5, 1.5)
 _INTEGERS = (0, 100)
 _DIVISORS = (1, 8)
@@ -117,10 +117,35 @@ def _unfillable(array: str) -> _Refused:
 def _close_loops(plan: _Plan, generator: np.random.Generator) -> None:
     """Fills the arrays that bound loops, and gives those loops the affine range this makes."""
     for loop in loops(plan.nest):
-        if loop.is_opaque:
-            low, high = _bounded(plan, loop, generator)
+        if not loop.is_opaque:
+            continue
+        filled = dict(plan.contents)
+        for row in _ROWS:
+            plan.contents = dict(filled)
+            low, high = _bounded(plan, loop, generator, row)
             closed = replace(loop, start=(Affine.constant(low),), stop=(Affine.constant(high),), step=1)
-            plan.nest = replace(plan.nest, body=_with_loop(plan.nest.body, closed))
+            nest = replace(plan.nest, body=_with_loop(plan.nest.body, closed))
+            if _fits(nest, plan.values, loop.name):
+                break
+        else:
+            raise _Refused(f"loop {loop.name} runs past the end of an array whatever its bounds are filled with")
+        plan.nest = nest
+
+
+def _fits(nest: LoopNest, values: Mapping[str, int], loop: str) -> bool:
+    """Whether what the loop accesses lies within the arrays whose sizes are declared."""
+    touched = Touched(nest, values)
+    for array in outer_arrays(nest):
+        if array.storage in (Storage.POINTER, Storage.RESTRICT):
+            continue
+        for dimension, extent in enumerate(array.shape):
+            along = [use.access.subscripts[dimension] for _, use in touched.uses(array.name)]
+            if extent is None or not any(isinstance(s, Affine) and s.coefficient(loop) for s in along):
+                continue
+            high = touched.bounds(array, dimension)[1]
+            if high is not None and high >= extent.evaluate(values):
+                return False
+    return True
 
 
 def _with_loop(nodes: tuple[Node, ...], loop: Loop) -> tuple[Node, ...]:
@@ -136,21 +161,21 @@ def _with_loop(nodes: tuple[Node, ...], loop: Loop) -> tuple[Node, ...]:
     return tuple(changed)
 
 
-def _bounded(plan: _Plan, loop: Loop, generator: np.random.Generator) -> tuple[int, int]:
-    """The range of the loop's iterator over all rows."""
+def _bounded(plan: _Plan, loop: Loop, generator: np.random.Generator, row: int) -> tuple[int, int]:
+    """The range of the loop's iterator over all rows, which are `row` long on average."""
     start = loop.start if isinstance(loop.start, tuple) else _access(loop.start)
     stop = loop.stop if isinstance(loop.stop, tuple) else _access(loop.stop)
     if isinstance(start, Access) and isinstance(stop, Access) and _is_next(start, stop) and loop.step > 0:
         count = _fillable(plan, stop.array)
-        lengths = generator.integers(0, 2 * _ROW + 1, count)
+        lengths = generator.integers(0, 2 * row + 1, count)
         lengths[0] = 0
         plan.contents[stop.array] = np.cumsum(lengths)
         return 0, max(1, int(plan.contents[stop.array][-1]))
     if isinstance(start, tuple) and len(start) == 1 and start[0].is_constant and isinstance(stop, Access):
         if loop.step > 0 and stop.array not in plan.contents:
             first, count = start[0].const, _fillable(plan, stop.array)
-            plan.contents[stop.array] = first + generator.integers(0, 2 * _ROW + 1, count)
-            return first, first + 2 * _ROW
+            plan.contents[stop.array] = first + generator.integers(0, 2 * row + 1, count)
+            return first, first + 2 * row
         if loop.step > 0:
             return start[0].const, int(plan.contents[stop.array].max())
     culprits = [use.access.array for bound in bounds(loop) for use in reads(bound)]
@@ -219,6 +244,8 @@ def _limit_indices(plan: _Plan, touched: Touched) -> None:
 
 def _shape(plan: _Plan, touched: Touched, array: Array) -> tuple[int, ...]:
     """Concrete extents; an outermost one that only data decides is the largest parameter."""
+    if array.name in plan.contents:
+        return plan.contents[array.name].shape
     extents = touched.extents(array)
     outer = extents.shape[0] if extents.shape else None
     if extents.shape and outer is None:

@@ -34,6 +34,7 @@ from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, Usage
 
 if TYPE_CHECKING:
     from perfembed.populate import PopulateOptions, PopulateResult
+    from perfembed.profiling import ProfilingOptions
     from perfembed.programs import Program
     from perfembed.result import Evaluate
 
@@ -92,7 +93,7 @@ def command(
         bool, typer.Option("--all-nests", help="Of files, nests under 1 % of the run time, too.")
     ] = False,
     profiles: Annotated[
-        bool, typer.Option("--profiles", help="Profile the nests of the generated programs instead of searching.")
+        bool, typer.Option("--profiles", help="Profile nests instead of searching; of files, --generate N variants.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
     seed: Seed = 0,
@@ -121,10 +122,23 @@ def command(
         raise UsageError("nothing to populate with", "give C files, or --generate N")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
     if profiles:
-        if files or not generate or part != (1, 1) or cluster or emit_sbatch or dry_run:
-            raise UsageError("--profiles goes with --generate N, and without files, shards or a cluster")
-        flags = compiler_flags(cflags, define, include, std)
-        return _profile(path, generate, seed, budget_s, thread_count(threads), cc, flags, session, quiet)
+        if not generate or part != (1, 1) or cluster or emit_sbatch or dry_run:
+            raise UsageError("--profiles goes with --generate N, and without shards or a cluster")
+        from perfembed.profiling import ProfilingOptions
+
+        profiling = ProfilingOptions(
+            database=path,
+            seed=seed,
+            count=generate,
+            jobs=thread_count(None),
+            threads=thread_count(threads),
+            cc=cc,
+            cflags=compiler_flags(cflags, define, include, std),
+            environment=tuple(sorted(session.environment.items())),
+            budget_s=budget_s,
+            files=tuple(files or ()),
+        )
+        return _profile(profiling, quiet)
     if emit_sbatch is not None:
         if part != (1, 1) or cluster is not None:
             raise UsageError("--emit-sbatch makes the shards itself: give neither --shard nor --cluster")
@@ -166,23 +180,11 @@ def command(
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
 
 
-def _profile(
-    path: Path,
-    generate: int,
-    seed: int,
-    budget_s: float,
-    threads: int,
-    cc: str,
-    cflags: tuple[str, ...],
-    session: Session,
-    quiet: bool,
-) -> int:
+def _profile(options: ProfilingOptions, quiet: bool) -> int:
     from optdb.errors import OptdbError
-    from perfembed.profiling import ProfilingOptions, ProgramProfiled, profile_generated
+    from perfembed.profiling import ProgramProfiled, profile_nests
     from perfembed.report.style import seconds
 
-    environment = tuple(sorted(session.environment.items()))
-    options = ProfilingOptions(path, seed, 0, generate, thread_count(None), threads, cc, cflags, environment, budget_s)
     count = 0
 
     def told(event: ProgramProfiled) -> None:
@@ -190,16 +192,16 @@ def _profile(
         count += 1
         if not quiet and (event.problems or count % 20 == 0):
             problem = f": {event.problems[0]}" if event.problems else ""
-            print(f"{count} programs, number {event.number}{problem}", file=sys.stderr, flush=True)
+            print(f"{count} programs, {event.name}{problem}", file=sys.stderr, flush=True)
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        result = profile_generated(options, told)
+        options.database.parent.mkdir(parents=True, exist_ok=True)
+        result = profile_nests(options, told)
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     took = seconds(result.seconds)
     print(f"{result.profiles} nests of {result.programs} programs profiled, {result.failed} not, in {took}")
-    print(f"in {path}")
+    print(f"in {options.database}")
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
 
 

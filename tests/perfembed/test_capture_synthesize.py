@@ -89,6 +89,34 @@ ELL = """nest ell {
 """
 
 
+SCATTER_IR = """nest scatter {
+  param n: int;
+  array start: int[?] restrict const;
+  array A: double[?] restrict const;
+  array B: double[?] restrict const;
+  array col: int[?] restrict const;
+  array C: double[?] restrict;
+  for i: int in [0, n) step 1 {
+    for p: int in [opaque(start[i]), opaque(start[i + 1])) step 1 { S0: C[opaque(col[p])] += A[p] * B[i]; }
+  }
+}"""
+
+
+def test_rows_of_arrays_that_come_by_pointer(tmp_path: Path) -> None:
+    nest = parse_nest(SCATTER_IR)
+    capture = made(nest, tmp_path, {"n": 300})
+    assert capture.array("start").shape == (301,)
+    runs(nest, capture, tmp_path)
+
+
+@pytest.mark.parametrize("room", [40, 150, 900, 10_000])
+def test_rows_stay_within_what_is_declared(tmp_path: Path, room: int) -> None:
+    declared = SCATTER_IR.replace("A: double[?] restrict const", f"A: double[{room}] const")
+    nest = parse_nest(declared.replace("start: int[?] restrict const", "start: int[n + 1] const"))
+    capture = made(nest, tmp_path, {"n": 300})
+    runs(nest, capture, tmp_path)
+
+
 def test_counts_and_indices_by_way_of_a_scalar(tmp_path: Path) -> None:
     nest = parse_nest(ELL)
     capture = made(nest, tmp_path, {"n": 50})
