@@ -8,6 +8,7 @@ from pathlib import Path
 from perfembed.cost_models import SHIPPED
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
+from perfembed.model.examples import Example
 from perfembed.model.gnn import EmbeddingModel, machine_numbers
 from perfembed.model.train import EpochDone, TrainSettings, train_embedding
 from perfembed.training_profiles import is_nest, read_examples
@@ -28,6 +29,11 @@ def usable_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
         raise EnvironmentMissing(str(problem), "perfembed train embedding makes it") from None
 
 
+def is_for_tests(example: Example) -> bool:
+    """Whether it comes from a real program: no training sees those."""
+    return not is_nest(example.group)
+
+
 def train_embedding_model(
     shards: Sequence[Path], seed: int, epochs: int, folder: Path, progress: Callable[[str], None]
 ) -> Path:
@@ -36,7 +42,7 @@ def train_embedding_model(
     The same nest is never on both sides; what is not generated is for tests. Raises UsageError without data,
     ModelUnusable where the weights cannot be written.
     """
-    generated = [e for e in read_examples(shards, machine_numbers) if is_nest(e.group)]
+    generated = [e for e in read_examples(shards, machine_numbers) if not is_for_tests(e)]
     train = [e for e in generated if int(e.group, 16) % 4]
     validation = [e for e in generated if int(e.group, 16) % 4 == 0]
     if not train:

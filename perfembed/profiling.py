@@ -154,7 +154,9 @@ def _subject(options: ProfilingOptions, number: int) -> _Subject:
     program = generate(options.seed, number, options.settings)
     place = f"seed {options.seed} number {number}"
     source = SourceRecord.of(program.source, "generated", place, "+".join(program.patterns))
-    return _Subject(source, program.name, f"{program.name}.c", program.source, (), program.function, dict(program.sizes))
+    return _Subject(
+        source, program.name, f"{program.name}.c", program.source, (), program.function, dict(program.sizes)
+    )
 
 
 def variant(path: str, number: int, seed: int) -> _Subject:

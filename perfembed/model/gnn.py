@@ -57,6 +57,10 @@ class Embedding:
     nodes: npt.NDArray[np.float32]
 
 
+Machine = Target | tuple[float, ...]
+"""A machine, or its `machine_numbers`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Graphs side by side: `features` [N, F], `edges` [2, M], `edge_features` [M, E], `graph` [N]: whose node."""
@@ -183,7 +187,7 @@ class EmbeddingModel:
         self.model_id = weights_hash(network)
 
     def embed(
-        self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Target
+        self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Machine
     ) -> list[Embedding]:
         """One embedding a graph; `profiles` are rows of 95 features (`Profile.features`), None where there is none."""
         found: list[Embedding] = []
@@ -193,7 +197,7 @@ class EmbeddingModel:
         return found
 
     def predict(
-        self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Target
+        self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Machine
     ) -> npt.NDArray[np.float64]:
         """The 20 metrics of each graph [n, 20], in their units and the order of `profilers.counters.metrics`."""
         rows = [
@@ -203,12 +207,15 @@ class EmbeddingModel:
         return unscale_metrics(np.concatenate(rows)) if rows else np.zeros((0, len(targets())))
 
     def _run(
-        self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Target
+        self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Machine
     ) -> list[tuple[Output, tuple[int, ...]]]:
         if profiles is not None and len(profiles) != len(graphs):
             raise ValueError(f"{len(graphs)} graphs with {len(profiles)} profiles")
         rows = profiles if profiles is not None else [None] * len(graphs)
-        device, numbers = self.network.target_mean.device, torch.tensor(machine_numbers(machine))
+        device, numbers = (
+            self.network.target_mean.device,
+            torch.tensor(machine_numbers(machine) if isinstance(machine, Target) else machine),
+        )
         found = []
         threads = 1 if len(graphs) <= _FEW else torch.get_num_threads()
         with torch.inference_mode(), torch_threads(threads):

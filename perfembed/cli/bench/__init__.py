@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from perfembed.cli.bench import costmodel, counters, database, kernels, legality, population, replay, timing, transfer
+from perfembed.cli.bench import (
+    costmodel,
+    counters,
+    database,
+    embedding,
+    kernels,
+    legality,
+    population,
+    replay,
+    timing,
+    transfer,
+)
 
 app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=None, no_args_is_help=True)
 app.command("kernels")(kernels.command)
@@ -16,3 +27,4 @@ app.command("costmodel")(costmodel.command)
 app.command("database")(database.command)
 app.command("population")(population.command)
 app.command("transfer")(transfer.command)
+app.command("embedding")(embedding.command)

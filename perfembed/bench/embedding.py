@@ -1,0 +1,142 @@
+"""How good the performance embedding is, on nests of real programs that no training saw.
+
+Source: Trümper et al. 2023, section 5.1 (Pearson correlation of each metric) and 5.2 with table 1 (performance
+similarity: how much bandwidths and data locality vary among a nest and its 3 nearest neighbours).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.index import VectorIndex
+from perfembed.model.examples import Example, scaled_metrics
+from perfembed.model.targets import scale_metrics, targets
+from profilers.counters import feature_names
+
+if TYPE_CHECKING:
+    from perfembed.model.gnn import EmbeddingModel
+
+Matrix = npt.NDArray[np.float64]
+NEIGHBOURS = 3
+SIMILARITY = ("memory_bandwidth", "l3_bandwidth", "l2_bandwidth", "data_locality")
+PAPER_SIMILARITY = (0.25, 0.30, 0.28, 0.31)  # Trümper et al. 2023, table 1, their embedding
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScore:
+    """Pearson correlation of predictions with a metric, as scaled for learning, over `count` nests; NaN where the
+    metric is the same everywhere."""
+
+    metric: str
+    count: int
+    profiled: float
+    static: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityScore:
+    """Mean coefficients of variation in the order of `SIMILARITY`, of neighbours under one embedding."""
+
+    embedding: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingScores:
+    nests: int
+    algorithms: int
+    metrics: tuple[MetricScore, ...]
+    similarity: tuple[SimilarityScore, ...]
+
+
+def score_embedding(model: EmbeddingModel, examples: Sequence[Example]) -> EmbeddingScores:
+    """`examples` were not trained on. Raises ValueError without any."""
+    if not examples:
+        raise ValueError("no nests to score the embedding on")
+    measured = scaled_metrics(examples)
+    found = {}
+    vectors: dict[str, npt.NDArray[np.float32]] = {}
+    for name, with_profile in (("profiled", True), ("static", False)):
+        found[name], vectors[name] = _run(model, examples, with_profile)
+    metrics = [
+        MetricScore(
+            target.name,
+            int(np.isfinite(measured[:, k]).sum()),
+            pearson(found["profiled"][:, k], measured[:, k]),
+            pearson(found["static"][:, k], measured[:, k]),
+        )
+        for k, target in enumerate(targets())
+    ]
+    values = np.array([e.metrics for e in examples], dtype=np.float64)
+    embeddings: Mapping[str, npt.NDArray[np.float32]] = {
+        "ours, with profile": vectors["profiled"],
+        "ours, static": vectors["static"],
+        "misses at each cache level": _reuse(examples),
+        "at random": np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32),
+    }
+    similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
+    return EmbeddingScores(len(examples), len({e.group for e in examples}), tuple(metrics), tuple(similarity))
+
+
+def _run(
+    model: EmbeddingModel, examples: Sequence[Example], with_profile: bool
+) -> tuple[Matrix, npt.NDArray[np.float32]]:
+    """(scaled predictions [n, 20], vectors [n, 128]), each example on its own machine."""
+    rows = np.full((len(examples), len(targets())), np.nan)
+    vectors = np.zeros((len(examples), 128), dtype=np.float32)
+    by_machine: dict[Any, list[int]] = {}
+    for n, example in enumerate(examples):
+        by_machine.setdefault(example.machine, []).append(n)
+    for machine, numbers in by_machine.items():
+        graphs = [examples[n].graph for n in numbers]
+        profiles = [examples[n].profile if with_profile else None for n in numbers]
+        rows[numbers] = scale_metrics(model.predict(graphs, profiles, machine))
+        vectors[numbers] = np.stack([e.vector for e in model.embed(graphs, profiles, machine)])
+    return rows, vectors
+
+
+def pearson(predicted: Matrix, measured: Matrix) -> float:
+    """Over what is known of both; NaN where there is no spread."""
+    known = np.isfinite(predicted) & np.isfinite(measured)
+    if known.sum() < 2 or np.ptp(measured[known]) == 0 or np.ptp(predicted[known]) == 0:
+        return float("nan")
+    return float(np.corrcoef(predicted[known], measured[known])[0, 1])
+
+
+def similarities(vectors: npt.NDArray[np.float32], values: Matrix) -> tuple[float, ...]:
+    """For each metric of SIMILARITY the mean over nests of std / mean among a nest and its nearest neighbours.
+
+    Nests whose neighbours all have 0 vary by 0; those where the metric is unknown are left out.
+    """
+    ids = [str(n) for n in range(len(vectors))]
+    index = VectorIndex.build(ids, np.ascontiguousarray(vectors, dtype=np.float32), "bench")
+    names = [target.name for target in targets()]
+    near = np.array(
+        [
+            [n, *(int(f.id) for f in index.search(vectors[n], NEIGHBOURS + 1) if int(f.id) != n)][: NEIGHBOURS + 1]
+            for n in range(len(vectors))
+        ]
+    )
+    found = []
+    for name in SIMILARITY:
+        groups = values[:, names.index(name)][near]
+        groups = groups[np.isfinite(groups).all(axis=1)]
+        means = groups.mean(axis=1)
+        spread = np.where(means > 0, groups.std(axis=1) / np.where(means > 0, means, 1.0), 0.0)
+        found.append(float(spread.mean()) if len(spread) else float("nan"))
+    return tuple(found)
+
+
+def _reuse(examples: Sequence[Example]) -> npt.NDArray[np.float32]:
+    """[n, 3]: of all accesses, the share whose reuse is farther apart than each cache holds: a reuse-distance vector
+    at three distances, from the profile."""
+    names = feature_names()
+    columns = [names.index(f"{c}.sum") for c in ("loads", "stores", "l1_replacements", "l2_lines_in", "memory_reads")]
+    rows = np.array([[(e.profile or ())[c] if e.profile else np.nan for c in columns] for e in examples])
+    accesses = np.maximum(rows[:, 0] + rows[:, 1], 1.0)
+    return np.asarray(np.nan_to_num(rows[:, 2:] / accesses[:, None]), dtype=np.float32)

@@ -1,0 +1,46 @@
+"""Scores of the performance embedding as text, beside the paper's, and as a document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from perfembed.bench.embedding import PAPER_SIMILARITY, SIMILARITY, EmbeddingScores, MetricScore
+from perfembed.report.documents import document
+from perfembed.report.style import table
+
+_AIM = 0.85
+
+
+def render_embedding(scores: EmbeddingScores) -> str:
+    """Two tables: the correlation of each metric, and how alike neighbours perform."""
+    rows = [["metric", "with profile", "static", "nests"]]
+    rows += [[m.metric, _figure(m.profiled), _figure(m.static), str(m.count)] for m in scores.metrics]
+    lines = [
+        f"Pearson correlation of metrics, {scores.nests} nests of {scores.algorithms} algorithms that no training saw",
+        *table(rows),
+        *(f"  {name}: {_summary(scores.metrics, name)}" for name in ("profiled", "static")),
+        "  paper: 17 of 20 at 0.80 or more, lowest 0.60",
+        "",
+        "coefficient of variation among a nest and its 3 nearest neighbours (less is better)",
+    ]
+    rows = [["embedding", *SIMILARITY]]
+    rows += [[s.embedding, *(_figure(v) for v in s.values)] for s in scores.similarity]
+    rows.append(["paper, its own nests and machine", *(_figure(v) for v in PAPER_SIMILARITY)])
+    return "\n".join([*lines, *table(rows)])
+
+
+def embedding_document(scores: EmbeddingScores) -> str:
+    return document("bench-embedding", asdict(scores))
+
+
+def _summary(metrics: Sequence[MetricScore], name: str) -> str:
+    values = [v for m in metrics if math.isfinite(v := getattr(m, name))]
+    high = sum(v >= _AIM for v in values)
+    lowest = f", lowest {min(values):.2f}" if values else ""
+    return f"{high} of {len(metrics)} at {_AIM} or more{lowest}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"

@@ -1,0 +1,40 @@
+"""`perfembed bench embedding`: how good the performance embedding is on what it never saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfembed.cli.options import Json, Traceback
+from perfembed.cli.train import PROFILES
+from perfembed.errors import EXIT_DONE, UsageError
+
+
+def command(
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of profiles.")] = Path(
+        PROFILES
+    ),
+    weights: Annotated[
+        Path | None,
+        typer.Option("--weights", metavar="DIR", help="Folder of the weights.  [default: shipped]"),
+    ] = None,
+    json: Json = False,
+    traceback: Traceback = False,
+) -> int:
+    """Score the embedding on the profiles of real programs: predicted metrics, and how alike neighbours perform."""
+    from perfembed.bench.embedding import score_embedding
+    from perfembed.bench.render_embedding import embedding_document, render_embedding
+    from perfembed.cost_models import SHIPPED
+    from perfembed.embedding_model import is_for_tests, usable_embedding_model
+    from perfembed.model.gnn import machine_numbers
+    from perfembed.training_profiles import read_examples
+
+    model = usable_embedding_model(weights or SHIPPED)
+    examples = [e for e in read_examples(sorted(data.glob("*.parquet")), machine_numbers) if is_for_tests(e)]
+    if not examples:
+        raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
+    scores = score_embedding(model, examples)
+    print(embedding_document(scores) if json else render_embedding(scores))
+    return EXIT_DONE
