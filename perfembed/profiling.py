@@ -251,10 +251,19 @@ class _Profiling:
         store.end(time.time())
         return ProgramProfiled(name, profiles, tuple(problems))
 
+    def _sizes(self, nest: LoopNest, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Of the parameters; those of files, which nobody gives, are drawn."""
+        free = [p.name for p in nest.parameters if p.value is None]
+        if not self.options.files:
+            return {name: sizes[name] for name in free if name in sizes}
+        rng = random.Random(f"{self.options.seed} {self.number} {nest.name}")
+        low, high = (100, 1500) if len(free) > 1 else (1_000, 1_000_000)
+        return {name: round(low * (high / low) ** rng.random()) for name in free}
+
     def _nest(self, nest: LoopNest, sizes: Mapping[str, int], source_id: str, store: Store) -> str:
         """Why there is no profile; empty where there is one."""
         options = self.options
-        wanted = {p.name: sizes[p.name] for p in nest.parameters if p.value is None and p.name in sizes}
+        wanted = self._sizes(nest, sizes)
         captured = synthesize(nest, wanted, self.number, self.scratch / nest.name)
         if isinstance(captured, CaptureFailed):
             return captured.reason

@@ -3,8 +3,10 @@
 from collections import Counter
 
 import numpy as np
+import torch
 
 from perfembed.encoding.graph import NestGraph, encode
+from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 
@@ -86,3 +88,9 @@ def permuted(g: NestGraph, seed: int) -> NestGraph:
     return NestGraph(
         tuple(g.nodes[n] for n in order), g.features[order], place[g.edges][:, edges], g.edge_features[edges]
     )
+
+
+def tiny_model(seed: int = 0) -> EmbeddingModel:
+    """Untrained, but with all parts: the same for the same seed."""
+    torch.manual_seed(seed)
+    return EmbeddingModel(Network(NetworkSettings(layers=1, heads=2, fusion=16)), {})

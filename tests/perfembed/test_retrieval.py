@@ -1,0 +1,85 @@
+"""From a nest to candidates: nearest donors, transferred, proved legal, ranked."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.donors import Donors, StoredDonor, nearest
+from perfembed.encoding.graph import encode
+from perfembed.index import VectorIndex
+from perfembed.retrieval import Retrieval
+from scheduler.ir.text import nest_id, parse_nest
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.space import Target
+from tests.perfembed.embedding_support import tiny_model
+from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
+
+MODEL = tiny_model()
+
+
+def stored(text: str, algorithm: str, schedule: str) -> StoredDonor:
+    identity = nest_id(parse_nest(text))
+    return StoredDonor(
+        identity, algorithm, text, algorithm, f"{algorithm}.c", MACHINE, {}, "double", (schedule,), (8.0,)
+    )
+
+
+def source(*donors: StoredDonor) -> Donors:
+    graphs = [encode(parse_nest(d.text), {}) for d in donors]
+    vectors = np.stack([e.vector for e in MODEL.embed(graphs, None, MACHINE)])
+    return Donors({d.nest_id: d for d in donors}, VectorIndex.build([d.nest_id for d in donors], vectors, "tiny"))
+
+
+DONORS = source(stored(GEMM, "gemm", GEMM_SCHEDULE), stored(MVT, "mvt", MVT_SCHEDULE))
+
+
+class Counting:
+    """Predicts that longer schedules are faster."""
+
+    def predict(
+        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+    ) -> npt.NDArray[np.float64]:
+        return np.array([1.0 + len(s.schedule) for s in schedules])
+
+
+def test_candidates_are_legal_different_and_in_the_order_of_the_model() -> None:
+    retrieval = Retrieval(MODEL, [DONORS], MACHINE, k=2, cost=Counting())
+    replayer = Replayer(parse_nest(TRANSPOSED))
+    found = retrieval.retrieve(retrieval.side(replayer, {}), measure=4)
+    assert {f.donor.algorithm for f in found.neighbours} == {"gemm", "mvt"}
+    chosen = found.recommendation.chosen
+    assert 1 < len(chosen) <= 4
+    assert len({c.scheduled.tree for c in chosen}) == len(chosen)
+    assert all(isinstance(Replayer(parse_nest(TRANSPOSED)).replay(c.scheduled.schedule), ScheduledNest) for c in chosen)
+    predicted = [found.predicted[c.scheduled.schedule] for c in chosen]
+    assert predicted == sorted(predicted, reverse=True)
+    assert len(found.predicted) == len(found.recommendation.pool)
+
+
+def test_an_algorithm_left_out_gives_no_donor() -> None:
+    retrieval = Retrieval(MODEL, [DONORS], MACHINE, without_algorithms=["gemm"])
+    found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
+    assert [f.donor.algorithm for f in found.neighbours] == ["mvt"] and not found.predicted
+
+
+def test_a_damaged_donor_is_reported_and_the_others_are_used() -> None:
+    bad = StoredDonor("0" * 16, "bad", "nest bad {", "bad", "bad.c", MACHINE, {}, "double", ("tile([i], [8])",), (9.0,))
+    good = stored(MVT, "mvt", MVT_SCHEDULE)
+    vectors = np.zeros((2, 128), dtype=np.float32)
+    broken = Donors(
+        {bad.nest_id: bad, good.nest_id: good}, VectorIndex.build([bad.nest_id, good.nest_id], vectors, "t")
+    )
+    retrieval = Retrieval(MODEL, [broken], MACHINE)
+    found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
+    assert [name for name, _ in found.unreadable] == [bad.nest_id]
+    assert found.recommendation.chosen
+
+
+def test_other_donors_than_the_nearest_may_be_chosen() -> None:
+    only = [d for d in DONORS.by_id.values() if d.algorithm == "mvt"]
+    retrieval = Retrieval(
+        MODEL, [DONORS], MACHINE, choose=lambda side, k: nearest([source(*only)], np.zeros(128, np.float32), k)
+    )
+    found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
+    assert [f.donor.algorithm for f in found.neighbours] == ["mvt"]
