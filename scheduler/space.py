@@ -11,20 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Loop
+from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
-from scheduler.normalize.stride import access_stride, chains, legal_orders, minimize_strides, permute_steps
+from scheduler.normalize.stride import access_stride, chains, legal_orders, minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import (
     Interchange,
-    Pack,
     Parallelize,
-    RegisterBlock,
     Schedule,
     Skew,
     Tile,
@@ -216,7 +213,7 @@ class Space:
         for statement, row in loop.rows:
             direction = {n: row.coefficient(n) for n in row.names()}
             for use in model.uses(statement):
-                if not self.replayer.nest.array(use.access.array).is_scalar and self._stride(use, direction) <= 1:
+                if not self.replayer.nest.array(use.access.array).is_scalar and self.stride(use, direction) <= 1:
                     return True
         return False
 
@@ -254,147 +251,17 @@ class Space:
             step = max(chosen[1] // chosen[0], 1)
             yield (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
 
-    # ------------------------------------------------------------------------------- registers
-
-    def register_moves(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-        """BLIS-like blockings of a chain with a reduction, a vectorizable loop and a loop that re-uses its operand."""
-        sequential = self.sequential(schedule)
-        if any(loop.opaque or loop.tile for loop in chain):
-            return
-        strided = {loop.name: self._strided_reads(loop) for loop in chain if loop.name not in sequential}
-        vectors = [loop for loop in chain if strided.get(loop.name) is not None]
-        vectors.sort(key=lambda loop: strided[loop.name] or 0)
-        lanes = self.target.vector_bytes // self.element_bytes(chain)
-        for vector in vectors[:2]:
-            others = [loop for loop in chain if loop.name not in sequential and loop is not vector]
-            reductions = [loop for loop in chain if loop.name in sequential]
-            if not reductions or self.extent(vector) < 2 * lanes:
-                continue
-            rows_of: list[TreeLoop | None] = []
-            rows_of += others[::-1][:2] or [None]
-            for row in rows_of:
-                for rows, columns in ((6, 2), (4, 3), (4, 2), (8, 1)):
-                    if row is not None and self.extent(row) < 2 * rows:
-                        continue
-                    yield from self._blocked(schedule, chain, vector, row, reductions, rows, columns * lanes)
-
     def _contiguous(self, loop: TreeLoop, most: int = 1) -> bool:
         """Whether no access of what is below jumps by more than `most` elements along the loop."""
         for statement, row in loop.rows:
             direction = {n: row.coefficient(n) for n in row.names()}
-            if any(self._stride(use, direction) > most for use in self.replayer.model.uses(statement)):
+            if any(self.stride(use, direction) > most for use in self.replayer.model.uses(statement)):
                 return False
         return True
 
-    def _strided_reads(self, loop: TreeLoop) -> int | None:
-        """How many reads are not contiguous along the loop; None unless every write is."""
-        count = 0
-        for statement, row in loop.rows:
-            direction = {n: row.coefficient(n) for n in row.names()}
-            for use in self.replayer.model.uses(statement):
-                stride = self._stride(use, direction)
-                if use.is_write and stride != 1:
-                    return None
-                count += stride > 1
-        return count
-
-    def _stride(self, use: AccessUse, direction: dict[str, int]) -> int:
+    def stride(self, use: AccessUse, direction: dict[str, int]) -> int:
+        """Elements an access moves when the iterators move by `direction`; far where that is unknown."""
         return access_stride(self.replayer.nest, use, direction)
-
-    def _blocked(
-        self,
-        schedule: Schedule,
-        chain: Chain,
-        vector: TreeLoop,
-        row: TreeLoop | None,
-        reductions: list[TreeLoop],
-        rows: int,
-        columns: int,
-    ) -> Iterator[Schedule]:
-        names = tuple(loop.name for loop in chain)
-        blocked = tuple(x for x in (row.name if row else None, vector.name) if x is not None)
-        sizes = (rows, columns) if row else (columns,)
-        rest = tuple(n for n in names if n not in blocked and n != reductions[-1].name)
-        reduction = reductions[-1].name
-        plain = (*schedule, *permute_steps(names, (*rest, *blocked, reduction)), RegisterBlock(blocked, sizes))
-        if row is None:
-            yield plain
-            return
-        bytes_each = self.element_bytes(chain)
-        extents = (self.extent(vector), self.extent(reductions[-1]), self.extent(row))
-        if extents[1] >= 64 and extents[2] >= 4 * rows and extents[0] >= 2 * columns:
-            # Goto and van de Geijn 2008: a panel of the vector operand in L1, a block of the row operand in L2.
-            depth = even_block(extents[1], self.target.l1_bytes * 3 // 4 // (columns * bytes_each), 8)
-            height = even_block(extents[2], self.target.l2_bytes // 2 // (depth * bytes_each), rows)
-            width = even_block(extents[0], 4096 // bytes_each, columns, self.target.threads)
-            yield from self._tiled_block(schedule, names, rest, vector, row, reduction, (width, depth, height), sizes)
-        yield plain
-
-    def _tiled_block(
-        self,
-        schedule: Schedule,
-        names: tuple[str, ...],
-        rest: tuple[str, ...],
-        vector: TreeLoop,
-        row: TreeLoop,
-        reduction: str,
-        tiles: tuple[int, int, int],
-        sizes: tuple[int, ...],
-    ) -> Iterator[Schedule]:
-        """Tiles j_t, k_t, i_t around points j, i, k with register blocks of (i, j); operands packed if possible."""
-        wanted = (vector.name, reduction, row.name)
-        tiled = (*schedule, *permute_steps(names, (*rest, *wanted)), Tile(wanted, tiles))
-        if not self.legal(tiled):
-            return
-        full = chains_with(self.replayer.tree(tiled), vector.name)
-        blocks = dict(zip(wanted, (loop.name for loop in full if loop.tile), strict=True))
-        inside = (
-            *tiled,
-            *permute_steps(wanted, (vector.name, row.name, reduction)),
-            RegisterBlock((row.name, vector.name), sizes),
-        )
-        packs = self._packs(full, vector, row, sizes[1], sizes[0], blocks, reduction)
-        if packs:
-            yield (*inside, *packs)
-        yield inside
-
-    def _packs(
-        self,
-        chain: Chain,
-        vector: TreeLoop,
-        row: TreeLoop,
-        columns: int,
-        rows: int,
-        tiles: dict[str, str],
-        reduction: str,
-    ) -> tuple[Pack, ...]:
-        """The operand along the vector loop is packed in the reduction's tiles, the other in the row loop's."""
-        model = self.replayer.model
-        packs: list[Pack] = []
-        seen: set[Access] = set()
-        written = {u.access.array for s, _ in chain[-1].rows for u in model.uses(s) if u.is_write}
-        for statement, _ in chain[-1].rows:
-            iterator = {loop.name: _iterator(loop, statement) for loop in chain}
-            for use in model.uses(statement):
-                array = use.access.array
-                if array in written or use.access in seen or len(use.access.subscripts) < 2 or not use.access.is_affine:
-                    continue
-                dims = [s.names() if isinstance(s, Affine) else frozenset() for s in use.access.subscripts]
-                for loop, panel, where in ((vector, columns, tiles.get(reduction)), (row, rows, tiles.get(row.name))):
-                    mine = [k for k, names in enumerate(dims) if iterator[loop.name] in names]
-                    if len(mine) != 1 or where is None:
-                        continue
-                    rest = tuple(k for k in range(len(dims)) if k != mine[0])
-                    if any(iterator[reduction] in dims[k] for k in rest):
-                        seen.add(use.access)
-                        packs.append(Pack(where, array, (mine[0], *rest), mine[0], panel))
-                        break
-        return tuple(packs)
-
-
-def _iterator(loop: TreeLoop, statement: str) -> str:
-    names = sorted(loop.row(statement).names())
-    return names[-1] if names else ""
 
 
 def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
@@ -405,14 +272,6 @@ def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
 def power_of_two(limit: int) -> int:
     """The greatest power of two that is not above the limit; 0 if there is none."""
     return 1 << (limit.bit_length() - 1) if limit > 0 else 0
-
-
-def even_block(extent: int, limit: int, multiple: int, parts: int = 1) -> int:
-    """A block size that divides an extent into equal blocks of at most `limit`, their number a multiple of `parts`."""
-    count = max(1, -(-extent // max(limit, multiple)))
-    count = -(-count // parts) * parts
-    size = -(-extent // count)
-    return max(multiple, -(-size // multiple) * multiple)
 
 
 def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> dict[str, int]:

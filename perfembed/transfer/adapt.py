@@ -13,8 +13,9 @@ from perfembed.transfer.view import Side, View
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, tree_loops
 from scheduler.ir.types import known_type
+from scheduler.register_blocking import even_block
 from scheduler.schedule import Parallelize
-from scheduler.space import Target, even_block, power_of_two
+from scheduler.space import Target, power_of_two
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4

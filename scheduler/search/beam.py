@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+from scheduler.register_blocking import register_moves
 from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.space import Chain, Space, chains_with
@@ -95,7 +96,7 @@ class Beam(Explorer):
         found = [*ordered]
         tree = space.replayer.tree
         found += self._ranked(
-            [s for o in ordered[:1] for s in space.register_moves(o, chains_with(tree(o), innermost))]
+            [s for o in ordered[:1] for s in register_moves(space, o, chains_with(tree(o), innermost))]
         )
         for order in ordered:
             here = chains_with(tree(order), innermost)

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Literal as OneOf
 
 from scheduler.ir.tree import tree_loops
+from scheduler.register_blocking import register_moves
 from scheduler.schedule import Schedule
 from scheduler.space import Chain, Space, chains_with
 from scheduler.time_tiling import time_tiled
@@ -54,7 +55,7 @@ def choices(space: Space, node: Decision) -> tuple[Decision, ...]:
             chain = _chain(space, node)
             found = [node.schedule]
             found += space.tilings(node.schedule, chain)
-            found += space.register_moves(node.schedule, chain)
+            found += register_moves(space, node.schedule, chain)
             found += space.wavefronts(node.schedule, chain)
             return _legal(space, found, "inside", node)
         case "inside":

@@ -12,6 +12,7 @@ from itertools import islice
 
 from scheduler.ir.text import nest_id
 from scheduler.ir.tree import tree_loops
+from scheduler.register_blocking import register_moves
 from scheduler.schedule import Interchange, Parallelize, Schedule, Tile, Unroll, UnrollJam
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.space import Chain, Space, chains_with
@@ -90,7 +91,7 @@ class RandomSearch(Explorer):
         if kind == "tile":
             schedule = self._tiled(schedule, chain)
         elif kind == "register":
-            schedule = self._one_of(schedule, list(space.register_moves(schedule, chain)))
+            schedule = self._one_of(schedule, list(register_moves(space, schedule, chain)))
         elif kind == "wavefront":
             schedule = self._one_of(schedule, list(space.wavefronts(schedule, chain)))
         chain = self._chain(schedule, head)

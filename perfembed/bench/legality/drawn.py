@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from scheduler.generator import random_schedule, random_step
 from scheduler.polyhedral.legality import Illegal
+from scheduler.register_blocking import register_moves
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile, Transformation
 from scheduler.space import Space, Target
@@ -58,7 +60,7 @@ def _proposed(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Sc
         chains = space.leaf_chains(schedule)
         if chains:
             chain = rng.choice(chains)
-            makers = (space.tilings, space.wavefronts, space.register_moves, space.inner_moves)
+            makers = (space.tilings, space.wavefronts, partial(register_moves, space), space.inner_moves)
             moved = [s for s in islice(rng.choice(makers)(schedule, chain), 40) if len(s) > len(schedule)]
             schedule = rng.choice(moved) if moved else schedule
         small = tuple(_small(step, rng) for step in schedule)
