@@ -11,10 +11,10 @@ from perfembed.cli.bench import (
     embedding,
     kernels,
     legality,
+    methods,
     population,
     replay,
     timing,
-    transfer,
 )
 
 app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=None, no_args_is_help=True)
@@ -26,5 +26,6 @@ app.command("counters")(counters.command)
 app.command("costmodel")(costmodel.command)
 app.command("database")(database.command)
 app.command("population")(population.command)
-app.command("transfer")(transfer.command)
+app.command("transfer")(methods.transfer)
+app.command("search")(methods.search)
 app.command("embedding")(embedding.command)

@@ -1,23 +1,23 @@
-"""The transfer benchmark as text and as JSON."""
+"""Methods held against each other, as text and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from perfembed.bench.transfer import NestRow, scores
+from perfembed.bench.methods import NestRow, scores
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
 
 _HEAD = ["", "programs", "median", "worst", "within 5 %", "over 25 %", "over original", "measured", "tuning a nest"]
 
 
-def render_transfer(rows: Sequence[NestRow], methods: Sequence[str], machine: str) -> str:
-    """Times as multiples of the long search's, then what each program's nests came to with the first method."""
-    found = scores(rows, methods)
+def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str, machine: str) -> str:
+    """Times as multiples of those of `against`."""
+    found = scores(rows, methods, against)
     if not found:
-        return "no program has a long search of all its nests in the reference database"
-    lines = [f"time over that of the long search, {machine}"]
+        return f"no program has a time of {against} for all its nests"
+    lines = [f"time over that of {against}, {machine}"]
     body = [
         [
             score.method,
@@ -35,8 +35,6 @@ def render_transfer(rows: Sequence[NestRow], methods: Sequence[str], machine: st
     return "\n".join([*lines, *table([_HEAD, *body])])
 
 
-def transfer_document(rows: Sequence[NestRow], methods: Sequence[str]) -> str:
-    return document(
-        "bench-transfer",
-        {"scores": [asdict(s) for s in scores(rows, methods)], "nests": [asdict(row) for row in rows]},
-    )
+def methods_document(kind: str, rows: Sequence[NestRow], methods: Sequence[str], against: str) -> str:
+    found = [asdict(score) for score in scores(rows, methods, against)]
+    return document(kind, {"scores": found, "nests": [asdict(row) for row in rows]})

@@ -1,0 +1,311 @@
+"""Ways to tune a nest held against each other: from the same inputs, all winners timed in turns at the end.
+
+For transfer: Trümper et al. 2023, section 5.3 and table 2; for searches: Baghdadi et al. 2021 (MLSys), table 2.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from typing import Literal as OneOf
+
+import numpy as np
+
+from optdb.errors import OptdbError
+from perfembed.errors import PerfembedError
+from perfembed.files import read_input
+from perfembed.inputs import NestInputs, collect_inputs
+from perfembed.ledger import NoLedger
+from perfembed.measuring import Conditions, NestNotMeasurable
+from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
+from perfembed.result import Evaluate, TuneOptions
+from perfembed.retrieval import Retrieval
+from perfembed.store import best_known, conditions_record
+from perfembed.tuning import parse, target_of
+from profilers.build import Built, CompilerConfig, compiler_version
+from profilers.harness import TimingSettings
+from profilers.machine import describe_machine
+from profilers.outcome import Timed
+from profilers.timing import machine_lock
+from scheduler.codegen.original import emit_original
+from scheduler.codegen.workload import plain
+from scheduler.cost.problem import CostModel
+from scheduler.errors import SchedulerError
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Schedule, format_schedule
+from scheduler.space import Target
+
+ORIGINAL, REFERENCE = "original", "long search"
+_SHARE = 0.05  # of the program's time; less is not worth tuning
+_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to a schedule. `donors`: which ones a transfer takes; `factor`: of the budget.
+
+    With `factor` 0 it may take as long as the first method did. `top`: candidates measured, None for the bench's.
+    """
+
+    name: str
+    search: str = "transfer"
+    evaluate: Evaluate = "run"
+    k: int = 5
+    donors: OneOf["nearest", "random", "hand-made"] = "nearest"
+    repair: bool = True
+    refine: bool = True
+    factor: float = 1.0
+    top: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsBench:
+    """`reference`: a database of long searches. `out`: finished programs, one JSON line each; they are not redone."""
+
+    paths: tuple[str, ...]
+    out: Path
+    threads: int
+    methods: tuple[Method, ...]
+    reference: Path | None = None
+    measure: int = 10
+    budget_s: float = 60.0
+    cc: str = "gcc"
+    cflags: tuple[str, ...] = ("-O3", "-march=native")
+    seed: int = 0
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class NestRow:
+    """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
+
+    `measured` candidates and seconds of `tuning` by method; `weight` turns seconds into the program's.
+    """
+
+    program: str
+    nest: str
+    line: int
+    weight: float
+    seconds: dict[str, float | None] = field(default_factory=dict)
+    measured: dict[str, int] = field(default_factory=dict)
+    tuning: dict[str, float] = field(default_factory=dict)
+    schedules: dict[str, str] = field(default_factory=dict)
+    noise: float = 0.0
+
+
+Donating = Callable[[str, Target], Mapping[str, Retrieval]]
+"""For each method that transfers, by name: donors that are not of an algorithm."""
+
+
+def run_methods(
+    bench: MethodsBench, cost: CostModel | None, progress: Callable[[str], None], donors: Donating | None = None
+) -> tuple[NestRow, ...]:
+    """Every nest of the programs that takes time; `donors`: where there is a method that transfers.
+
+    Raises PerfembedError, OptdbError.
+    """
+    known = _load(bench.out)
+    machine = describe_machine()
+    target = target_of(machine, bench.threads)
+    rows: list[NestRow] = []
+    for path in bench.paths:
+        name = Path(path).stem
+        found = known.get(name)
+        if found is None:
+            progress(name)
+            retrievals = donors(name, target) if donors is not None else {}
+            try:
+                found = _program(bench, path, retrievals, cost, target, progress)
+            except (PerfembedError, SchedulerError, OptdbError) as problem:
+                progress(f"{name}: {problem}")
+                found = []
+            with bench.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"program": name, "nests": [asdict(row) for row in found]}) + "\n")
+        rows += found
+    return tuple(rows)
+
+
+def _load(path: Path) -> dict[str, list[NestRow]]:
+    if not path.exists():
+        return {}
+    found: dict[str, list[NestRow]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        document: Mapping[str, Any] = json.loads(line)
+        found[document["program"]] = [NestRow(**row) for row in document["nests"]]
+    return found
+
+
+def _program(
+    bench: MethodsBench,
+    path: str,
+    retrievals: Mapping[str, Retrieval],
+    cost: CostModel | None,
+    target: Target,
+    progress: Callable[[str], None],
+) -> list[NestRow]:
+    options = TuneOptions(
+        cc=bench.cc, cflags=bench.cflags, threads=bench.threads, seed=bench.seed, environment=bench.environment
+    )
+    source = parse(path, read_input(path), options)
+    rows = []
+    with (
+        tempfile.TemporaryDirectory(prefix="perfembed-") as folder,
+        machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"),
+    ):
+        inputs = collect_inputs(source, options, Path(folder), lambda event: None, _SHARE)
+        for found in inputs.found:
+            progress(f"  {found.nest.name}")
+            try:
+                rows.append(_Nest(bench, Path(path).stem, found, retrievals, cost, target, Path(folder)).run())
+            except (NestNotMeasurable, SchedulerError) as problem:
+                progress(f"  {found.nest.name}: {problem}")
+    return rows
+
+
+class _Nest:
+    def __init__(
+        self,
+        bench: MethodsBench,
+        program: str,
+        inputs: NestInputs,
+        retrievals: Mapping[str, Retrieval],
+        cost: CostModel | None,
+        target: Target,
+        folder: Path,
+    ) -> None:
+        self.bench, self.inputs, self.retrievals, self.cost = bench, inputs, retrievals, cost
+        line = inputs.nest.span.line if inputs.nest.span else 0
+        self.row = NestRow(program, inputs.nest.name, line, 0.0)
+        self.conditions = Conditions(
+            compiler=CompilerConfig(bench.cc, (*bench.cflags, "-fopenmp")),
+            threads=bench.threads,
+            target=target,
+            workdir=folder / inputs.nest.name,
+            environment=dict(bench.environment),
+            jobs=max(1, describe_machine().logical_cores),
+            reassociate=False,
+            seed=bench.seed,
+        )
+
+    def run(self) -> NestRow:
+        winners: dict[str, Schedule | None] = {}
+        first_s = 0.0
+        for method in self.bench.methods:
+            began = time.monotonic()
+            outcome = self._tuned(method, first_s)
+            self.row.tuning[method.name] = time.monotonic() - began
+            first_s = first_s or self.row.tuning[method.name]
+            self.row.measured[method.name] = outcome.candidates
+            winners[method.name] = outcome.chosen
+        replayer = Replayer(plain(self.inputs.nest))
+        if self.bench.reference is not None:
+            winners[REFERENCE] = self._reference(replayer, self.bench.reference)
+        self._compare(replayer, winners)
+        return self.row
+
+    def _tuned(self, method: Method, first_s: float) -> NestOutcome:
+        effort = Effort(
+            search=method.search,
+            evaluate=method.evaluate if self.cost is not None else "run",
+            top=method.top or self.bench.measure,
+            refine=method.refine,
+            budget_s=self.bench.budget_s * method.factor or max(first_s, 2.0),
+        )
+        tuner = NestTuner(
+            self.inputs.nest, self.inputs.captured, self.conditions, effort, lambda event: None, NoLedger(),
+            self.inputs.in_program_s, self.cost, self.retrievals.get(method.name),
+        )  # fmt: skip
+        self.measurer = tuner.measurer
+        return tuner.run()
+
+    def _reference(self, replayer: Replayer, database: Path) -> Schedule | None:
+        bench, captured = self.bench, self.inputs.captured
+        version = compiler_version(bench.cc, dict(bench.environment))
+        flags = self.conditions.compiler.flags
+        under = conditions_record(
+            describe_machine(), bench.cc, version, flags, bench.threads, self.inputs.nest, captured.parameters, False
+        )
+        return best_known(database, self.inputs.nest, under, replayer)
+
+    def _compare(self, replayer: Replayer, winners: Mapping[str, Schedule | None]) -> None:
+        """All different texts in turns, several rounds; the least time of each."""
+        bodies = {ORIGINAL: emit_original(self.measurer.nest)}
+        for name, schedule in winners.items():
+            scheduled = replayer.replay(schedule) if schedule is not None else None
+            body = self.measurer.body(scheduled) if isinstance(scheduled, ScheduledNest) else None
+            if isinstance(body, str):
+                bodies[name] = body
+                self.row.schedules[name] = format_schedule(schedule or ())
+        texts = list(dict.fromkeys(bodies.values()))
+        built = dict(zip(texts, self.measurer.build(texts), strict=True))
+        times: dict[str, list[float]] = {text: [] for text in texts}
+        for _ in range(_ROUNDS):
+            for text in texts:
+                program = built[text]
+                if isinstance(program, Built):
+                    outcome = self.measurer.time(program, TimingSettings(min_samples=2, target_seconds=0.1)).outcome
+                    if isinstance(outcome, Timed):
+                        times[text].append(outcome.min)
+        best = {text: min(found, default=None) for text, found in times.items()}
+        original = best[bodies[ORIGINAL]]
+        for name in (ORIGINAL, *winners):
+            # Where nothing was found the original stays; without a long search there is nothing to compare with.
+            kept = None if name == REFERENCE else original
+            self.row.seconds[name] = best[bodies[name]] if name in bodies else kept
+        self.row.weight = (self.inputs.share or 1.0) / original if original else 0.0
+        spreads = [max(found) / min(found) - 1 for found in times.values() if found]
+        self.row.noise = max(spreads, default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodScore:
+    """Over all programs: time over that of `against`. `beyond`: how many programs are more than 25 % slower."""
+
+    method: str
+    programs: int
+    median: float
+    worst: float
+    within: int  # 5 %
+    beyond: int
+    speedup: float  # geometric mean over the original
+    measured: float  # candidates a nest
+    tuning_s: float  # a nest
+
+
+def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
+    """One for each method, of the programs whose nests all have a time of `against`, a method or the long search."""
+    programs: dict[str, list[NestRow]] = {}
+    for row in rows:
+        programs.setdefault(row.program, []).append(row)
+    whole = [nests for nests in programs.values() if all(row.seconds.get(against) for row in nests)]
+    found = []
+    for method in dict.fromkeys((against, *methods)):
+        ratios = sorted(_time(nests, method) / _time(nests, against) for nests in whole)
+        gains = [_time(nests, ORIGINAL) / _time(nests, method) for nests in whole]
+        every = [row for nests in whole for row in nests]
+        if not ratios:
+            continue
+        found.append(
+            MethodScore(
+                method=method,
+                programs=len(ratios),
+                median=float(np.median(ratios)),
+                worst=ratios[-1],
+                within=sum(r <= 1.05 for r in ratios),
+                beyond=sum(r > 1.25 for r in ratios),
+                speedup=math.exp(sum(map(math.log, gains)) / len(gains)),
+                measured=float(np.mean([row.measured.get(method, 0) for row in every])),
+                tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
+            )
+        )
+    return tuple(found)
+
+
+def _time(nests: Sequence[NestRow], method: str) -> float:
+    return sum(row.weight * (row.seconds[method] or row.seconds[ORIGINAL] or 0.0) for row in nests)

@@ -1,0 +1,19 @@
+"""Searches guided by a cost model against the one that runs every candidate.
+
+Source: Baghdadi et al. 2021 (MLSys), table 2.
+"""
+
+from __future__ import annotations
+
+from perfembed.bench.methods import Method
+
+EXECUTED = "beam, executed"
+METHODS = (
+    Method(EXECUTED, "beam", factor=20.0),
+    Method("beam by model, top 5", "beam", "model+run", top=5),
+    Method("MCTS by model, top 5", "mcts", "model+run", top=5),
+    Method("random, executed", "random"),
+)
+PROGRAMS = (
+    "box-blur", "conv-relu", "conv", "cvtcolor", "doitgen", "heat-2d", "heat-3d", "jacobi-2d", "mvt", "seidel-2d",
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""`perfembed bench transfer` and `perfembed bench search`: ways to tune a nest held against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perfembed.cli.bench.common import SHIPPED, Files, input_files, say
+from perfembed.cli.options import Json, Measure, Quiet, Seed, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.session import Session
+from perfembed.errors import EXIT_DONE, DatabaseProblem, EnvironmentMissing, UsageError
+
+if TYPE_CHECKING:
+    from perfembed.bench.methods import Method, MethodsBench
+
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="METHOD", help="This method (repeatable).", show_default=False)
+]
+Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="Time a nest and method.")]
+Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="Finished programs are kept here, a JSON line each.")]
+
+
+def transfer(
+    context: typer.Context,
+    files: Files = None,
+    reference: Annotated[
+        Path,
+        typer.Option("--reference", metavar="DB", help="Database of long searches of the same files, by `populate`."),
+    ] = Path("long-searches.duckdb"),
+    out: Out = Path("bench-transfer.jsonl"),
+    only: Only = None,
+    measure: Measure = 10,
+    budget: Budget = "60s",
+    threads: Threads = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Tune programs by transfer from donors of other algorithms, and by other means, and compare with a long search.
+
+    May be stopped and started again at any time.
+    """
+    if not reference.exists():
+        raise UsageError(f"--reference {reference}: there is no such database", "perfembed populate FILES fills one")
+    from perfembed.bench.methods import REFERENCE, MethodsBench
+    from perfembed.bench.transfer import METHODS
+
+    session = context.ensure_object(Session)
+    bench = MethodsBench(
+        paths=input_files(files),
+        out=out,
+        threads=thread_count(threads),
+        methods=_chosen(METHODS, only),
+        reference=reference,
+        measure=measure,
+        budget_s=budget_seconds(budget),
+        seed=seed,
+        environment=tuple(sorted(session.environment.items())),
+    )
+    return _run("bench-transfer", bench, REFERENCE, json, quiet)
+
+
+def search(
+    context: typer.Context,
+    files: Files = None,
+    out: Out = Path("bench-search.jsonl"),
+    only: Only = None,
+    measure: Measure = 10,
+    budget: Budget = "30s",
+    threads: Threads = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Compare searches guided by the cost model with beam search by execution, which gets 20 times their budget.
+
+    By default on the ten programs of table 2 of the Tiramisu paper. May be stopped and started again at any time.
+    """
+    from perfembed.bench.methods import MethodsBench
+    from perfembed.bench.search import EXECUTED, METHODS, PROGRAMS
+
+    session = context.ensure_object(Session)
+    paths = input_files(files)
+    if not files:
+        paths = tuple(path for path in paths if Path(path).stem in PROGRAMS)
+    if not paths:
+        raise UsageError(f"no C files given, and none of {', '.join(PROGRAMS)} at {SHIPPED}")
+    bench = MethodsBench(
+        paths=paths,
+        out=out,
+        threads=thread_count(threads),
+        methods=_chosen(METHODS, only),
+        measure=measure,
+        budget_s=budget_seconds(budget),
+        seed=seed,
+        environment=tuple(sorted(session.environment.items())),
+    )
+    return _run("bench-search", bench, EXECUTED, json, quiet)
+
+
+def _chosen(methods: tuple[Method, ...], only: list[str] | None) -> tuple[Method, ...]:
+    """Raises UsageError."""
+    known = {method.name: method for method in methods}
+    if unknown := sorted(set(only or ()) - set(known)):
+        raise UsageError(f"--only {unknown[0]!r}: expected {', '.join(known)}")
+    return tuple(known[name] for name in only) if only else methods
+
+
+def _run(kind: str, bench: MethodsBench, against: str, json: bool, quiet: bool) -> int:
+    from optdb.errors import OptdbError
+    from perfembed.bench.methods import run_methods
+    from perfembed.bench.render_methods import methods_document, render_methods
+    from perfembed.bench.transfer import leaving_out
+    from perfembed.cost_models import load_cost_model
+    from profilers.machine import describe_machine
+
+    try:
+        cost = load_cost_model()
+    except EnvironmentMissing:
+        cost = None
+    try:
+        donors = leaving_out(bench.methods, cost, bench.seed) if kind == "bench-transfer" else None
+        rows = run_methods(bench, cost, lambda text: say(text, quiet), donors)
+    except OptdbError as problem:
+        raise DatabaseProblem(problem.message, problem.advice) from None
+    names = [method.name for method in bench.methods]
+    shown = f"{describe_machine().cpu_model}, {bench.threads} threads"
+    print(methods_document(kind, rows, names, against) if json else render_methods(rows, names, against, shown))
+    return EXIT_DONE
