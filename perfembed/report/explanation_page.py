@@ -50,7 +50,8 @@ def _summary(result: TuneResult) -> str:
 
 def _nest_line(report: NestReport) -> str:
     share = f"{percent(report.share)} of the run; " if report.share is not None else ""
-    gained = f"{times(report.speedup)} faster: {report.schedule}" if report.speedup else report.reason
+    tuned = report.status == "tuned" and report.speedup
+    gained = f"{times(tuned)} faster: {report.schedule}" if tuned else report.reason
     return f"{report.file}:{report.line}:{report.column}; {share}{report.status}: {gained}"
 
 
