@@ -222,7 +222,10 @@ class _Nest:
             self.inputs.in_program_s, self.cost, self.retrievals.get(method.name),
         )  # fmt: skip
         self.measurer = tuner.measurer
-        return tuner.run()
+        outcome = tuner.run()
+        if outcome.original_s is None:
+            raise NestNotMeasurable(outcome.reason)
+        return outcome
 
     def _reference(self, replayer: Replayer, database: Path) -> Schedule | None:
         bench, captured = self.bench, self.inputs.captured

@@ -1,0 +1,46 @@
+"""Scores of ways to tune, and that finished programs are not done again."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
+from perfembed.bench.render_methods import render_methods
+
+ROWS = (
+    NestRow("gemm", "a", 1, 1.0, {ORIGINAL: 10.0, REFERENCE: 1.0, "m": 1.02}, {"m": 10}, {"m": 2.0}),
+    NestRow("mvt", "a", 1, 2.0, {ORIGINAL: 4.0, REFERENCE: 1.0, "m": 1.0}, {"m": 4}, {"m": 4.0}),
+    NestRow("mvt", "b", 9, 1.0, {ORIGINAL: 4.0, REFERENCE: 2.0, "m": 4.0}, {"m": 4}, {"m": 6.0}),
+    NestRow("lost", "a", 1, 1.0, {ORIGINAL: 4.0, REFERENCE: None, "m": 4.0}),
+)
+
+
+def test_scores_are_of_whole_programs_that_have_a_reference() -> None:
+    reference, mine = scores(ROWS, ["m"], REFERENCE)
+    assert (reference.programs, reference.median, reference.worst) == (2, 1.0, 1.0)
+    assert mine.worst == pytest.approx(6 / 4) and mine.median == pytest.approx((1.02 + 1.5) / 2)
+    assert (mine.within, mine.beyond) == (1, 1)
+    assert mine.speedup == pytest.approx(((10 / 1.02) * (12 / 6)) ** 0.5)
+    assert mine.measured == pytest.approx(6) and mine.tuning_s == pytest.approx(4)
+    assert "no program has a time" in render_methods((), ["m"], REFERENCE, "here")
+    assert "1.26" in render_methods(ROWS, ["m"], REFERENCE, "here")
+
+
+def test_a_real_nest_by_two_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    source = tmp_path / "product.c"
+    source.write_text(
+        "double a[240][240], b[240][240], c[240][240];\n"
+        "void f(void) { for (int i = 0; i < 240; i++) for (int j = 0; j < 240; j++) for (int k = 0; k < 240; k++)\n"
+        "c[i][j] += a[i][k] * b[k][j]; }\n"
+    )
+    out = tmp_path / "out.jsonl"
+    methods = (Method("beam", "beam"), Method("random", "random", factor=0))
+    bench = MethodsBench((str(source),), out, 1, methods, budget_s=3.0, environment=tuple(os.environ.items()))
+    (row,) = run_methods(bench, None, lambda text: None)
+    assert (row.program, row.line) == ("product", 2)
+    assert all(row.seconds[name] for name in (ORIGINAL, "beam", "random"))
+    assert row.measured["beam"] > 1 and row.tuning["beam"] > 0.5
+    assert (row.seconds["beam"] or 1.0) < (row.seconds[ORIGINAL] or 0.0)
+    assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
