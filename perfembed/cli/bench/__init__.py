@@ -9,6 +9,7 @@ from perfembed.cli.bench import (
     counters,
     database,
     embedding,
+    index,
     kernels,
     legality,
     methods,
@@ -29,3 +30,4 @@ app.command("population")(population.command)
 app.command("transfer")(methods.transfer)
 app.command("search")(methods.search)
 app.command("embedding")(embedding.command)
+app.command("index")(index.command)
