@@ -139,21 +139,31 @@ def discard(built: Built) -> None:
     built.executable.with_suffix(".c").unlink(missing_ok=True)
 
 
+_HARNESSES: dict[str, bytes] = {}  # object files this process has compiled: work folders come and go
+
+
 def _build_harness(
     cc: str, config: CompilerConfig, workdir: Path, env: Mapping[str, str], identity: tuple[str, ...]
 ) -> Path:
     """The harness's object file. Only flags that change the ABI are taken over: no fast-math in comparisons."""
     abi = tuple(flag for flag in config.flags if flag.startswith(_ABI_FLAGS))
-    target = workdir / f"harness-{_digest(*identity, *abi)}.o"
+    key = _digest(*identity, *abi)
+    target = workdir / f"harness-{key}.o"
     if target.exists():
         return target
-    unfinished = _unfinished(target.stem)
-    argv = (cc, *abi, "-O2", "-std=gnu11", "-fno-fast-math", "-c", str(_HARNESS), "-o", unfinished)
+    if key in _HARNESSES:
+        unfinished = workdir / _unfinished(target.stem)
+        unfinished.write_bytes(_HARNESSES[key])
+        os.replace(unfinished, target)
+        return target
+    unfinished_name = _unfinished(target.stem)
+    argv = (cc, *abi, "-O2", "-std=gnu11", "-fno-fast-math", "-c", str(_HARNESS), "-o", unfinished_name)
     finished = run_many((Command(argv, Limits(wall_s=60), env, workdir),), jobs=1)[0]
     if not finished.ok:
-        (workdir / unfinished).unlink(missing_ok=True)
+        (workdir / unfinished_name).unlink(missing_ok=True)
         raise HarnessError(f"{config.cc} cannot compile the harness: {_diagnostics(finished, '')}")
-    os.replace(workdir / unfinished, target)
+    os.replace(workdir / unfinished_name, target)
+    _HARNESSES[key] = target.read_bytes()
     return target
 
 
