@@ -20,7 +20,7 @@ def choose(name: str, environment: Mapping[str, str]) -> Backend:
 
     Raises BackendMissing, in one line with the reason.
     """
-    known: dict[str, Backend] = {b.name: b for b in (LikwidBackend(), PerfBackend(), SimulatedBackend())}
+    known: dict[str, Backend] = {b.name: b for b in (LikwidBackend(), PerfBackend(), SimulatedBackend(jobs=2))}
     if name == "auto":
         return next(backend for backend in known.values() if backend.available(environment).usable)
     support = known[name].available(environment)

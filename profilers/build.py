@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,7 +169,7 @@ def _build_harness(
 
 
 def _unfinished(key: str) -> str:
-    return f"{key}.{os.getpid()}.part"
+    return f"{key}.{os.getpid()}-{threading.get_ident()}.part"
 
 
 def _is_known(workdir: Path, key: str) -> bool:

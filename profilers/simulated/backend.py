@@ -6,10 +6,12 @@ import json
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
@@ -19,7 +21,7 @@ from profilers.outcome import BuildFailed, Timed
 from profilers.profile import Profile
 from profilers.run import Limits
 from profilers.simulated.assembly import Work, total
-from profilers.simulated.executed import executed
+from profilers.simulated.executed import Counting, build_counting, run_counting
 from profilers.timing import LoadMeter
 
 _TRACE = Path(__file__).with_name("trace.h")
@@ -92,11 +94,13 @@ class SimulatedBackend:
 
     Two runs: the nest as written moves cache lines (under the model of `trace.h`), does floating-point operations and
     meets branches; the compiled one counts instructions, loads, stores, branches and the widths of its vectors.
-    `alone` is entered while the nest is timed: only that needs the machine for itself.
+    `alone` is entered while the nest is timed: only that needs the machine for itself. With `jobs` 2 the builds, and
+    then the two runs, go side by side.
     """
 
     budget: int = _BUDGET
     alone: Callable[[], AbstractContextManager[object]] = nullcontext
+    jobs: int = 1
 
     @property
     def name(self) -> str:
@@ -108,7 +112,12 @@ class SimulatedBackend:
 
     def profile(self, request: ProfileRequest) -> Profile | ProfileFailed:
         """Times the nest, then runs it traced, and once with counters in the compiled code."""
-        built = self._build(request, request.workload.source, request.compiler)
+        caches = geometry(request.machine, request.workload.threads)
+        built, *builds = self._side_by_side(
+            lambda: self._build(request, request.workload.source, request.compiler),
+            lambda: self._build_traced(request, caches, cold=False),
+            lambda: build_counting(request),
+        )
         if isinstance(built, ProfileFailed):
             return built
         settings = TimingSettings(min_samples=1, max_samples=request.repetitions, target_seconds=_TIMED_S)
@@ -118,8 +127,7 @@ class SimulatedBackend:
             others = load.other_load()
         if not isinstance(timed, Timed):
             return ProfileFailed(f"the nest does not run: {timed}")
-        caches = geometry(request.machine, request.workload.threads)
-        found = self.count(request, caches)
+        found = self._count(request, *builds)
         if isinstance(found, ProfileFailed):
             return found
         notes: tuple[str, ...] = ()
@@ -146,14 +154,31 @@ class SimulatedBackend:
 
     def count(self, request: ProfileRequest, caches: Geometry, *, cold: bool = False) -> Counted | ProfileFailed:
         """Runs the nest traced, on caches that an earlier run has filled, or on empty ones."""
-        traced = self._trace(request, caches, cold)
+        builds = self._side_by_side(lambda: self._build_traced(request, caches, cold), lambda: build_counting(request))
+        return self._count(request, *builds)
+
+    def _count(
+        self, request: ProfileRequest, tracing: _Tracing | ProfileFailed, counting: Counting | str
+    ) -> Counted | ProfileFailed:
+        if isinstance(tracing, ProfileFailed):
+            return tracing
+        traced, ran = self._side_by_side(
+            lambda: _run_traced(request, tracing),
+            lambda: counting if isinstance(counting, str) else run_counting(request, counting, _LIMITS),
+        )
         if isinstance(traced, ProfileFailed):
             return traced
-        ran = executed(request, _LIMITS)
         if isinstance(ran, str):
             return Counted(traced, tuple(_counters(one.counts, None, {}) for one in traced), ran)
         flops = total((1, work) for work in ran).flops
         return Counted(traced, tuple(_counters(t.counts, w, flops) for t, w in zip(traced, ran, strict=True)))
+
+    def _side_by_side(self, *tasks: Callable[[], Any]) -> list[Any]:
+        """Their results in order. All that they start ends by itself, at the latest by its limits."""
+        if self.jobs < 2:
+            return [task() for task in tasks]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return list(pool.map(lambda task: task(), tasks))
 
     def _build(self, request: ProfileRequest, source: str, config: CompilerConfig) -> Built | ProfileFailed:
         workload = replace(request.workload, source=source)
@@ -164,27 +189,35 @@ class SimulatedBackend:
             return ProfileFailed(f"the nest does not compile: {built.message}")
         return built
 
-    def _trace(self, request: ProfileRequest, caches: Geometry, cold: bool) -> tuple[Traced, ...] | ProfileFailed:
+    def _build_traced(self, request: ProfileRequest, caches: Geometry, cold: bool) -> _Tracing | ProfileFailed:
         if request.traced is None:
             return ProfileFailed("the nest has no traced form, which the simulation runs")
-        threads = request.workload.threads
         report = f"trace-{sha256(request.traced.encode()).hexdigest()[:16]}.json"
-        source = traced_source(request.traced, caches, threads, self.budget, report, cold)
+        source = traced_source(request.traced, caches, request.workload.threads, self.budget, report, cold)
         built = self._build(request, source, CompilerConfig(request.compiler.cc, _TRACE_FLAGS, request.compiler.libs))
-        if isinstance(built, ProfileFailed):
-            return built
-        # The first call warms the caches up, the last one counts.
-        once = TimingSettings(min_samples=1, max_samples=1, target_seconds=0.0, batch_seconds=0.0)
-        timed = time_workload(built, settings=once, limits=_LIMITS, environment=request.environment)
-        path = built.executable.parent / report
-        try:
-            if not isinstance(timed, Timed):
-                return ProfileFailed(f"the traced nest does not run: {timed}")
-            return parse_report(path.read_text(encoding="ascii"))
-        except (OSError, ValueError) as problem:
-            return ProfileFailed(f"the simulation left no report: {problem}")
-        finally:
-            path.unlink(missing_ok=True)
+        return built if isinstance(built, ProfileFailed) else _Tracing(built, built.executable.parent / report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tracing:
+    """The traced nest, and where it writes what it counted."""
+
+    built: Built
+    report: Path
+
+
+def _run_traced(request: ProfileRequest, tracing: _Tracing) -> tuple[Traced, ...] | ProfileFailed:
+    # The first call warms the caches up, the last one counts.
+    once = TimingSettings(min_samples=1, max_samples=1, target_seconds=0.0, batch_seconds=0.0)
+    timed = time_workload(tracing.built, settings=once, limits=_LIMITS, environment=request.environment)
+    try:
+        if not isinstance(timed, Timed):
+            return ProfileFailed(f"the traced nest does not run: {timed}")
+        return parse_report(tracing.report.read_text(encoding="ascii"))
+    except (OSError, ValueError) as problem:
+        return ProfileFailed(f"the simulation left no report: {problem}")
+    finally:
+        tracing.report.unlink(missing_ok=True)
 
 
 def traced_source(traced: str, caches: Geometry, threads: int, budget: int, report: str, cold: bool = False) -> str:

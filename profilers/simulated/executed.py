@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from profilers.backend import ProfileRequest
-from profilers.build import COMPILE_MEMORY_BYTES, CompilerConfig, compile_workloads, compiler_path
+from profilers.build import COMPILE_MEMORY_BYTES, Built, CompilerConfig, compile_workloads, compiler_path
 from profilers.harness import TimingSettings, time_workload
 from profilers.outcome import BuildFailed, Timed
 from profilers.run import Limits, run_contained
@@ -23,35 +23,54 @@ _ONLY_HERE = "#if !defined __x86_64__ || defined __ILP32__\n#error counters are 
 _ONCE = TimingSettings(min_samples=1, max_samples=1, target_seconds=0.0, batch_seconds=0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A nest built with counters; `report` is where it writes them."""
+
+    built: Built
+    instrumented: Instrumented
+    report: Path
+
+
 def executed(request: ProfileRequest, limits: Limits) -> tuple[Work, ...] | str:
     """What each thread executed in one call of the nest, or why that is not known.
 
     Exact but for the insides of library functions; the kernel is compiled with the request's compiler and flags.
     """
+    counting = build_counting(request)
+    return counting if isinstance(counting, str) else run_counting(request, counting, limits)
+
+
+def build_counting(request: ProfileRequest) -> Counting | str:
+    """The nest compiled to text, given counters and assembled; or why that cannot be."""
     assembly = _assembly(request)
     if assembly is None:
         return "the compiler gives no assembly text that can be read"
-    counting = instrument(assembly)
-    if not counting.sites:
+    instrumented = instrument(assembly)
+    if not instrumented.sites:
         return "the assembly text holds no nest"
-    threads = request.workload.threads
     report = f"count-{sha256(assembly.encode()).hexdigest()[:16]}.json"
-    workload = replace(request.workload, source=counted_source(counting, threads, report))
+    workload = replace(request.workload, source=counted_source(instrumented, request.workload.threads, report))
     flags = (*_FRAME_FLAGS, *(flag for flag in request.compiler.flags if flag in _LINK_FLAGS))
     config = CompilerConfig(request.compiler.cc, flags, request.compiler.libs)
     (built,) = compile_workloads((workload,), config, request.workdir / "profile", 1, environment=request.environment)
     if isinstance(built, BuildFailed):
         return f"the nest with counters does not assemble: {built.message.partition(chr(10))[0]}"
-    path = built.executable.parent / report
+    return Counting(built, instrumented, built.executable.parent / report)
+
+
+def run_counting(request: ProfileRequest, counting: Counting, limits: Limits) -> tuple[Work, ...] | str:
+    """As `executed`."""
     try:
-        timed = time_workload(built, settings=_ONCE, limits=limits, environment=request.environment)
+        timed = time_workload(counting.built, settings=_ONCE, limits=limits, environment=request.environment)
         if not isinstance(timed, Timed):
             return f"the nest with counters does not run: {timed}"
-        return _per_thread(path.read_text(encoding="ascii"), counting, threads)
+        report = counting.report.read_text(encoding="ascii")
+        return _per_thread(report, counting.instrumented, request.workload.threads)
     except (OSError, ValueError) as problem:
         return f"the counters left no report: {problem}"
     finally:
-        path.unlink(missing_ok=True)
+        counting.report.unlink(missing_ok=True)
 
 
 def counted_source(counting: Instrumented, threads: int, report: str) -> str:
