@@ -20,7 +20,7 @@ class Profile:
 
     `source` is "likwid", "perf" or "simulated": profiles of different sources never mix unmarked. `counts` maps a
     counter's name to one value a thread; a counter that the source cannot count is absent. `sampling_error` is the
-    relative standard error where only a part of the nest was observed, 0.0 where all of it was.
+    greatest relative standard error of what was counted where only a part of the nest was observed, else 0.0.
     """
 
     source: str

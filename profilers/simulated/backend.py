@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -42,6 +42,12 @@ _LINES = {
     "memory_reads": "memory_in",
     "memory_writes": "memory_out",
 }
+_SAMPLED = {
+    "accesses": ("reads", "writes"),
+    "L1 lines": ("l1_in",),
+    "L2 lines": ("l2_in",),
+    "memory lines": ("memory_in",),
+}
 _WIDTHS = {0: "scalar", 128: "128", 256: "256", 512: "512"}
 
 
@@ -69,10 +75,13 @@ def geometry(machine: Machine, threads: int) -> Geometry:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What one thread did, as written in C. `period`: one window of iterations in so many was simulated."""
+    """What one thread did, as written in C. `period`: one window of iterations in so many was simulated.
+
+    `errors`: the standard errors of the counts, 0 where nothing was left out.
+    """
 
     counts: Mapping[str, float]
-    error: float
+    errors: Mapping[str, float]
     period: int
 
 
@@ -131,12 +140,14 @@ class SimulatedBackend:
         if isinstance(found, ProfileFailed):
             return found
         notes: tuple[str, ...] = ()
+        errors = sampling_errors(found.traced)
         if found.missing is not None:
             notes += (f"instructions are those of the nest as written, vectors not seen: {found.missing}",)
         if sum(t["l1_replacements"] - t["loads"] - t["stores"] for t in found.threads) > 0:
             notes += ("more lines than accesses: the compiler reordered loops, the lines are of those as written",)
         if any(one.period > 1 for one in found.traced):
-            notes += (f"one window of iterations in {max(one.period for one in found.traced)} was simulated",)
+            spread = ", ".join(f"{name} ± {error:.1%}" for name, error in errors.items())
+            notes += (f"one window of iterations in {max(one.period for one in found.traced)} was simulated: {spread}",)
         if len(timed.samples_s) < request.repetitions:
             notes += (f"timed in {len(timed.samples_s)} of {request.repetitions} runs: it is long",)
         if others > _BUSY:
@@ -148,7 +159,7 @@ class SimulatedBackend:
             runtime_s=statistics.median(timed.samples_s),
             line_bytes=caches.line_bytes,
             counts=tuple((name, tuple(one[name] for one in found.threads)) for name in found.threads[0]),
-            sampling_error=max(one.error for one in found.traced),
+            sampling_error=max(errors.values()),
             notes=notes,
         )
 
@@ -254,11 +265,26 @@ def parse_report(text: str) -> tuple[Traced, ...]:
     """One entry a thread. Raises ValueError."""
     found = []
     for entry in json.loads(text):
-        counts = dict(zip(_NAMES, map(float, entry["counts"]), strict=True))
-        if not all(math.isfinite(v) and v >= 0 for v in counts.values()):
+        counts, errors = (dict(zip(_NAMES, map(float, entry[key]), strict=True)) for key in ("counts", "errors"))
+        if not all(math.isfinite(v) and v >= 0 for v in (*counts.values(), *errors.values())):
             raise ValueError("counts that are none")
-        found.append(Traced(counts, float(entry["error"]), int(entry["period"])))
+        found.append(Traced(counts, errors, int(entry["period"])))
     return tuple(found)
+
+
+def sampling_errors(traced: Sequence[Traced]) -> dict[str, float]:
+    """Relative standard errors of accesses and of the lines that came into each level, over all threads.
+
+    Of lines relative to a thousandth of the accesses at least: of next to nothing the share does not matter.
+    """
+    accesses = sum(one.counts["reads"] + one.counts["writes"] for one in traced)
+    found = {}
+    for name, parts in _SAMPLED.items():
+        value = sum(one.counts[part] for one in traced for part in parts)
+        error = math.sqrt(sum(one.errors[part] ** 2 for one in traced for part in parts))
+        least = accesses if name == "accesses" else max(value, accesses / 1000)
+        found[name] = error / least if least else 0.0
+    return found
 
 
 def _counters(

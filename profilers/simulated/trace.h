@@ -41,8 +41,9 @@ struct pe_tracer {
     double total[PE_COUNTERS];
     uint64_t iterations, cycle_start, counted_from, period, length;
     uint64_t used, limit; /* accesses since the period last grew, and how many until it does again */
-    uint64_t windows;
-    double rate_sum, rate_squares; /* accesses an iteration, over the windows that stand for more */
+    uint64_t windows; /* that stand for more than themselves */
+    double weight2;   /* of those: sum of w*w, where w iterations are stood for */
+    double rate2[PE_COUNTERS], square2[PE_COUNTERS], rate1[PE_COUNTERS], weight1; /* w*w*r, w*w*r*r, w*r, w */
     int open;                      /* inside a window, past its warm-up */
     uint32_t history;
     uint8_t predictor[1 << PE_HISTORY];
@@ -172,10 +173,16 @@ static void pe_close_cycle(struct pe_tracer *t)
     if (counted > 0) {
         for (int k = 0; k < PE_COUNTERS; k++) t->total[k] += (double)t->count[k] * stands_for / counted;
         if (t->period > 1) {
-            double rate = (double)pe_accesses(t) / counted;
+            double w = stands_for;
             t->windows++;
-            t->rate_sum += rate;
-            t->rate_squares += rate * rate;
+            t->weight1 += w;
+            t->weight2 += w * w;
+            for (int k = 0; k < PE_COUNTERS; k++) {
+                double rate = (double)t->count[k] / counted;
+                t->rate1[k] += w * rate;
+                t->rate2[k] += w * w * rate;
+                t->square2[k] += w * w * rate * rate;
+            }
         }
     }
     t->used += pe_accesses(t);
@@ -227,7 +234,10 @@ static void pe_begin(void)
         __builtin_memset(t->count, 0, sizeof t->count);
         __builtin_memset(t->total, 0, sizeof t->total);
         t->iterations = t->cycle_start = t->counted_from = t->used = t->windows = 0;
-        t->rate_sum = t->rate_squares = 0;
+        t->weight1 = t->weight2 = 0;
+        __builtin_memset(t->rate1, 0, sizeof t->rate1);
+        __builtin_memset(t->rate2, 0, sizeof t->rate2);
+        __builtin_memset(t->square2, 0, sizeof t->square2);
         t->period = t->length = 1;
         t->limit = PE_BUDGET;
 #ifdef PE_COLD
@@ -235,6 +245,15 @@ static void pe_begin(void)
             __builtin_memset(t->level[l].tags, 0, t->level[l].sets * (uint64_t)t->level[l].ways * sizeof *t->level[l].tags);
 #endif
     }
+}
+
+/* Standard error of a total: the spread of the windows' rates, each weighted with what it stands for. */
+static double pe_error(const struct pe_tracer *t, int c)
+{
+    if (t->windows < 2) return t->windows ? t->total[c] : 0; /* of a single window nothing is known */
+    double n = (double)t->windows, mean = t->rate1[c] / t->weight1;
+    double spread = t->square2[c] - 2 * mean * t->rate2[c] + mean * mean * t->weight2;
+    return spread > 0 ? __builtin_sqrt(spread * n / (n - 1)) : 0;
 }
 
 static void pe_end(void)
@@ -246,11 +265,10 @@ static void pe_end(void)
         struct pe_tracer *t = &pe_tracers[k];
         if (t->iterations > t->cycle_start) pe_close_cycle(t);
         for (int c = 0; c < PE_COUNTERS; c++) t->total[c] += (double)t->count[c]; /* outside the sampled loops */
-        double n = (double)t->windows, mean = n > 0 ? t->rate_sum / n : 0;
-        double variance = n > 1 ? (t->rate_squares - n * mean * mean) / (n - 1) : 0;
-        double error = n > 1 && mean > 0 ? __builtin_sqrt((variance > 0 ? variance : 0) / n) / mean : 0;
-        pe_print(f, "%s{\"error\":%.6g,\"period\":%llu,\"counts\":[", k ? "," : "", error, (unsigned long long)t->period);
+        pe_print(f, "%s{\"period\":%llu,\"counts\":[", k ? "," : "", (unsigned long long)t->period);
         for (int c = 0; c < PE_COUNTERS; c++) pe_print(f, "%s%.17g", c ? "," : "", t->total[c]);
+        pe_print(f, "],\"errors\":[");
+        for (int c = 0; c < PE_COUNTERS; c++) pe_print(f, "%s%.6g", c ? "," : "", pe_error(t, c));
         pe_print(f, "]}");
     }
     pe_print(f, "]\n");
