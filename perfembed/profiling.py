@@ -129,7 +129,7 @@ def _ignore_interrupts() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Subject:
+class Subject:
     """A program to profile nests of. `function` None: of all functions; `sizes`: of parameters, by name."""
 
     source: SourceRecord
@@ -147,19 +147,17 @@ _DEFINE = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$", re.MULTILINE)
 _INCLUDE = re.compile(r"^\s*#\s*include\b")
 
 
-def _subject(options: ProfilingOptions, number: int) -> _Subject:
+def _subject(options: ProfilingOptions, number: int) -> Subject:
     """Raises NothingFits, PerfembedError."""
     if options.files:
         return variant(options.files[number // options.count], number % options.count, options.seed)
     program = generate(options.seed, number, options.settings)
     place = f"seed {options.seed} number {number}"
     source = SourceRecord.of(program.source, "generated", place, "+".join(program.patterns))
-    return _Subject(
-        source, program.name, f"{program.name}.c", program.source, (), program.function, dict(program.sizes)
-    )
+    return Subject(source, program.name, f"{program.name}.c", program.source, (), program.function, dict(program.sizes))
 
 
-def variant(path: str, number: int, seed: int) -> _Subject:
+def variant(path: str, number: int, seed: int) -> Subject:
     """A file with other sizes, and every other time in float where it says double. Raises PerfembedError.
 
     Sizes are macros with a small and a large value (`_sizes`), which `-D` overrides; they are drawn between the two.
@@ -177,7 +175,7 @@ def variant(path: str, number: int, seed: int) -> _Subject:
         lines = text.splitlines(keepends=True)
         text = "".join(x if _INCLUDE.match(x) else re.sub(r"\bdouble\b", "float", x) for x in lines)
     source = SourceRecord.of(text, "file", f"{path} {' '.join(flags)}", name)
-    return _Subject(source, f"{name} {number}", path, text, tuple(flags), None, {})
+    return Subject(source, f"{name} {number}", path, text, tuple(flags), None, {})
 
 
 def _sizes(text: str) -> list[tuple[str, str, str]]:

@@ -85,7 +85,8 @@ class MethodsBench:
 class NestRow:
     """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
 
-    `measured` candidates and seconds of `tuning` by method; `weight` turns seconds into the program's.
+    By method also `measured` candidates, seconds of `tuning`, and `overhead`: those that were neither a compiler's nor
+    a run's. `weight` turns seconds into the program's.
     """
 
     program: str
@@ -95,6 +96,7 @@ class NestRow:
     seconds: dict[str, float | None] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)
     tuning: dict[str, float] = field(default_factory=dict)
+    overhead: dict[str, float] = field(default_factory=dict)
     schedules: dict[str, str] = field(default_factory=dict)
     noise: float = 0.0
 
@@ -200,6 +202,7 @@ class _Nest:
             began = time.monotonic()
             outcome = self._tuned(method, first_s)
             self.row.tuning[method.name] = time.monotonic() - began
+            self.row.overhead[method.name] = self.row.tuning[method.name] - self.measurer.outside_s
             first_s = first_s or self.row.tuning[method.name]
             self.row.measured[method.name] = outcome.candidates
             winners[method.name] = outcome.chosen
@@ -279,6 +282,7 @@ class MethodScore:
     speedup: float  # geometric mean over the original
     measured: float  # candidates a nest
     tuning_s: float  # a nest
+    overhead_s: float  # a nest, in the median
 
 
 def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
@@ -305,6 +309,7 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
                 speedup=math.exp(sum(map(math.log, gains)) / len(gains)),
                 measured=float(np.mean([row.measured.get(method, 0) for row in every])),
                 tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
+                overhead_s=float(np.median([row.overhead.get(method, 0.0) for row in every])),
             )
         )
     return tuple(found)

@@ -9,7 +9,18 @@ from perfembed.bench.methods import NestRow, scores
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
 
-_HEAD = ["", "programs", "median", "worst", "within 5 %", "over 25 %", "over original", "measured", "tuning a nest"]
+_HEAD = [
+    "",
+    "programs",
+    "median",
+    "worst",
+    "within 5 %",
+    "over 25 %",
+    "over original",
+    "measured",
+    "tuning a nest",
+    "overhead",
+]
 
 
 def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str, machine: str) -> str:
@@ -29,6 +40,7 @@ def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str
             times(score.speedup),
             f"{score.measured:.1f}",
             seconds(score.tuning_s) if score.tuning_s else "-",
+            seconds(score.overhead_s) if score.overhead_s else "-",
         ]
         for score in found
     ]

@@ -1,0 +1,73 @@
+"""Profiles of many nests: variants of files, and a small run of it all that is resumed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from optdb.database import Database
+from perfembed.profiling import ProfilingOptions, ProgramProfiled, profile_nests, variant
+from perfembed.training_profiles import export_profiles, is_nest, read_examples
+
+TEXT = """#include <math.h>
+#ifndef N
+#define N SIZE(100, 10000)
+#endif
+#ifdef SMALL
+#define M 5
+#define K 7
+#else
+#define M 500
+#define K 9
+#endif
+double x[N][M];
+/* double as nothing */
+void f(void) { for (int i = 0; i < N; i++) for (int j = 0; j < M; j++) x[i][j] = sqrt(x[i][j]); }
+void g(int n, int *p) { for (int i = 0; i < n; i++) p[i] = i; }
+"""
+
+
+def sizes(flags: tuple[str, ...]) -> dict[str, int]:
+    return {flag[2:].split("=")[0]: int(flag.split("=")[1]) for flag in flags}
+
+
+def test_variants_have_other_sizes_and_types(tmp_path: Path) -> None:
+    path = tmp_path / "some.c"
+    path.write_text(TEXT)
+    made = [variant(str(path), n, 3) for n in range(40)]
+    assert made == [variant(str(path), n, 3) for n in range(40)]
+    for number, one in enumerate(made):
+        found = sizes(one.flags)
+        assert found.keys() == {"N", "M", "K"}
+        assert 100 <= found["N"] <= 10_000 and 5 <= found["M"] <= 500 and 7 <= found["K"] <= 9
+        assert ("float x[N][M]" in one.text) == (number % 2 == 1) and "#include <math.h>" in one.text
+        assert one.source.algorithm == "some"
+    assert len({one.flags for one in made}) > 30
+
+
+@pytest.mark.parametrize("files", [True, False])
+def test_nests_are_profiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: bool) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = tmp_path / "some.c"
+    path.write_text(TEXT.replace("10000", "200"))
+    options = ProfilingOptions(
+        database=tmp_path / "a.db",
+        seed=1,
+        count=2,
+        jobs=2,
+        threads=2,
+        cflags=("-O2",),
+        environment=tuple(os.environ.items()),
+        files=(str(path),) if files else (),
+    )
+    told: list[ProgramProfiled] = []
+    result = profile_nests(options, told.append)
+    assert result.programs == 2 and result.profiles == (4 if files else 2), told
+    assert {one.name for one in told} == ({"some 0", "some 1"} if files else {"gen_1_0", "gen_1_1"})
+    assert profile_nests(options, told.append).programs == 0
+    shard = tmp_path / "a.parquet"
+    assert export_profiles(options.database, shard) == result.profiles
+    examples = read_examples([shard], lambda target: (float(target.threads),))
+    assert len(examples) == result.profiles and all(is_nest(e.group) is not files for e in examples)
+    with Database.open(options.database, read_only=True) as database:
+        assert database.value("SELECT count(*) FROM _store.profiles") == result.profiles
