@@ -19,10 +19,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from optdb.errors import MissingDatabase, NotADatabase, OptdbError, translate
+from optdb.errors import Locked, MissingDatabase, NotADatabase, OptdbError, translate
+from optdb.locks import waiting_to_read
 from optdb.safe_sql_failures import DEFAULT_LIMITS, START_S, QueryFailed, QueryLimits, death, failure, position_of
 from optdb.safe_sql_process import Child, Ended
 
+_PAUSE_S = 0.05  # between two looks whether a database is still locked
 _GRACE_S = 0.3  # how long after the limit the child is given to say that it was interrupted
 _MAX_SQL_BYTES = 1 << 20
 _DEEPEST = 100  # deeper JSON stays text: whoever walks it may recurse
@@ -62,8 +64,9 @@ def run_query(
     *,
     parameters: Sequence[object] | Mapping[str, object] = (),
     limits: QueryLimits = DEFAULT_LIMITS,
+    wait_s: float = 10.0,
 ) -> QueryResult:
-    """Runs one query on a database file and returns its first rows.
+    """Runs one query on a database file and returns its first rows; waits so long while others write the file.
 
     A parameter (`?`, `$1` or `$name`) is None, a bool, int, float, Decimal, str, bytes, a date, time or datetime, or a
     list of those. Raises QueryFailed, and MissingDatabase, NotADatabase, Locked or another OptdbError where the
@@ -71,6 +74,24 @@ def run_query(
     """
     _check_limits(limits)
     request = _request(database, sql, parameters, limits)
+    deadline = time.monotonic() + wait_s
+    try:
+        return _run(database, sql, request, limits)
+    except Locked:
+        if wait_s <= 0:
+            raise
+    with waiting_to_read(database):
+        while True:
+            try:
+                return _run(database, sql, request, limits)
+            except Locked:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(_PAUSE_S)
+
+
+def _run(database: Path, sql: str, request: bytes, limits: QueryLimits) -> QueryResult:
+    """Raises as `run_query`."""
     try:
         child = Child(request, limits.result_bytes + (1 << 20))
     except Ended as problem:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ import duckdb
 import pytest
 
 from optdb.errors import Locked, MissingDatabase, NotADatabase
+from optdb.locks import reader_waits
 from optdb.safe_sql import Column, QueryFailed, QueryLimits, describe_database, run_query
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,12 +220,26 @@ def test_a_database_in_use(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as writer:
         writer.execute("CREATE TABLE t AS SELECT 1 AS x")
         with pytest.raises(Locked) as caught:
-            run_query(path, "FROM t")
+            run_query(path, "FROM t", wait_s=0.3)
         assert f"process {os.getpid()} " in caught.value.message
         assert "wait until it has ended" in caught.value.advice
     assert run_query(path, "FROM t").rows == ((1,),)
     with duckdb.connect(str(path), read_only=True):
         assert run_query(path, "FROM t").rows == ((1,),)
+
+
+def test_a_query_waits_for_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "busy.duckdb"
+    writer = duckdb.connect(str(path))
+    writer.execute("CREATE TABLE t AS SELECT 1 AS x")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(run_query, path, "FROM t")
+        while not reader_waits(path):
+            assert not waiting.done()
+            time.sleep(0.01)
+        writer.close()
+        assert waiting.result().rows == ((1,),)
+    assert not reader_waits(path)
 
 
 def test_what_a_killed_writer_left_is_read_and_left_alone(tmp_path: Path) -> None:
