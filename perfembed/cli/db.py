@@ -154,6 +154,25 @@ def export(
     return EXIT_DONE
 
 
+@app.command("donors")
+def donors(
+    context: typer.Context,
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="A new Parquet file.", show_default=False)],
+    db: Database = None,
+    traceback: Traceback = False,
+) -> int:
+    """Write the nests with their best verified schedules as a shard of donors, such as those that ship."""
+    from optdb.errors import OptdbError
+    from perfembed.donors import export_donors
+
+    try:
+        count = export_donors(_path(context, db), output)
+    except OptdbError as problem:
+        raise database_error(problem) from None
+    print(f"{count} donors in {output}")
+    return EXIT_DONE
+
+
 @app.command("prune")
 def prune(
     context: typer.Context,
