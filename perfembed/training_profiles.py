@@ -16,6 +16,7 @@ from perfembed.shards import read_shards, write_shard
 from perfembed.training_data import is_generated, target_of_machine
 from profilers.errors import ProfilersError
 from profilers.profile import Profile
+from profilers.simulated.backend import DISTURBED
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
@@ -43,19 +44,26 @@ def export_profiles(database: Path, shard: Path) -> int:
     return write_shard(database, shard, _PROFILES)
 
 
-def read_examples(shards: Sequence[Path], machine_numbers: Callable[[Any], tuple[float, ...]]) -> tuple[Example, ...]:
-    """One example for each profile; those that cannot be read are left out. Raises UsageError.
+def read_examples(
+    shards: Sequence[Path], machine_numbers: Callable[[Any], tuple[float, ...]], *, disturbed: bool = False
+) -> tuple[Example, ...]:
+    """One example for each profile; those that cannot be read are left out, and, unless asked for, those whose runtime
+    others `disturbed`. Raises UsageError.
 
     `machine_numbers` is `perfembed.model.gnn.machine_numbers`, handed in because its module loads the network.
     """
-    found = (_example(row, machine_numbers) for row in read_shards(shards, _COLUMNS))
+    found = (_example(row, machine_numbers, disturbed) for row in read_shards(shards, _COLUMNS))
     return tuple(example for example in found if example is not None)
 
 
-def _example(row: Mapping[str, Any], machine_numbers: Callable[[Any], tuple[float, ...]]) -> Example | None:
+def _example(
+    row: Mapping[str, Any], machine_numbers: Callable[[Any], tuple[float, ...]], disturbed: bool
+) -> Example | None:
     try:
         nest = parse_nest(row["text"])
         profile = Profile.from_json(row["document"])
+        if not disturbed and any(note.startswith(DISTURBED) for note in profile.notes):
+            return None
         sizes = {name: int(value) for name, value in json.loads(row["sizes"]).items()}
         caches = [int(cache["size_bytes"]) for cache in json.loads(row["caches"])]
         graph = encode(nest, sizes)

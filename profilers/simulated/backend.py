@@ -27,6 +27,7 @@ from profilers.timing import LoadMeter
 _TRACE = Path(__file__).with_name("trace.h")
 _BUDGET = 2_000_000  # accesses of a thread before iterations are left out; see trace.h
 _TIMED_S = 0.5  # longer nests are run once
+DISTURBED = "others used"  # begins the note of a profile whose runtime is not to be trusted
 _BUSY = 0.15  # cores
 _TRACE_FLAGS = ("-O2", "-fopenmp", "-w", "-fno-strict-aliasing")
 _LIMITS = Limits(wall_s=60.0, memory_bytes=16 << 30)
@@ -151,7 +152,7 @@ class SimulatedBackend:
         if len(timed.samples_s) < request.repetitions:
             notes += (f"timed in {len(timed.samples_s)} of {request.repetitions} runs: it is long",)
         if others > _BUSY:
-            notes += (f"others used {others:.1f} cores while it was timed",)
+            notes += (f"{DISTURBED} {others:.1f} cores while it was timed",)
         return Profile(
             source=self.name,
             machine=request.machine.fingerprint,

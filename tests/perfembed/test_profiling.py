@@ -67,7 +67,7 @@ def test_nests_are_profiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert profile_nests(options, told.append).programs == 0
     shard = tmp_path / "a.parquet"
     assert export_profiles(options.database, shard) == result.profiles
-    examples = read_examples([shard], lambda target: (float(target.threads),))
+    examples = read_examples([shard], lambda target: (float(target.threads),), disturbed=True)
     assert len(examples) == result.profiles and all(is_nest(e.group) is not files for e in examples)
     with Database.open(options.database, read_only=True) as database:
         assert database.value("SELECT count(*) FROM _store.profiles") == result.profiles
