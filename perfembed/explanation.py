@@ -32,12 +32,14 @@ def explain(outcome: NestOutcome) -> TransferReport | None:
         for found in retrieved.neighbours
     )
     transferred = {c.scheduled.schedule: c for c in recommended.chosen}
+    fruitful = {c.donor.name for c in recommended.pool}
+    failed = dict(f for f in (*retrieved.unreadable, *recommended.failed) if f[0] not in fruitful)
     order = [*transferred, *(schedule for schedule in outcome.seconds if schedule not in transferred)]
     return TransferReport(
         donors=donors,
         candidates=tuple(_candidate(s, transferred.get(s), outcome, retrieved) for s in order),
         pool=len(recommended.pool),
-        failed=(*retrieved.unreadable, *recommended.failed),
+        failed=tuple(failed.items()),
     )
 
 
