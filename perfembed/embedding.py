@@ -42,7 +42,14 @@ class NestEmbedding:
 
 def embed_file(path: str, options: TuneOptions, weights: Path | None = None) -> tuple[NestEmbedding, ...]:
     """Of every nest that can be read. Raises SourceRejected, UsageError, EnvironmentMissing without weights."""
-    source = parse(path, read_input(path), options)
+    return embed_source(path, read_input(path), options, weights)
+
+
+def embed_source(
+    path: str, content: bytes, options: TuneOptions, weights: Path | None = None
+) -> tuple[NestEmbedding, ...]:
+    """`embed_file` of a text that need not be a file; `path` is for messages and headers beside it."""
+    source = parse(path, content, options)
     model: EmbeddingModel = usable_embedding_model(weights or SHIPPED)
     target = target_of(describe_machine(), options.threads)
     graphs = [encode(nest, dict(options.parameters)) for nest in source.nests]

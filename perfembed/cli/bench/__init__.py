@@ -16,6 +16,7 @@ from perfembed.cli.bench import (
     population,
     replay,
     timing,
+    variants,
 )
 
 app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=None, no_args_is_help=True)
@@ -31,3 +32,4 @@ app.command("transfer")(methods.transfer)
 app.command("search")(methods.search)
 app.command("embedding")(embedding.command)
 app.command("index")(index.command)
+app.command("variants")(variants.command)
