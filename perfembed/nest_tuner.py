@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
+_RETRIEVAL_SHARE = 0.3  # of the budget, for finding candidates
 _REFINED = 4  # neighbours of the best transferred schedule
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
@@ -193,7 +194,8 @@ class NestTuner:
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
         try:
-            found = self._retrieval.retrieve(side, measure=self.effort.top)
+            enough = time.monotonic() + self.effort.budget_s * _RETRIEVAL_SHARE
+            found = self._retrieval.retrieve(side, measure=self.effort.top, expired=lambda: time.monotonic() > enough)
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")
             chosen: list[Schedule] = []

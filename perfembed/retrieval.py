@@ -107,8 +107,18 @@ class Retrieval:
         """The nest as the target of transfers."""
         return Side(replayer, sizes, self.target, self._embedder(self.target))
 
-    def retrieve(self, side: Side, *, measure: int = 10, without_nests: Collection[str] = ()) -> Retrieved:
-        """At most `measure` candidates for the nest of `side`. Raises SchedulerError where it cannot be embedded."""
+    def retrieve(
+        self,
+        side: Side,
+        *,
+        measure: int = 10,
+        without_nests: Collection[str] = (),
+        expired: Callable[[], bool] = lambda: False,
+    ) -> Retrieved:
+        """At most `measure` candidates for the nest of `side`; of donors looked at before the time is `expired`.
+
+        Raises SchedulerError where the nest cannot be embedded.
+        """
         graph = encode(side.replayer.nest, side.parameters)
         (embedding,) = self.model.embed([graph], None, self.target)
         if self._choose is not None:
@@ -135,7 +145,7 @@ class Retrieval:
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 
         scorer = by_donor if cost is None else slowness
-        recommendation = recommend(donors, side, scorer=scorer, measure=measure, repair=self._repair)
+        recommendation = recommend(donors, side, scorer=scorer, measure=measure, repair=self._repair, expired=expired)
         return Retrieved(embedding.vector, found, recommendation, tuple(unreadable), predicted)
 
     def _donors(self, found: Found) -> list[Donor]:

@@ -49,15 +49,20 @@ def recommend(
     measure: int = 10,
     width: int = 2,
     repair: bool = True,
+    expired: Callable[[], bool] = lambda: False,
 ) -> Recommendation:
     """At most `measure` legal candidates out of what the donors lead to, no two with the same tree, by `scorer`.
 
     The best of every donor comes before the second of any, as far as `measure` goes: donors fail together with their
-    own kind of mistake. Never raises for what a donor's schedule is: such a donor is in `failed`.
+    own kind of mistake. Never raises for what a donor's schedule is: such a donor is in `failed`. Once
+    `expired`, donors that were not looked at yet are left out.
     """
     pool: dict[Tree, Candidate] = {}
     failed: list[tuple[str, str]] = []
     for donor in donors:
+        if pool and expired():
+            failed.append((donor.name, "the time was up"))
+            continue
         try:
             found = candidates(donor, target, width=width, repair=repair)
         except SchedulerError as error:
