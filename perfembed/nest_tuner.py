@@ -166,13 +166,14 @@ class NestTuner:
         effort = self.effort
         if effort.search == "transfer":
             return self._transferred(space)
+        halfway = (time.monotonic() + self.deadline) / 2
         self._search = make_search(
             effort.search,
             space,
             self._evaluate if effort.evaluate == "run" else self._predict,
             seed=self.conditions.seed,
             limit=effort.schedules,
-            expired=self._expired,
+            expired=self._expired if effort.evaluate == "run" else lambda: time.monotonic() > halfway,
             batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
         )
         if effort.evaluate == "run":
