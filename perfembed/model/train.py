@@ -22,7 +22,8 @@ from perfembed.encoding.schema import FEATURE_VERSION, NODE_KINDS
 from perfembed.model.checkpoint import ModelUnusable
 from perfembed.model.examples import Example, data_hash, scaled_metrics
 from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings, Output, collate, profile_tensor, torch_threads
-from scheduler.cost.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from scheduler.cost.checkpoint import CheckpointError
+from scheduler.cost.training_state import restore_training, store_training
 
 _KIND = "performance-embedding-training"
 _CLIP = 1.0  # norm of the gradient
@@ -248,43 +249,18 @@ class _Training:
 
     def store(self, path: Path, identity: dict[str, Any]) -> None:
         """Raises ModelUnusable."""
-        tensors = {f"last/{name}": t for name, t in self.network.state_dict().items()}
-        tensors |= {f"best/{name}": t for name, t in self.best.items()}
-        for name, parameter in self.network.named_parameters():
-            for key, value in self.optimizer.state[parameter].items():
-                tensors[f"{key}/{name}"] = value
-        state = {k: v if k != "best" or math.isfinite(v) else None for k, v in asdict(self.state).items()}
-        group = self.optimizer.param_groups[0]
-        card = {"identity": identity, "state": state, "rate": group["lr"], "betas": list(group["betas"])}
         try:
-            save_checkpoint(path, _KIND, {n: t.detach().cpu().numpy() for n, t in tensors.items()}, card)
+            store_training(path, _KIND, identity, asdict(self.state), self.network, self.best, self.optimizer)
         except CheckpointError as problem:
             raise ModelUnusable(str(problem)) from None
 
     def restore(self, path: Path, identity: dict[str, Any]) -> None:
         """Raises ModelUnusable."""
         try:
-            arrays, card = load_checkpoint(path, _KIND)
-        except CheckpointError as problem:
+            found = restore_training(path, _KIND, identity, self.network, self.optimizer, self.cycle, self.device)
+            self.state, self.best = _State(**found[0]), found[1]
+        except (CheckpointError, TypeError) as problem:
             raise ModelUnusable(str(problem), "remove it to begin again") from None
-        if card.get("identity") != identity:
-            raise ModelUnusable(f"{path}: of another training (other data, seed or settings)", "remove it to begin")
-        tensors = {name: torch.from_numpy(array.copy()).to(self.device) for name, array in arrays.items()}
-        try:
-            known = card["state"]
-            self.state = _State(**{**known, "best": math.inf if known["best"] is None else known["best"]})
-            names = list(self.network.state_dict())
-            self.network.load_state_dict({name: tensors[f"last/{name}"] for name in names})
-            self.best = {name: tensors[f"best/{name}"] for name in names}
-            for name, parameter in self.network.named_parameters():
-                moments = {key: tensors[f"{key}/{name}"] for key in ("exp_avg", "exp_avg_sq")}
-                self.optimizer.state[parameter] = {"step": tensors[f"step/{name}"].cpu(), **moments}
-            done = min(self.state.steps, self.cycle.total_steps - 1)
-            self.cycle.load_state_dict({"last_epoch": done, "_step_count": done + 1})
-            group = self.optimizer.param_groups[0]
-            group["lr"], group["betas"] = card["rate"], tuple(card["betas"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-            raise ModelUnusable(f"{path}: does not fit its card: {str(problem).splitlines()[0]}") from None
 
 
 def _default_device() -> str:

@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from scheduler.cost.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from scheduler.cost.problem import Problem
 from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm, RecursiveLstmCostModel
 from scheduler.cost.representation import FEATURE_VERSION, NestArrays, represent_nest
 from scheduler.cost.schedule_representation import ScheduleArrays, ScheduleEncoder
+from scheduler.cost.training_state import restore_training, store_training
 from scheduler.cost.tree_batch import nest_batch, schedule_batch
 from scheduler.ir.text import nest_id
 from scheduler.ir.tree import TreeNode
@@ -215,36 +215,11 @@ class _Training:
     # ------------------------------------------------------------------------------ interruption
 
     def store(self, path: Path, identity: dict[str, Any]) -> None:
-        tensors = {f"last/{name}": t for name, t in self.network.state_dict().items()}
-        tensors |= {f"best/{name}": t for name, t in self.best.items()}
-        for name, parameter in self.network.named_parameters():
-            for key, value in self.optimizer.state[parameter].items():
-                tensors[f"{key}/{name}"] = value
-        state = {k: v if k != "best" or np.isfinite(v) else None for k, v in asdict(self.state).items()}
-        group = self.optimizer.param_groups[0]
-        card = {"identity": identity, "state": state, "rate": group["lr"], "betas": list(group["betas"])}
-        save_checkpoint(path, _KIND, {name: t.detach().cpu().numpy() for name, t in tensors.items()}, card)
+        store_training(path, _KIND, identity, asdict(self.state), self.network, self.best, self.optimizer)
 
     def restore(self, path: Path, identity: dict[str, Any]) -> None:
-        arrays, card = load_checkpoint(path, _KIND)
-        if card.get("identity") != identity:
-            raise CheckpointError(f"{path}: of another training (other data, seed or settings); remove it to begin")
-        tensors = {name: torch.from_numpy(array.copy()).to(self.device) for name, array in arrays.items()}
-        try:
-            known = card["state"]
-            self.state = _Progress(**{**known, "best": float("inf") if known["best"] is None else known["best"]})
-            names = list(self.network.state_dict())
-            self.network.load_state_dict({name: tensors[f"last/{name}"] for name in names})
-            self.best = {name: tensors[f"best/{name}"] for name in names}
-            for name, parameter in self.network.named_parameters():
-                moments = {key: tensors[f"{key}/{name}"] for key in ("exp_avg", "exp_avg_sq")}
-                self.optimizer.state[parameter] = {"step": tensors[f"step/{name}"].cpu(), **moments}
-            group = self.optimizer.param_groups[0]
-            group["lr"], group["betas"] = card["rate"], tuple(card["betas"])
-            done = min(self.state.steps, self.cycle.total_steps - 1)
-            self.cycle.load_state_dict({"last_epoch": done, "_step_count": done + 1})
-        except (KeyError, TypeError, RuntimeError) as problem:
-            raise CheckpointError(f"{path}: does not fit its card: {str(problem).splitlines()[0]}") from None
+        found = restore_training(path, _KIND, identity, self.network, self.optimizer, self.cycle, self.device)
+        self.state, self.best = _Progress(**found[0]), found[1]
 
 
 def _groups(problem: Problem, boxes: bool, rng: np.random.Generator) -> Iterator[_Group]:
