@@ -141,6 +141,7 @@ class Subject:
     sizes: Mapping[str, int]
 
 
+_LARGEST = 0.6  # of the way from a file's small to its large sizes, in powers: thousands have to run
 _SIZE = re.compile(r"#define\s+(\w+)\s+SIZE\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 _BRANCHES = re.compile(r"#ifdef\s+SMALL\s*\n((?:(?!#endif)[^\0])*?)#else\s*\n((?:(?!#endif)[^\0])*?)#endif")
 _DEFINE = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$", re.MULTILINE)
@@ -165,7 +166,7 @@ def variant(path: str, number: int, seed: int) -> Subject:
     text = read_input(path).decode(errors="surrogateescape")
     name = Path(path).stem
     rng = random.Random(f"{seed} {name} {number}")
-    share = rng.random()  # one for all, so that the shape stays about the same
+    share = rng.random() * _LARGEST  # one for all, so that the shape stays about the same
     flags = []
     for macro, low, high in _sizes(text):
         small, large = sorted((int(low), int(high)))
@@ -255,7 +256,7 @@ class _Profiling:
         if not self.options.files:
             return {name: sizes[name] for name in free if name in sizes}
         rng = random.Random(f"{self.options.seed} {self.number} {nest.name}")
-        low, high = (100, 1500) if len(free) > 1 else (1_000, 1_000_000)
+        low, high = (100, 800) if len(free) > 1 else (1_000, 100_000)
         return {name: round(low * (high / low) ** rng.random()) for name in free}
 
     def _nest(self, nest: LoopNest, sizes: Mapping[str, int], source_id: str, store: Store) -> str:
