@@ -91,8 +91,9 @@ def command(
 ) -> int:
     """Make the loops of a C file faster.
 
-    Searches schedules for each loop nest, proves them legal, measures them against the original, checks
-    that the program computes the same, and writes the faster C file with the reason for every decision.
+    Finds schedules for each loop nest (those of similar nests, or by a search), proves them legal, measures them
+    against the original, checks that the program computes the same, and writes the faster C file with the reason for
+    every decision.
     """
     session = context.ensure_object(Session)
     if quiet and verbose:

@@ -1,4 +1,4 @@
-"""`tune` as it is by default: with the shipped model and donors, on a real file; what it learns, it uses next time."""
+"""`tune` by transfer, with the shipped model and donors, on a real file; what it learns, it uses next time."""
 
 import os
 from pathlib import Path
@@ -44,7 +44,8 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tuned(source: Path, **options: object) -> TuneResult:
-    return perfembed.tune(source, output=source.with_name("out.c"), threads=2, environment=os.environ, **options)  # type: ignore[arg-type]
+    output, environment = source.with_name("out.c"), os.environ
+    return perfembed.tune(source, search="transfer", output=output, threads=2, environment=environment, **options)  # type: ignore[arg-type]
 
 
 def test_by_transfer_from_what_ships(source: Path) -> None:
