@@ -47,10 +47,11 @@ def tune(
 ) -> TuneResult:
     """Tunes the loop nests of a C file; `output` is where the faster file goes (None: nowhere).
 
-    `db`: a database whose schedules are used and where what is measured is kept. `search`: over
-    schedules ("beam", "mcts", "random", "exhaustive"), or "transfer" of those of similar nests, `k` donors a nest;
-    `measure` candidates, where not all are; `budget_s` seconds for the file. `arguments` are the program's, `parameters` the sizes where it has no main. `environment`: of compilers
-    and programs, by default little more than a PATH. Raises `perfembed.errors.PerfembedError`.
+    `db`: a database whose schedules are used and where what is measured is kept. `search`: over schedules ("beam",
+    "mcts", "random", "exhaustive"), or "transfer" of those of similar nests, `k` donors a nest; `measure` candidates,
+    where not all are; `budget_s` seconds for the file. `arguments` are the program's, `parameters` the sizes where it
+    has no main. `environment`: of compilers and programs, by default little more than a PATH. Raises
+    `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning import tune as run
     from profilers.machine import describe_machine
