@@ -45,7 +45,6 @@ class PopulateOptions:
 
     database: Path
     search: str = "random"
-    evaluate: Evaluate = "run"
     schedules: int = 32  # measured for each nest
     seed: int = 0
     budget_s: float = 1800.0
@@ -57,6 +56,7 @@ class PopulateOptions:
     all_nests: bool = False  # of files, those that hardly take time, too
     environment: tuple[tuple[str, str], ...] = ()
     command: str = "populate"
+    evaluate: Evaluate = "run"
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,8 @@ class SimulatedBackend:
 
     Two runs: the nest as written moves cache lines (under the model of `trace.h`), does floating-point operations and
     meets branches; the compiled one counts instructions, loads, stores, branches and the widths of its vectors.
-    `alone` is entered while the nest is timed: only that needs the machine for itself. With `jobs` 2 the builds, and
-    then the two runs, go side by side.
+    `alone` is entered while the nest is timed: only that needs the machine for itself. With `jobs` 2 the builds
+    go side by side; runs never do, for their threads would wait for each other.
     """
 
     budget: int = _BUDGET
@@ -174,12 +174,10 @@ class SimulatedBackend:
     ) -> Counted | ProfileFailed:
         if isinstance(tracing, ProfileFailed):
             return tracing
-        traced, ran = self._side_by_side(
-            lambda: _run_traced(request, tracing),
-            lambda: counting if isinstance(counting, str) else run_counting(request, counting, _LIMITS),
-        )
+        traced = _run_traced(request, tracing)
         if isinstance(traced, ProfileFailed):
             return traced
+        ran = counting if isinstance(counting, str) else run_counting(request, counting, _LIMITS)
         if isinstance(ran, str):
             return Counted(traced, tuple(_counters(one.counts, None, {}) for one in traced), ran)
         flops = total((1, work) for work in ran).flops

@@ -45,7 +45,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tuned(source: Path, **options: object) -> TuneResult:
     output, environment = source.with_name("out.c"), os.environ
-    return perfembed.tune(source, search="transfer", output=output, threads=2, environment=environment, **options)  # type: ignore[arg-type]
+    return perfembed.tune(source, search="transfer", output=output, threads=1, environment=environment, **options)  # type: ignore[arg-type]
 
 
 def test_by_transfer_from_what_ships(source: Path) -> None:
@@ -78,12 +78,12 @@ def test_a_second_tune_begins_with_what_the_first_learned(source: Path) -> None:
 
 
 def test_embed(source: Path) -> None:
-    nests = perfembed.embed(source, threads=2)
+    nests = perfembed.embed(source, threads=1)
     assert [n.function for n in nests] == ["product", "main", "main"][: len(nests)]
     first = nests[0]
     assert first.vector.shape == (128,) and first.nodes.shape == (len(first.kinds), 128)
     assert np.isfinite(first.vector).all() and "body" in first.kinds
     renamed = source.with_name("renamed.c")
     renamed.write_text(SOURCE.replace("a[", "left[").replace("a[N]", "left[N]"))
-    again = perfembed.embed(renamed, threads=2)[0]
+    again = perfembed.embed(renamed, threads=1)[0]
     assert again.nest_id == first.nest_id and np.allclose(again.vector, first.vector, atol=1e-5)
