@@ -39,13 +39,15 @@ _COLUMNS = (
     "version", "nest_id", "name", "text", "algorithm", "place", "machine", "isa", "caches", "compiler_version",
     "flags", "threads", "sizes", "element_type", "verified", "schedules", "speedups",
 )  # fmt: skip
-# Of each nest the conditions under which it was measured most; a confirmed time counts before that of a search.
+# Of each nest the conditions under which it was measured most; a confirmed time counts before that of a search. One
+# schedule at least has a verified output; others were proved and timed only, and none is known to compute another one.
 _DONORS = f"""
     WITH best AS (
         SELECT nest_id, conditions_id, schedule,
                max_by(list_min(baseline) / min_s, (kind = 'confirm', -min_s)) AS speedup, bool_or(verified) AS verified
-        FROM measurements
-        WHERE outcome = 'timed' AND len(baseline) > 0 AND NOT reassociated
+        FROM measurements m
+        WHERE outcome = 'timed' AND len(baseline) > 0 AND NOT reassociated AND NOT EXISTS (
+            FROM measurements w WHERE w.outcome = 'wrong_result' AND w.schedule_id = m.schedule_id)
         GROUP BY ALL),
     grouped AS (
         SELECT nest_id, conditions_id, count(*) AS measured, bool_or(verified) AS verified,
@@ -68,6 +70,8 @@ _DONORS = f"""
 @dataclass(frozen=True, slots=True)
 class StoredDonor:
     """A nest with the schedules that made it faster, best first, as text; `speedups` are theirs.
+
+    The output of at least one of its schedules was verified, not of each: what is made of them is verified again.
 
     `place`: the file or the generator's number it came from. `sizes` by the names of `text`'s parameters.
     """

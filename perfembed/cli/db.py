@@ -161,7 +161,7 @@ def donors(
     db: Database = None,
     traceback: Traceback = False,
 ) -> int:
-    """Write the nests with their best verified schedules as a shard of donors, such as those that ship."""
+    """Write the nests that have a verified schedule, with their fastest ones, as a shard of donors."""
     from optdb.errors import OptdbError
     from perfembed.donors import export_donors
 
