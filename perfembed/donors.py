@@ -5,6 +5,7 @@ A donor is data from elsewhere: its texts are parsed strictly, and what is made 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +27,11 @@ from perfembed.shards import read_query, read_shards, write_shard
 from perfembed.training_data import target_of_machine
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer
 from scheduler.space import Target
 
 if TYPE_CHECKING:
-    from perfembed.model.gnn import EmbeddingModel
+    from perfembed.nest_space import NestSpace
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
 SHARD_VERSION = 1
@@ -134,34 +136,34 @@ def nearest(
     return tuple(sorted(found.values(), key=lambda f: (f.distance, f.donor.nest_id))[:k])
 
 
-def seed_donors(model: EmbeddingModel, folder: Path = SEED) -> Donors:
+def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
     """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError."""
     shards = sorted(folder.glob("*.parquet"))
     found = {d.nest_id: d for row in read_shards(shards, _COLUMNS) if (d := _donor(row)) is not None}
     stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
-    index = open_index(folder / "vectors.index", model.model_id, stamp, lambda: _vectors(found, model))
+    index = open_index(folder / "vectors.index", space.space_id, stamp, lambda: _vectors(found, space))
     return Donors(found, index)
 
 
-def database_donors(path: Path, model: EmbeddingModel) -> Donors:
+def database_donors(path: Path, space: NestSpace) -> Donors:
     """Those of a database; nests without a vector get one, which is stored. Raises OptdbError."""
     with Database.open(path, read_only=True) as database:
         found = {d.nest_id: d for row in read_query(database, _DONORS) if (d := _donor(row)) is not None}
-        stored = embeddings(database, model.model_id, static_only=True)
+        stored = embeddings(database, space.space_id, static_only=True)
         missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
         if not missing:
-            return Donors(found, database_index(database, model.model_id, static_only=True))
-    ids, vectors = _vectors(missing, model)
+            return Donors(found, database_index(database, space.space_id, static_only=True))
+    ids, vectors = _vectors(missing, space)
     rows = zip(ids, vectors, strict=True)
     try:
         with SpoolWriter(spool_directory(path)) as writer:
-            writer.append([EmbeddingRecord(i, model.model_id, None, tuple(map(float, v))) for i, v in rows])
+            writer.append([EmbeddingRecord(i, space.space_id, None, tuple(map(float, v))) for i, v in rows])
         with Database.open(path) as database:
             ingest(database, spool_directory(path))
-            return Donors(found, database_index(database, model.model_id, static_only=True))
+            return Donors(found, database_index(database, space.space_id, static_only=True))
     except OptdbError:  # others write, or nobody may
         every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
-        return Donors(found, VectorIndex.build((*stored.nest_ids, *ids), every, model.model_id))
+        return Donors(found, VectorIndex.build((*stored.nest_ids, *ids), every, space.space_id))
 
 
 def export_donors(database: Path, shard: Path) -> int:
@@ -169,24 +171,24 @@ def export_donors(database: Path, shard: Path) -> int:
     return write_shard(database, shard, _DONORS)
 
 
-def _vectors(donors: Mapping[str, StoredDonor], model: EmbeddingModel) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """One of each donor's graph alone, on the machine it was measured on; none where the graph cannot be made."""
-    from perfembed.encoding.graph import encode
-    from perfembed.model.gnn import DIMENSION
-
-    by_target: dict[Target, list[tuple[str, Any]]] = {}
+def _vectors(donors: Mapping[str, StoredDonor], space: NestSpace) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """One of each donor on the machine it was measured on; none for what cannot be read or embedded."""
+    by_target: dict[Target, list[str]] = {}
     for key, donor in donors.items():
-        try:
-            graph = encode(parse_nest(donor.text), donor.sizes)
-        except SchedulerError:
-            continue
-        by_target.setdefault(donor.target, []).append((key, graph))
+        by_target.setdefault(donor.target, []).append(key)
     ids: list[str] = []
     rows: list[npt.NDArray[np.float32]] = []
-    for target, graphs in by_target.items():
-        ids += [key for key, _ in graphs]
-        rows += [e.vector for e in model.embed([graph for _, graph in graphs], None, target)]
-    return ids, np.stack(rows) if rows else np.zeros((0, DIMENSION), dtype=np.float32)
+    for target, keys in by_target.items():
+        known: list[str] = []
+        nests: list[tuple[Replayer, Mapping[str, int]]] = []
+        for key in keys:
+            with contextlib.suppress(SchedulerError):
+                nests.append((Replayer(parse_nest(donors[key].text)), donors[key].sizes))
+                known.append(key)
+        found = space.vectors(nests, target)
+        ids += [key for key, vector in zip(known, found, strict=True) if vector is not None]
+        rows += [vector for vector in found if vector is not None]
+    return ids, np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
 
 def _donor(row: Mapping[str, Any]) -> StoredDonor | None:

@@ -13,10 +13,12 @@ from perfembed.cost_models import SHIPPED
 from perfembed.embedding_model import usable_embedding_model
 from perfembed.encoding.graph import encode
 from perfembed.files import read_input
+from perfembed.nest_space import NestSpace
 from perfembed.result import TuneOptions
 from perfembed.tuning import parse, target_of
 from profilers.machine import describe_machine
 from scheduler.ir.text import nest_id
+from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.model.gnn import EmbeddingModel
@@ -42,14 +44,7 @@ class NestEmbedding:
 
 def embed_file(path: str, options: TuneOptions, weights: Path | None = None) -> tuple[NestEmbedding, ...]:
     """Of every nest that can be read. Raises SourceRejected, UsageError, EnvironmentMissing without weights."""
-    return embed_source(path, read_input(path), options, weights)
-
-
-def embed_source(
-    path: str, content: bytes, options: TuneOptions, weights: Path | None = None
-) -> tuple[NestEmbedding, ...]:
-    """`embed_file` of a text that need not be a file; `path` is for messages and headers beside it."""
-    source = parse(path, content, options)
+    source = parse(path, read_input(path), options)
     model: EmbeddingModel = usable_embedding_model(weights or SHIPPED)
     target = target_of(describe_machine(), options.threads)
     graphs = [encode(nest, dict(options.parameters)) for nest in source.nests]
@@ -67,4 +62,25 @@ def embed_source(
             names=tuple(node.name for node in graph.nodes),
         )
         for nest, graph, one in zip(source.nests, graphs, found, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNest:
+    """A nest in the space donors are looked for in; `vector` None where its loops cannot be analysed."""
+
+    name: str
+    line: int
+    nest_id: str
+    vector: npt.NDArray[np.float32] | None
+
+
+def place_source(path: str, content: bytes, options: TuneOptions, space: NestSpace) -> tuple[PlacedNest, ...]:
+    """Every nest that can be read. Raises SourceRejected, UsageError."""
+    nests = parse(path, content, options).nests
+    target = target_of(describe_machine(), options.threads)
+    vectors = space.vectors([(Replayer(nest), dict(options.parameters)) for nest in nests], target)
+    return tuple(
+        PlacedNest(nest.name, nest.span.line if nest.span else 0, nest_id(nest), vector)
+        for nest, vector in zip(nests, vectors, strict=True)
     )

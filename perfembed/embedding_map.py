@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.donors import Donors
-from perfembed.embedding import NestEmbedding
+from perfembed.embedding import PlacedNest
 from scheduler.errors import SchedulerError
 from scheduler.schedule import parse_schedule
 
@@ -33,14 +33,15 @@ class Point:
     own: bool
 
 
-def map_points(sources: Sequence[Donors], own: Sequence[NestEmbedding], path: str, seed: int) -> tuple[Point, ...]:
+def map_points(sources: Sequence[Donors], own: Sequence[PlacedNest], path: str, seed: int) -> tuple[Point, ...]:
     """The donors of all sources and the nests of a file; the same for the same seed.
 
     Source: van der Maaten and Hinton 2008, t-SNE; started from the principal components, as scikit-learn does it.
     """
     donors = {d.nest_id: (d, s.index.vector(d.nest_id)) for s in sources for d in s.by_id.values()}
     stored = [(donor, vector) for donor, vector in donors.values() if vector is not None]
-    rows = [vector for _, vector in stored] + [nest.vector for nest in own]
+    placed = [(nest, nest.vector) for nest in own if nest.vector is not None]
+    rows = [vector for _, vector in stored] + [vector for _, vector in placed]
     if not rows:
         return ()
     plane = _plane(np.stack(rows), seed)
@@ -51,7 +52,7 @@ def map_points(sources: Sequence[Donors], own: Sequence[NestEmbedding], path: st
         )
         for (d, _), (x, y) in zip(stored, plane, strict=False)
     ]  # fmt: skip
-    for nest, (x, y) in zip(own, plane[len(stored) :], strict=True):
+    for (nest, _), (x, y) in zip(placed, plane[len(stored) :], strict=True):
         where = f"{path}:{nest.line}"
         points.append(Point(nest.name, where, "", float(x), float(y), "", None, "", (), True))
     return tuple(points)

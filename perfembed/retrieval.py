@@ -12,12 +12,11 @@ from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model
 from perfembed.donors import Donors, Found, database_donors, nearest, seed_donors
 from perfembed.embedding_model import usable_embedding_model
-from perfembed.encoding.graph import encode
 from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
+from perfembed.nest_space import NestSpace
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder
-from perfembed.transfer.handmade import HandmadeEmbedder
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
@@ -26,10 +25,6 @@ from scheduler.schedule import Schedule
 from scheduler.space import Target
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from perfembed.model.gnn import EmbeddingModel
     from scheduler.cost.problem import CostModel
 
 Choose = Callable[[Side, int], tuple[Found, ...]]
@@ -45,7 +40,6 @@ class Retrieved:
     `predicted`: the candidates' speedups; empty without a cost model.
     """
 
-    vector: npt.NDArray[np.float32]
     neighbours: tuple[Found, ...]
     recommendation: Recommendation
     unreadable: tuple[tuple[str, str], ...]
@@ -59,22 +53,22 @@ def open_retrieval(
 
     Raises EnvironmentMissing where the embedding's weights or all donors are missing.
     """
-    model, sources = open_sources(database)
+    space, sources = open_sources(database)
     try:
         cost = load_cost_model()
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
-    return Retrieval(model, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)
+    return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)
 
 
-def open_sources(database: Path | None) -> tuple[EmbeddingModel, list[Donors]]:
-    """The shipped model, and all donors there are. Raises EnvironmentMissing without the model's weights."""
-    model = usable_embedding_model()
-    sources = [seed_donors(model)]
+def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:
+    """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights."""
+    space = NestSpace(usable_embedding_model())
+    sources = [seed_donors(space)]
     if database is not None and database.exists():
         with contextlib.suppress(OptdbError):  # a database that cannot be read is reported by what writes to it
-            sources.append(database_donors(database, model))
-    return model, sources
+            sources.append(database_donors(database, space))
+    return space, sources
 
 
 class Retrieval:
@@ -82,7 +76,7 @@ class Retrieval:
 
     def __init__(
         self,
-        model: EmbeddingModel,
+        space: NestSpace,
         sources: Sequence[Donors],
         target: Target,
         *,
@@ -96,7 +90,7 @@ class Retrieval:
 
         For comparisons: `choose` takes other donors than the nearest; without `repair` every step of a recipe must fit.
         """
-        self.model, self.target, self.k = model, target, k
+        self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without = frozenset(without_algorithms)
         self._choose, self._repair = choose, repair
@@ -119,13 +113,12 @@ class Retrieval:
 
         Raises SchedulerError where the nest cannot be embedded.
         """
-        graph = encode(side.replayer.nest, side.parameters)
-        (embedding,) = self.model.embed([graph], None, self.target)
         if self._choose is not None:
             found = self._choose(side, self.k)
         else:
+            vector = self.space.vector(side.replayer, side.parameters, self.target)
             found = nearest(
-                self._sources, embedding.vector, self.k, without_algorithms=self._without, without_nests=without_nests
+                self._sources, vector, self.k, without_algorithms=self._without, without_nests=without_nests
             )
         donors: list[Donor] = []
         unreadable: list[tuple[str, str]] = []
@@ -146,7 +139,7 @@ class Retrieval:
 
         scorer = by_donor if cost is None else slowness
         recommendation = recommend(donors, side, scorer=scorer, measure=measure, repair=self._repair, expired=expired)
-        return Retrieved(embedding.vector, found, recommendation, tuple(unreadable), predicted)
+        return Retrieved(found, recommendation, tuple(unreadable), predicted)
 
     def _donors(self, found: Found) -> list[Donor]:
         stored = found.donor
@@ -169,6 +162,6 @@ class Retrieval:
 
     def _embedder(self, target: Target) -> NodeEmbedder:
         if target not in self._embedders:
-            learned = GraphNodeEmbedder(self.model, target)
-            self._embedders[target] = JoinedEmbedder(learned, HandmadeEmbedder())
+            learned = GraphNodeEmbedder(self.space.model, target)
+            self._embedders[target] = JoinedEmbedder(learned, self.space.handmade)
         return self._embedders[target]

@@ -6,14 +6,14 @@ Source: Trümper et al. 2023, section 5.3 and table 2.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from perfembed.bench.methods import Donating, Method
 from perfembed.donors import Donors, Found, StoredDonor
 from perfembed.index import VectorIndex
+from perfembed.nest_space import structure
 from perfembed.retrieval import Choose, Retrieval, open_sources
 from perfembed.transfer.handmade import HandmadeEmbedder
 from perfembed.transfer.view import Side
@@ -36,12 +36,12 @@ METHODS = (
 
 def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) -> Donating:
     """The shipped donors, but for those of the algorithm asked about. Raises EnvironmentMissing."""
-    model, sources = open_sources(None)
+    space, sources = open_sources(None)
 
     def retrievals(algorithm: str, target: Target) -> dict[str, Retrieval]:
         return {
             m.name: Retrieval(
-                model,
+                space,
                 sources,
                 target,
                 k=m.k,
@@ -78,7 +78,7 @@ def _by_hand(donors: Sequence[StoredDonor]) -> Choose:
         vectors = {}
         for key, donor in by_id.items():
             try:
-                vectors[key] = _averages(embedder, Replayer(parse_nest(donor.text)), donor.sizes)
+                vectors[key] = structure(embedder, Replayer(parse_nest(donor.text)), donor.sizes)
             except SchedulerError:
                 continue
         return VectorIndex.build(tuple(vectors), np.stack(list(vectors.values())), "hand-made")
@@ -86,13 +86,7 @@ def _by_hand(donors: Sequence[StoredDonor]) -> Choose:
     def choose(side: Side, k: int) -> tuple[Found, ...]:
         if not index:
             index.append(build())
-        vector = _averages(embedder, side.replayer, side.parameters)
+        vector = structure(embedder, side.replayer, side.parameters)
         return tuple(Found(by_id[n.id], n.distance) for n in index[0].search(vector, k))
 
     return choose
-
-
-def _averages(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Any:
-    given = replayer, replayer.tree(()), sizes
-    kinds = embedder.loops(*given), embedder.arrays(*given), embedder.statements(*given)
-    return np.concatenate([np.mean(list(vectors.values()), axis=0) for vectors in kinds]).astype(np.float32)

@@ -1,8 +1,8 @@
 """Whether a nest is found again when its file was renamed, reordered and rewritten.
 
 Every program gets variants that compute the same: other names, declarations in another order, `x += e` spelled out,
-other bounds and steps of loops. A variant's nest is found if the nearest neighbour of its static embedding, among the
-nests of all programs and the shipped donors, is the one it was made of.
+other bounds and steps of loops. A nest is found if its nearest neighbour without profile, among the nests of all
+programs and the shipped donors, is the one it was made of.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from perfembed.embedding import NestEmbedding, embed_source
+from perfembed.embedding import place_source
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.index import VectorIndex
@@ -76,14 +76,13 @@ def run_variants(
     paths: Sequence[str], count: int, options: TuneOptions, seed: int, progress: Callable[[str], None]
 ) -> tuple[VariantResult, ...]:
     """`count` variants, of the programs in turn. Raises PerfembedError where a program itself cannot be read."""
-    originals = {path: embed_source(path, read_input(path), options) for path in paths}
-    model, sources = open_sources(None)
-    rows: dict[str, NestEmbedding] = {
-        f"{path}:{nest.name}": nest for path, nests in originals.items() for nest in nests
-    }
+    space, sources = open_sources(None)
+    originals = {path: place_source(path, read_input(path), options, space) for path in paths}
+    rows = {f"{path}:{nest.name}": nest for path, nests in originals.items() for nest in nests}
+    known = {key: nest.vector for key, nest in rows.items() if nest.vector is not None}
     donors = {key: vector for s in sources for key in s.by_id if (vector := s.index.vector(key)) is not None}
-    vectors = np.stack([*(nest.vector for nest in rows.values()), *donors.values()])
-    index = VectorIndex.build((*rows, *donors), vectors, model.model_id)
+    vectors = np.stack([*known.values(), *donors.values()])
+    index = VectorIndex.build((*known, *donors), vectors, space.space_id)
     same: dict[str, set[str]] = {}
     for key, nest in rows.items():
         same.setdefault(nest.nest_id, set()).add(key)
@@ -93,14 +92,14 @@ def run_variants(
         rng = random.Random(f"{seed} {path} {number}")
         text = rewritten(read_input(path).decode(errors="surrogateescape"), rng)
         try:
-            nests = embed_source(path, text.encode(errors="surrogateescape"), replace(options, functions=()))
+            nests = place_source(path, text.encode(errors="surrogateescape"), replace(options, functions=()), space)
         except PerfembedError as problem:
             results.append(VariantResult(path, 0, 0, str(problem).partition("\n")[0]))
             continue
         hits = 0
         for nest, original in zip(nests, originals[path], strict=False):
-            nearest = index.search(nest.vector, 1)[0].id
-            hits += nearest in same[original.nest_id]
+            if nest.vector is not None:
+                hits += index.search(nest.vector, 1)[0].id in same[original.nest_id]
         result = VariantResult(path, len(originals[path]), hits if len(nests) == len(originals[path]) else 0)
         progress(f"{number + 1}/{count} {path}: {result.found} of {result.nests} nests found")
         results.append(result)

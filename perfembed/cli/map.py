@@ -61,8 +61,9 @@ def command(
         raise UsageError(f"--output {output}: there is no folder {output.parent}")
     database = None if no_db else optional_database(db, session.environment)
 
-    from perfembed.embedding import embed_file
+    from perfembed.embedding import place_source
     from perfembed.embedding_map import map_points
+    from perfembed.files import read_input
     from perfembed.report.map_page import map_page
     from perfembed.result import TuneOptions
     from perfembed.retrieval import open_sources
@@ -70,8 +71,8 @@ def command(
     options = TuneOptions(
         functions=tuple(function or ()), cc=cc, cflags=flags, parameters=parameters, threads=thread_count(threads)
     )
-    own = embed_file(file, options) if file is not None else ()
-    _, sources = open_sources(Path(database) if database is not None else None)
+    space, sources = open_sources(Path(database) if database is not None else None)
+    own = place_source(file, read_input(file), options, space) if file is not None else ()
     points = map_points(sources, own, file or "", seed)
     title = f"{len(points) - len(own)} nests of the database" + (f" and {len(own)} of {file}" if file else "")
     try:

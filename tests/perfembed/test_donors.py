@@ -9,13 +9,14 @@ from optdb.database import Database
 from optdb.queries import embeddings
 from perfembed.donors import database_donors, export_donors, nearest, seed_donors
 from perfembed.errors import UsageError
+from perfembed.nest_space import NestSpace
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from tests.optdb.support import filled, one, store
 from tests.perfembed.embedding_support import tiny_model
 
-MODEL = tiny_model()
+SPACE = NestSpace(tiny_model())
 
 
 def database(folder: Path, nests: int = 6) -> Path:
@@ -26,7 +27,7 @@ def database(folder: Path, nests: int = 6) -> Path:
 
 def test_donors_of_a_database_have_schedules_that_can_be_used_and_vectors_that_are_kept(tmp_path: Path) -> None:
     path = database(tmp_path)
-    donors = database_donors(path, MODEL)
+    donors = database_donors(path, SPACE)
     assert len(donors.by_id) == len(donors.index.ids) >= 3
     for donor in donors.by_id.values():
         replayer = Replayer(parse_nest(donor.text))
@@ -35,8 +36,8 @@ def test_donors_of_a_database_have_schedules_that_can_be_used_and_vectors_that_a
         for schedule in donor.schedules:
             assert isinstance(replayer.replay(parse_schedule(schedule)), ScheduledNest)
     with Database.open(path, read_only=True) as opened:
-        assert set(embeddings(opened, MODEL.model_id, static_only=True).nest_ids) == set(donors.by_id)
-    again = database_donors(path, MODEL)
+        assert set(embeddings(opened, SPACE.space_id, static_only=True).nest_ids) == set(donors.by_id)
+    again = database_donors(path, SPACE)
     assert again.by_id == donors.by_id and again.index.ids == donors.index.ids
 
 
@@ -45,27 +46,27 @@ def test_an_unverified_nest_is_no_donor(tmp_path: Path) -> None:
     with filled(path, 1, 1) as opened:
         opened.execute("DELETE FROM _store.measurements")
         store(opened, one(1, verified=False, verified_on=(), verify_seeds=(), kind="search"))
-    assert not database_donors(path, MODEL).by_id
+    assert not database_donors(path, SPACE).by_id
 
 
 def test_seed_donors_and_their_vectors_are_cached_and_made_anew(tmp_path: Path) -> None:
     folder = tmp_path / "seed"
     count = export_donors(database(tmp_path), folder / "a.parquet")
-    first = seed_donors(MODEL, folder)
+    first = seed_donors(SPACE, folder)
     assert len(first.by_id) == count
     cache = folder / "vectors.index"
     before = cache.read_bytes()
-    assert set(seed_donors(MODEL, folder).index.ids) == set(first.index.ids) and cache.read_bytes() == before
+    assert set(seed_donors(SPACE, folder).index.ids) == set(first.index.ids) and cache.read_bytes() == before
     cache.write_bytes(before[:-7] + b"damaged")
-    assert set(seed_donors(MODEL, folder).index.ids) == set(first.index.ids) and cache.read_bytes() == before
-    other = seed_donors(tiny_model(1), folder)
+    assert set(seed_donors(SPACE, folder).index.ids) == set(first.index.ids) and cache.read_bytes() == before
+    other = seed_donors(NestSpace(tiny_model(1)), folder)
     assert other.index.model_id != first.index.model_id and set(other.index.ids) == set(first.index.ids)
     with pytest.raises(UsageError, match="exists already"):
         export_donors(tmp_path / "a.db", folder / "a.parquet")
 
 
 def test_nearest_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:
-    donors = database_donors(database(tmp_path), MODEL)
+    donors = database_donors(database(tmp_path), SPACE)
     wanted = next(iter(donors.by_id.values()))
     vector = donors.index.vector(wanted.nest_id)
     assert vector is not None

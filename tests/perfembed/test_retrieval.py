@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.donors import Donors, StoredDonor, nearest
-from perfembed.encoding.graph import encode
 from perfembed.index import VectorIndex
+from perfembed.nest_space import NestSpace
 from perfembed.retrieval import Retrieval
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.replay import Replayer, ScheduledNest
@@ -15,7 +15,7 @@ from scheduler.space import Target
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
 
-MODEL = tiny_model()
+SPACE = NestSpace(tiny_model())
 
 
 def stored(text: str, algorithm: str, schedule: str) -> StoredDonor:
@@ -26,8 +26,7 @@ def stored(text: str, algorithm: str, schedule: str) -> StoredDonor:
 
 
 def source(*donors: StoredDonor) -> Donors:
-    graphs = [encode(parse_nest(d.text), {}) for d in donors]
-    vectors = np.stack([e.vector for e in MODEL.embed(graphs, None, MACHINE)])
+    vectors = np.stack([SPACE.vector(Replayer(parse_nest(d.text)), {}, MACHINE) for d in donors])
     return Donors({d.nest_id: d for d in donors}, VectorIndex.build([d.nest_id for d in donors], vectors, "tiny"))
 
 
@@ -44,7 +43,7 @@ class Counting:
 
 
 def test_candidates_are_legal_different_and_in_the_order_of_the_model() -> None:
-    retrieval = Retrieval(MODEL, [DONORS], MACHINE, k=2, cost=Counting())
+    retrieval = Retrieval(SPACE, [DONORS], MACHINE, k=2, cost=Counting())
     replayer = Replayer(parse_nest(TRANSPOSED))
     found = retrieval.retrieve(retrieval.side(replayer, {}), measure=4)
     assert {f.donor.algorithm for f in found.neighbours} == {"gemm", "mvt"}
@@ -58,19 +57,20 @@ def test_candidates_are_legal_different_and_in_the_order_of_the_model() -> None:
 
 
 def test_an_algorithm_left_out_gives_no_donor() -> None:
-    retrieval = Retrieval(MODEL, [DONORS], MACHINE, without_algorithms=["gemm"])
+    retrieval = Retrieval(SPACE, [DONORS], MACHINE, without_algorithms=["gemm"])
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"] and not found.predicted
 
 
 def test_a_damaged_donor_is_reported_and_the_others_are_used() -> None:
     bad = StoredDonor("0" * 16, "bad", "nest bad {", "bad", "bad.c", MACHINE, {}, "double", ("tile([i], [8])",), (9.0,))
+    vector = SPACE.vector(Replayer(parse_nest(BICG)), {}, MACHINE)
     good = stored(MVT, "mvt", MVT_SCHEDULE)
-    vectors = np.zeros((2, 128), dtype=np.float32)
+    vectors = np.zeros((2, len(vector)), dtype=np.float32)
     broken = Donors(
         {bad.nest_id: bad, good.nest_id: good}, VectorIndex.build([bad.nest_id, good.nest_id], vectors, "t")
     )
-    retrieval = Retrieval(MODEL, [broken], MACHINE)
+    retrieval = Retrieval(SPACE, [broken], MACHINE)
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [name for name, _ in found.unreadable] == [bad.nest_id]
     assert found.recommendation.chosen
@@ -79,7 +79,10 @@ def test_a_damaged_donor_is_reported_and_the_others_are_used() -> None:
 def test_other_donors_than_the_nearest_may_be_chosen() -> None:
     only = [d for d in DONORS.by_id.values() if d.algorithm == "mvt"]
     retrieval = Retrieval(
-        MODEL, [DONORS], MACHINE, choose=lambda side, k: nearest([source(*only)], np.zeros(128, np.float32), k)
+        SPACE,
+        [DONORS],
+        MACHINE,
+        choose=lambda side, k: nearest([source(*only)], SPACE.vector(side.replayer, {}, MACHINE), k),
     )
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"]

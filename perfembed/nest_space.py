@@ -1,0 +1,74 @@
+"""The space in which donors are looked for: what the model learned of a nest beside what is visibly there.
+
+A vector that was learned from metrics alone brings nests together that perform alike; schedules fit where loops, arrays
+and statements are alike, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.encoding.graph import NestGraph, encode
+from perfembed.transfer.handmade import HandmadeEmbedder
+from scheduler.errors import SchedulerError
+from scheduler.replay import Replayer
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    from perfembed.model.gnn import EmbeddingModel
+
+Vector = npt.NDArray[np.float32]
+
+_VERSION = 1  # of what follows the learned numbers
+_WEIGHT = 3.0  # of the length of the visible part, over that of the learned one
+
+
+class NestSpace:
+    """Vectors of one model are comparable, those of different `space_id`s are not."""
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        self.model = model
+        self.space_id = f"{model.model_id}+structure-{_VERSION}"
+        self.handmade = HandmadeEmbedder()
+
+    def vectors(
+        self, nests: Sequence[tuple[Replayer, Mapping[str, int]]], target: Target
+    ) -> list[npt.NDArray[np.float32] | None]:
+        """[d] for each nest, as written, at its sizes and on one machine; None where it cannot be embedded."""
+        visible: dict[int, Vector] = {}
+        graphs: dict[int, NestGraph] = {}
+        for number, (replayer, sizes) in enumerate(nests):
+            with contextlib.suppress(SchedulerError):
+                visible[number] = structure(self.handmade, replayer, sizes)
+                graphs[number] = encode(replayer.nest, sizes)
+        learned = self.model.embed(list(graphs.values()), None, target)
+        found: list[Vector | None] = [None] * len(nests)
+        for number, one in zip(graphs, learned, strict=True):
+            found[number] = _join(one.vector, visible[number])
+        return found
+
+    def vector(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+        """Of one nest. Raises SchedulerError."""
+        (learned,) = self.model.embed([encode(replayer.nest, sizes)], None, target)
+        return _join(learned.vector, structure(self.handmade, replayer, sizes))
+
+
+def _join(learned: Vector, visible: Vector) -> Vector:
+    """Both scaled to a length of their own, one after the other."""
+    return np.concatenate((_unit(learned), np.float32(_WEIGHT) * _unit(visible)))
+
+
+def structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
+    """Averages of the hand-made features of a nest's loops, arrays and statements. Raises SchedulerError."""
+    given = replayer, replayer.tree(()), sizes
+    kinds = embedder.loops(*given), embedder.arrays(*given), embedder.statements(*given)
+    return np.concatenate([np.mean(list(vectors.values()), axis=0) for vectors in kinds]).astype(np.float32)
+
+
+def _unit(vector: Vector) -> Vector:
+    return vector / np.float32(np.linalg.norm(vector) + 1e-12)
