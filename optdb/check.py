@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from optdb.best import different
 from optdb.codec import columns, from_document
@@ -69,7 +71,7 @@ def check(database: Database) -> CheckReport:
     counted: list[tuple[str, int]] = []
     findings: list[Finding] = []
     for kind, table in TABLES.items():
-        count, wrong = (_nests(database)) if kind == "nest" else _rows(database, kind)
+        count, wrong = _nests(database) if kind == "nest" else _rows(database, kind)
         counted.append((table, count))
         findings += _grouped(table, wrong)
     for table, column, other, key in _REFERENCES:
@@ -88,26 +90,35 @@ def check(database: Database) -> CheckReport:
 
 
 def _rows(database: Database, kind: str) -> tuple[int, list[tuple[str, str]]]:
-    """How many rows a table has, and (id, problem) of those that no record could have left."""
+    """Of a table of records."""
     names = [name for name, _ in columns(RECORDS[kind])]
-    cursor = database.execute(f"SELECT {', '.join(names)} FROM {TABLES[kind]}")
-    wrong: list[tuple[str, str]] = []
-    count = 0
-    while True:
-        with database.translated():
-            batch = cursor.fetchmany(_BATCH)
-        if not batch:
-            return count, wrong
-        count += len(batch)
-        for row in batch:
-            try:
-                from_document(RECORDS[kind], dict(zip(names, row, strict=True)))
-            except RecordError as problem:
-                wrong.append((str(row[0]), problem.message))
+
+    def problem(row: tuple[Any, ...]) -> str | None:
+        try:
+            from_document(RECORDS[kind], dict(zip(names, row, strict=True)))
+        except RecordError as problem:
+            return problem.message
+        return None
+
+    return _read(database, f"SELECT {', '.join(names)} FROM {TABLES[kind]}", problem)
 
 
 def _nests(database: Database) -> tuple[int, list[tuple[str, str]]]:
-    cursor = database.execute("SELECT nest_id, text FROM _store.nests")
+    def problem(row: tuple[Any, ...]) -> str | None:
+        identity, text = row
+        try:
+            return None if nest_id(parse_nest(text)) == identity else "the id is not that of the text"
+        except (SchedulerError, RecursionError, OptdbError) as problem:
+            return f"the text is no nest: {problem}"[:200]
+
+    return _read(database, "SELECT nest_id, text FROM _store.nests", problem)
+
+
+def _read(
+    database: Database, sql: str, problem: Callable[[tuple[Any, ...]], str | None]
+) -> tuple[int, list[tuple[str, str]]]:
+    """How many rows there are, and (id, problem) of those that no record could have left."""
+    cursor = database.execute(sql)
     wrong: list[tuple[str, str]] = []
     count = 0
     while True:
@@ -116,12 +127,7 @@ def _nests(database: Database) -> tuple[int, list[tuple[str, str]]]:
         if not batch:
             return count, wrong
         count += len(batch)
-        for identity, text in batch:
-            try:
-                if nest_id(parse_nest(text)) != identity:
-                    wrong.append((identity, "the id is not that of the text"))
-            except (SchedulerError, RecursionError, OptdbError) as problem:
-                wrong.append((identity, f"the text is no nest: {problem}"[:200]))
+        wrong += [(str(row[0]), found) for row in batch if (found := problem(row)) is not None]
 
 
 def _grouped(table: str, wrong: list[tuple[str, str]]) -> list[Finding]:

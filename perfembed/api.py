@@ -30,7 +30,7 @@ def tune(
     *,
     output: str | os.PathLike[str] | None = None,
     db: str | os.PathLike[str] | None = None,
-    search: str = "beam",
+    search: str = "transfer",
     k: int = 5,
     measure: int = 10,
     budget_s: float = 60.0,
@@ -47,9 +47,9 @@ def tune(
 ) -> TuneResult:
     """Tunes the loop nests of a C file; `output` is where the faster file goes (None: nowhere).
 
-    `db`: a database whose schedules are used and where what is measured is kept. `search`: over schedules ("beam",
-    "mcts", "random", "exhaustive"), or "transfer" of those of similar nests, `k` donors a nest; `measure` candidates,
-    where not all are; `budget_s` seconds for the file. `arguments` are the program's, `parameters` the sizes where it
+    `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the schedules
+    of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts", "random",
+    "exhaustive". `budget_s` seconds for the file. `arguments` are the program's, `parameters` the sizes where it
     has no main. `environment`: of compilers and programs, by default little more than a PATH. Raises
     `perfembed.errors.PerfembedError`.
     """

@@ -22,7 +22,7 @@ class TuneOptions:
     program_arguments: tuple[str, ...] = ()
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
-    search: str = "beam"  # or "transfer"
+    search: str = "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive"
     evaluate: Evaluate = "run"
     neighbours: int = 5  # donors a nest, of a transfer
     measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts

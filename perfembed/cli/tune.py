@@ -65,8 +65,8 @@ def command(
     param: Parameters = None,
     threads: Threads = None,
     search: Annotated[
-        str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
-    ] = "beam",
+        str, typer.Option("--search", metavar="NAME", help=f"Where schedules come from: {', '.join(SEARCHES)}.")
+    ] = "transfer",
     evaluate: Annotated[
         str,
         typer.Option(

@@ -96,6 +96,7 @@ def test_options(tuner: Tuner, source: Path) -> None:
         program_arguments=("-x", "a b"),
         parameters=(("n", 2000), ("m", 3)),
         threads=3,
+        search="beam",
         budget_s=120.0,
         reassociate=True,
         seed=7,
