@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Vector = npt.NDArray[np.float32]
 
 _VERSION = 1  # of what follows the learned numbers
-_WEIGHT = 3.0  # of the length of the visible part, over that of the learned one
+_WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
 
 
 class NestSpace:

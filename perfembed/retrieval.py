@@ -16,7 +16,7 @@ from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.nest_space import NestSpace
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
-from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder
+from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
@@ -162,6 +162,7 @@ class Retrieval:
 
     def _embedder(self, target: Target) -> NodeEmbedder:
         if target not in self._embedders:
-            learned = GraphNodeEmbedder(self.space.model, target)
+            # What a step changed is seen in the hand-made part; the network is too slow to be asked after each.
+            learned = OnceEmbedder(GraphNodeEmbedder(self.space.model, target))
             self._embedders[target] = JoinedEmbedder(learned, self.space.handmade)
         return self._embedders[target]
