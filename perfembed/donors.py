@@ -136,10 +136,19 @@ def nearest(
     return tuple(sorted(found.values(), key=lambda f: (f.distance, f.donor.nest_id))[:k])
 
 
+def donor_shards(folder: Path = SEED) -> list[Path]:
+    return sorted(folder.glob("*.parquet"))
+
+
+def read_donors(shards: Sequence[Path]) -> dict[str, StoredDonor]:
+    """By nest_id; what is no donor is left out. Raises UsageError."""
+    return {d.nest_id: d for row in read_shards(shards, _COLUMNS) if (d := _donor(row)) is not None}
+
+
 def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
     """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError."""
-    shards = sorted(folder.glob("*.parquet"))
-    found = {d.nest_id: d for row in read_shards(shards, _COLUMNS) if (d := _donor(row)) is not None}
+    shards = donor_shards(folder)
+    found = read_donors(shards)
     stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
     index = open_index(folder / "vectors.index", space.space_id, stamp, lambda: _vectors(found, space))
     return Donors(found, index)
@@ -167,8 +176,12 @@ def database_donors(path: Path, space: NestSpace) -> Donors:
 
 
 def export_donors(database: Path, shard: Path) -> int:
-    """Writes the donors of a database to a new Parquet file; how many. Raises OptdbError, UsageError."""
-    return write_shard(database, shard, _DONORS)
+    """Writes the donors of a database to a new Parquet file; how many. Raises OptdbError, UsageError.
+
+    A shard is made to be given away: of the files the nests come from it has the names, not the folders.
+    """
+    name = "regexp_replace(place, '^.*/', '') AS place"
+    return write_shard(database, shard, f"SELECT * REPLACE ({name}) FROM ({_DONORS})")
 
 
 def _vectors(donors: Mapping[str, StoredDonor], space: NestSpace) -> tuple[list[str], npt.NDArray[np.float32]]:

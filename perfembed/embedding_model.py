@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from perfembed.cost_models import SHIPPED
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.alike import Recipe, good_recipes, likenesses
+from perfembed.cost_models import SHIPPED, part_of
+from perfembed.donors import StoredDonor, read_donors
+from perfembed.encoding.graph import encode
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
 from perfembed.model.examples import Example
 from perfembed.model.gnn import EmbeddingModel, machine_numbers
-from perfembed.model.train import EpochDone, TrainSettings, train_embedding
+from perfembed.model.targets import targets
+from perfembed.model.train import EpochDone, Similarity, TrainSettings, train_embedding
+from perfembed.training_data import is_generated
 from perfembed.training_profiles import is_nest, read_examples
+from scheduler.errors import SchedulerError
+from scheduler.ir.text import parse_nest
 
 NAME = "embedding.safetensors"
 
@@ -35,12 +46,19 @@ def is_for_tests(example: Example) -> bool:
 
 
 def train_embedding_model(
-    shards: Sequence[Path], seed: int, epochs: int, folder: Path, progress: Callable[[str], None]
+    shards: Sequence[Path],
+    seed: int,
+    epochs: int,
+    folder: Path,
+    progress: Callable[[str], None],
+    donors: Sequence[Path] = (),
+    contrast: float = 0.0,
 ) -> Path:
     """Trains on generated nests, a quarter of which tell when to stop; where the weights are.
 
-    The same nest is never on both sides; what is not generated is for tests. Raises UsageError without data,
-    ModelUnusable where the weights cannot be written.
+    With a weight for `contrast` nests of the `donors` are pulled together whose good schedules are alike, but for
+    those of the algorithms that `cost_models.part_of` keeps for tests. The same nest is never on both sides; what is
+    not generated is for tests. Raises UsageError without data, ModelUnusable where the weights cannot be written.
     """
     generated = [e for e in read_examples(shards, machine_numbers) if not is_for_tests(e)]
     train = [e for e in generated if int(e.group, 16) % 4]
@@ -57,10 +75,44 @@ def train_embedding_model(
         progress(f"epoch {done.epoch} of {done.epochs}: loss {done.loss:.4f}{found}")
 
     folder.mkdir(parents=True, exist_ok=True)
-    settings = TrainSettings(seed=seed, epochs=epochs)
+    settings = TrainSettings(seed=seed, epochs=epochs, contrast=contrast)
+    known = {e.group for e in generated}
+    alike = _donor_examples([d for d in read_donors(donors).values() if d.nest_id not in known]) if contrast else []
+    similarity = _similarity(len(train), [recipes for _, recipes in alike]) if alike else None
+    train += [example for example, _ in alike]
     unfinished = folder / "embedding-unfinished.safetensors"
-    model = train_embedding(train, validation, settings, told, checkpoint=unfinished)
+    model = train_embedding(train, validation, settings, told, similarity=similarity, checkpoint=unfinished)
     save_model(folder / NAME, model)
     for left in (unfinished, unfinished.with_suffix(".json")):
         left.unlink(missing_ok=True)
     return folder / NAME
+
+
+def _donor_examples(donors: Sequence[StoredDonor]) -> list[tuple[Example, tuple[Recipe, ...]]]:
+    """(example without profile and metrics, good schedules) of each that may be trained on."""
+    found = []
+    for donor in donors:
+        recipes = good_recipes(donor)
+        if not recipes or not is_generated(donor.algorithm) or part_of(donor.algorithm) == "test":
+            continue
+        try:
+            graph = encode(parse_nest(donor.text), donor.sizes)
+        except SchedulerError:
+            continue
+        unknown = (math.nan,) * len(targets())
+        found.append((Example(graph, None, unknown, machine_numbers(donor.target), donor.nest_id), recipes))
+    return found
+
+
+def _similarity(others: int, recipes: Sequence[tuple[Recipe, ...]]) -> Similarity:
+    """Of examples of which the first `others` have no known schedules."""
+    between = likenesses(recipes)
+
+    def similarity(positions: Sequence[int]) -> npt.NDArray[np.float32]:
+        rows = np.array(positions) - others
+        known = rows >= 0
+        found = np.full((len(rows), len(rows)), np.nan, dtype=np.float32)
+        found[np.ix_(known, known)] = between[np.ix_(rows[known], rows[known])]
+        return found
+
+    return similarity

@@ -7,6 +7,7 @@ and statements are alike, too.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,17 @@ import numpy.typing as npt
 from perfembed.encoding.graph import NestGraph, encode
 from perfembed.transfer.handmade import HandmadeEmbedder
 from scheduler.errors import SchedulerError
+from scheduler.ir.walk import loops
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.space import Target, trip_counts
 
 if TYPE_CHECKING:
     from perfembed.model.gnn import EmbeddingModel
 
+_LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
-_VERSION = 1  # of what follows the learned numbers
+_VERSION = 2  # of what follows the learned numbers
 _WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
 
 
@@ -64,10 +67,34 @@ def _join(learned: Vector, visible: Vector) -> Vector:
 
 
 def structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
-    """Averages of the hand-made features of a nest's loops, arrays and statements. Raises SchedulerError."""
+    """Averages of the hand-made features of a nest's loops, arrays and statements, by the work they have a part in.
+
+    Raises SchedulerError.
+    """
     given = replayer, replayer.tree(()), sizes
     kinds = embedder.loops(*given), embedder.arrays(*given), embedder.statements(*given)
-    return np.concatenate([np.mean(list(vectors.values()), axis=0) for vectors in kinds]).astype(np.float32)
+    shares = _shares(replayer, sizes)
+    averages = []
+    for vectors in kinds:
+        weights = np.array([_LEAST_SHARE + shares.get(name, 0.0) for name in vectors])
+        averages.append(weights @ np.stack(list(vectors.values())) / weights.sum())
+    return np.concatenate(averages).astype(np.float32)
+
+
+def _shares(replayer: Replayer, sizes: Mapping[str, int]) -> dict[str, float]:
+    """Of all statement instances, how many each statement, loop and array has a part in, 0 … 1."""
+    extents = trip_counts(tuple(loops(replayer.nest)), sizes)
+    work = {
+        name: math.prod(float(max(extents.get(i, 1), 1)) for i in replayer.model.iterators(name))
+        for name in replayer.model.placed
+    }
+    total = max(sum(work.values()), 1.0)
+    found: dict[str, float] = {}
+    for name, instances in work.items():
+        parts = {name, *replayer.model.iterators(name), *(u.access.array for u in replayer.model.uses(name))}
+        for part in parts:
+            found[part] = found.get(part, 0.0) + instances / total
+    return found
 
 
 def _unit(vector: Vector) -> Vector:

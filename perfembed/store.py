@@ -285,6 +285,12 @@ def best_known(path: Path, nest: LoopNest, conditions: ConditionsRecord, here: R
     return None if best is None else _carried(best.schedule, canonical, there, here)
 
 
+def was_searched(path: Path, nest: LoopNest, conditions: ConditionsRecord) -> bool:
+    """Whether anything was measured of a nest under these conditions. Raises OptdbError."""
+    with Database.open(path, read_only=True) as database:
+        return bool(measured(database, nest_id(nest), conditions.conditions_id))
+
+
 def _carried(text: str, canonical: CanonicalNest, there: Replayer, here: Replayer) -> Schedule | None:
     own = {(kind, name): mine for (kind, mine), name in canonical.names.items()}
     try:

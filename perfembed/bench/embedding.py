@@ -1,7 +1,8 @@
 """How good the performance embedding is, on nests of real programs that no training saw.
 
 Source: Trümper et al. 2023, section 5.1 (Pearson correlation of each metric) and 5.2 with table 1 (performance
-similarity: how much bandwidths and data locality vary among a nest and its 3 nearest neighbours).
+similarity: how much bandwidths and data locality vary among a nest and its 3 nearest neighbours). Beyond the paper: how
+alike the good schedules of a donor are to those of its nearest donors of other algorithms.
 """
 
 from __future__ import annotations
@@ -13,16 +14,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perfembed.alike import good_recipes, likenesses
+from perfembed.cost_models import part_of
 from perfembed.index import VectorIndex
 from perfembed.model.examples import Example, scaled_metrics
+from perfembed.model.gnn import DIMENSION
 from perfembed.model.targets import scale_metrics, targets
+from perfembed.nest_space import NestSpace
+from perfembed.training_data import is_generated
 from profilers.counters import feature_names
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
+    from perfembed.donors import StoredDonor
     from perfembed.model.gnn import EmbeddingModel
 
 Matrix = npt.NDArray[np.float64]
 NEIGHBOURS = 3
+DONORS = 5
 SIMILARITY = ("memory_bandwidth", "l3_bandwidth", "l2_bandwidth", "data_locality")
 PAPER_SIMILARITY = (0.25, 0.30, 0.28, 0.31)  # Trümper et al. 2023, table 1, their embedding
 
@@ -47,15 +57,29 @@ class SimilarityScore:
 
 
 @dataclass(frozen=True, slots=True)
+class LikenessScore:
+    """Means over donors: likeness of their schedules (`perfembed.alike`) to those of `DONORS` neighbours, and to the
+    one of them that is most alike."""
+
+    space: str
+    mean: float
+    best: float
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingScores:
     nests: int
     algorithms: int
     metrics: tuple[MetricScore, ...]
     similarity: tuple[SimilarityScore, ...]
+    donors: int
+    likeness: tuple[LikenessScore, ...]
 
 
-def score_embedding(model: EmbeddingModel, examples: Sequence[Example]) -> EmbeddingScores:
-    """`examples` were not trained on. Raises ValueError without any."""
+def score_embedding(
+    model: EmbeddingModel, examples: Sequence[Example], donors: Sequence[StoredDonor] = ()
+) -> EmbeddingScores:
+    """`examples` were not trained on; `donors`: all there are. Raises ValueError without examples."""
     if not examples:
         raise ValueError("no nests to score the embedding on")
     measured = scaled_metrics(examples)
@@ -80,7 +104,47 @@ def score_embedding(model: EmbeddingModel, examples: Sequence[Example]) -> Embed
         "at random": np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32),
     }
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
-    return EmbeddingScores(len(examples), len({e.group for e in examples}), tuple(metrics), tuple(similarity))
+    algorithms = len({e.group for e in examples})
+    return EmbeddingScores(
+        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness_of_neighbours(model, donors)
+    )
+
+
+def likeness_of_neighbours(
+    model: EmbeddingModel, donors: Sequence[StoredDonor]
+) -> tuple[int, tuple[LikenessScore, ...]]:
+    """(how many donors asked, scores of each space): of donors that no training saw, whatever it learned from."""
+    space = NestSpace(model)
+    placed: list[tuple[StoredDonor, npt.NDArray[np.float32]]] = []
+    for target in dict.fromkeys(d.target for d in donors):
+        of_target = [d for d in donors if d.target == target]
+        vectors = space.vectors([(Replayer(parse_nest(d.text)), d.sizes) for d in of_target], target)
+        placed += [(d, v) for d, v in zip(of_target, vectors, strict=True) if v is not None]
+    asked = [n for n, (d, _) in enumerate(placed) if not is_generated(d.algorithm) or part_of(d.algorithm) == "test"]
+    if not asked:
+        return 0, ()
+    between = likenesses([good_recipes(d) for d, _ in placed])
+    names = [d.algorithm for d, _ in placed]
+    joined = np.stack([vector for _, vector in placed])
+    spaces = {
+        "learned and visible": joined,
+        "learned": joined[:, :DIMENSION],
+        "visible": joined[:, DIMENSION:],
+        "at random": np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32),
+    }
+    found = []
+    for name, rows in spaces.items():
+        means, bests = [], []
+        for n in asked:
+            distances = ((rows - rows[n]) ** 2).sum(axis=1)
+            order = [m for m in np.argsort(distances, kind="stable") if names[m] != names[n]][:DONORS]
+            near = between[n, order]
+            near = near[np.isfinite(near)]
+            if len(near):
+                means.append(float(near.mean()))
+                bests.append(float(near.max()))
+        found.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests))))
+    return len(asked), tuple(found)
 
 
 def _run(

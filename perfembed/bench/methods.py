@@ -26,7 +26,7 @@ from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
 from perfembed.result import Evaluate, TuneOptions
 from perfembed.retrieval import Retrieval
-from perfembed.store import best_known, conditions_record
+from perfembed.store import best_known, conditions_record, was_searched
 from perfembed.tuning import parse, target_of
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
@@ -184,6 +184,7 @@ class _Nest:
         self.bench, self.inputs, self.retrievals, self.cost = bench, inputs, retrievals, cost
         line = inputs.nest.span.line if inputs.nest.span else 0
         self.row = NestRow(program, inputs.nest.name, line, 0.0)
+        self.searched = False  # long, whatever came of it
         self.conditions = Conditions(
             compiler=CompilerConfig(bench.cc, (*bench.cflags, "-fopenmp")),
             threads=bench.threads,
@@ -226,6 +227,8 @@ class _Nest:
         )  # fmt: skip
         self.measurer = tuner.measurer
         outcome = tuner.run()
+        if tuner.interrupted:
+            raise KeyboardInterrupt  # the tuner keeps what it has; here it would be taken for all it can do
         if outcome.original_s is None:
             raise NestNotMeasurable(outcome.reason)
         return outcome
@@ -237,6 +240,7 @@ class _Nest:
         under = conditions_record(
             describe_machine(), bench.cc, version, flags, bench.threads, self.inputs.nest, captured.parameters, False
         )
+        self.searched = was_searched(database, self.inputs.nest, under)
         return best_known(database, self.inputs.nest, under, replayer)
 
     def _compare(self, replayer: Replayer, winners: Mapping[str, Schedule | None]) -> None:
@@ -262,7 +266,7 @@ class _Nest:
         original = best[bodies[ORIGINAL]]
         for name in (ORIGINAL, *winners):
             # Where nothing was found the original stays; without a long search there is nothing to compare with.
-            kept = None if name == REFERENCE else original
+            kept = original if name != REFERENCE or self.searched else None
             self.row.seconds[name] = best[bodies[name]] if name in bodies else kept
         self.row.weight = (self.inputs.share or 1.0) / original if original else 0.0
         spreads = [max(found) / min(found) - 1 for found in times.values() if found]

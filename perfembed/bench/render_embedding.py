@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from perfembed.bench.embedding import PAPER_SIMILARITY, SIMILARITY, EmbeddingScores, MetricScore
+from perfembed.bench.embedding import DONORS, PAPER_SIMILARITY, SIMILARITY, EmbeddingScores, MetricScore
 from perfembed.report.documents import document
 from perfembed.report.style import table
 
@@ -14,7 +14,7 @@ _AIM = 0.85
 
 
 def render_embedding(scores: EmbeddingScores) -> str:
-    """Two tables: the correlation of each metric, and how alike neighbours perform."""
+    """Tables: the correlation of each metric, how alike neighbours perform, and how alike their schedules are."""
     rows = [["metric", "with profile", "static", "nests"]]
     rows += [[m.metric, _figure(m.profiled), _figure(m.static), str(m.count)] for m in scores.metrics]
     lines = [
@@ -28,7 +28,17 @@ def render_embedding(scores: EmbeddingScores) -> str:
     rows = [["embedding", *SIMILARITY]]
     rows += [[s.embedding, *(_figure(v) for v in s.values)] for s in scores.similarity]
     rows.append(["paper, its own nests and machine", *(_figure(v) for v in PAPER_SIMILARITY)])
-    return "\n".join([*lines, *table(rows)])
+    lines += table(rows)
+    if scores.likeness:
+        rows = [["neighbours by", "all of them", "the best"]]
+        rows += [[s.space, _figure(s.mean), _figure(s.best)] for s in scores.likeness]
+        nests = f"{scores.donors} nests that no training saw"
+        lines += [
+            "",
+            f"likeness of schedules to those of {DONORS} donors of other algorithms, {nests} (more is better)",
+        ]
+        lines += table(rows)
+    return "\n".join(lines)
 
 
 def embedding_document(scores: EmbeddingScores) -> str:

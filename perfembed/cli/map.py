@@ -45,6 +45,9 @@ def command(
     std: Standard = None,
     param: Parameters = None,
     threads: Threads = None,
+    nodes: Annotated[
+        bool, typer.Option("--nodes", help="Draw the nodes of FILE's graphs (loops, arrays, statements) instead.")
+    ] = False,
     seed: Seed = 0,
     db: Database = None,
     no_db: NoDatabase = False,
@@ -52,17 +55,20 @@ def command(
 ) -> int:
     """Draw all nests of the database by their embedding, with those of a C file among them.
 
-    Near each other lie nests that behave alike. One self-contained page: colours tell the speedup, or whether a kind of
-    transformation is in the best schedule; pointing at a nest shows it. Nothing is compiled or run.
+    Near each other lie nests that are and behave alike. One self-contained page: colours tell the speedup, the
+    algorithm, whether a kind of transformation is in the best schedule, or a metric as the model predicts it; pointing
+    at a nest shows it. Nothing is compiled or run.
     """
     session = context.ensure_object(Session)
     flags, parameters = compiler_flags(cflags, define, include, std), parameter_values(param)
     if not output.parent.is_dir():
         raise UsageError(f"--output {output}: there is no folder {output.parent}")
+    if nodes and file is None:
+        raise UsageError("--nodes: of which file?")
     database = None if no_db else optional_database(db, session.environment)
 
-    from perfembed.embedding import place_source
-    from perfembed.embedding_map import map_points
+    from perfembed.embedding import embed_file, place_source
+    from perfembed.embedding_map import map_points, node_points
     from perfembed.files import read_input
     from perfembed.report.map_page import map_page
     from perfembed.result import TuneOptions
@@ -71,12 +77,17 @@ def command(
     options = TuneOptions(
         functions=tuple(function or ()), cc=cc, cflags=flags, parameters=parameters, threads=thread_count(threads)
     )
-    space, sources = open_sources(Path(database) if database is not None else None)
-    own = place_source(file, read_input(file), options, space) if file is not None else ()
-    points = map_points(sources, own, file or "", seed)
-    title = f"{len(points) - len(own)} nests of the database" + (f" and {len(own)} of {file}" if file else "")
+    if nodes and file is not None:
+        embedded = embed_file(file, options)
+        points = node_points(embedded, file, seed)
+        title = f"{len(points)} nodes of {len(embedded)} nests of {file}"
+    else:
+        space, sources = open_sources(Path(database) if database is not None else None)
+        own = place_source(file, read_input(file), options, space) if file is not None else ()
+        points = map_points(sources, own, file or "", space, seed)
+        title = f"{len(points) - len(own)} nests of the database" + (f" and {len(own)} of {file}" if file else "")
     try:
-        output.write_text(map_page(points, title), encoding="utf-8")
+        output.write_text(map_page(points, title, "kind" if nodes else "algorithm"), encoding="utf-8")
     except OSError as problem:
         raise UsageError(f"--output {output}: {problem.strerror}") from None
     print(f"{output}: {title}")

@@ -51,7 +51,7 @@ def cost(
 
     from optdb.errors import OptdbError
     from perfembed.cost_models import train_cost_model, weights_path
-    from perfembed.training_data import export_labels, read_problems
+    from perfembed.training_data import export_labels, is_generated, read_problems
 
     began = time.monotonic()
     path = database_path(db, session.environment) if export or finetune or db else None
@@ -61,7 +61,7 @@ def cost(
             print(f"{export_labels(path, export)} labels in {export}")
             return EXIT_DONE
         shards = [] if finetune else sorted(data.glob("*.parquet"))
-        problems = read_problems(shards)
+        problems = tuple(p for p in read_problems(shards) if is_generated(p.group))  # others are for tests
         if path is not None:
             with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
                 own = Path(folder) / "own.parquet"
@@ -94,6 +94,12 @@ def embedding(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
     ] = Path("weights"),
     epochs: Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="At most so many.")] = 60,
+    contrast: Annotated[
+        float,
+        typer.Option(
+            "--contrast", metavar="W", min=0.0, help="Weight of what pulls donors together whose schedules are alike."
+        ),
+    ] = 0.0,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     db: Database = None,
     quiet: Quiet = False,
@@ -114,12 +120,14 @@ def embedding(
             raise DatabaseProblem(problem.message, problem.advice) from None
         return EXIT_DONE
 
+    from perfembed.donors import donor_shards
     from perfembed.embedding_model import train_embedding_model
 
     def say(text: str) -> None:
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    trained = train_embedding_model(sorted(data.glob("*.parquet")), seed, epochs, output, say)
+    shards = sorted(data.glob("*.parquet"))
+    trained = train_embedding_model(shards, seed, epochs, output, say, donor_shards(), contrast)
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -15,8 +16,8 @@ _SIZE = 760  # pixels
 _TEXT = 1500  # characters of a nest that are shown
 
 
-def map_page(points: Sequence[Point], title: str) -> str:
-    """HTML with the points as data and the script that draws them."""
+def map_page(points: Sequence[Point], title: str, group: str = "algorithm") -> str:
+    """HTML with the points as data and the script that draws them; `group` is what their `algorithm` is called."""
     rows = [
         {
             "name": p.name,
@@ -29,12 +30,15 @@ def map_page(points: Sequence[Point], title: str) -> str:
             "schedule": p.schedule,
             "steps": p.steps,
             "own": p.own,
+            "metrics": {name: float(f"{value:.4g}") for name, value in p.metrics.items() if math.isfinite(value)},
         }
         for p, (x, y) in zip(points, _scaled(points), strict=True)
     ]
     data = json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")  # what is in there must not end the script
     template = files("perfembed.report").joinpath("map_page.html").read_text(encoding="utf-8")
-    return template.replace("@TITLE@", escape(title)).replace("@SIZE@", str(_SIZE)).replace("@DATA@", data)
+    for name, text in (("TITLE", escape(title)), ("SIZE", str(_SIZE)), ("GROUP", escape(group)), ("DATA", data)):
+        template = template.replace(f"@{name}@", text)
+    return template
 
 
 def _scaled(points: Sequence[Point]) -> list[tuple[float, float]]:

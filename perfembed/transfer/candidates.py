@@ -14,6 +14,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.ir.tree import Leaf, TreeLoop
 from scheduler.normalize.fission import maximal_fission
+from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.legality import Illegal
 from scheduler.replay import Replayer, ScheduledNest
@@ -167,14 +168,13 @@ def _alignments(donor: Donor, target: Side, width: int, repair: bool) -> Iterato
 
 
 def bases(target: Side) -> list[tuple[Schedule, float]]:
-    """(schedule to begin with, what that costs): the target as written, and split and reordered for small strides."""
-    found: list[tuple[Schedule, float]] = [((), 0.0)]
+    """(schedule to begin with, what that costs): the target as written, split and reordered for small strides, and
+    that with the loops fused again where data are shared."""
     normalized = target.remembered(
         "normalized", lambda: minimize_strides(target.replayer, maximal_fission(target.replayer))
     )
-    if normalized:
-        found.append((normalized, _NORMALIZED_COST * len(normalized)))
-    return found
+    fused = target.remembered("fused", lambda: refuse_neighbours(target.replayer, normalized))
+    return [(base, _NORMALIZED_COST * len(base)) for base in dict.fromkeys(((), normalized, fused))]
 
 
 def outer_sequential(side: Side) -> frozenset[str]:

@@ -28,7 +28,7 @@ def pack(
     read = _accesses(donor, first, step.array)
     if not read:
         return f"the donor does not read {step.array} there with affine subscripts"
-    partners = _origins(ours, theirs, matching)
+    partners = _origins(ours, theirs, matching, step.loop)
     packed = {mark.array for mark in second.packs}
     best: tuple[float, Access, tuple[int, ...]] | None = None
     for access in _accesses(target, second):
@@ -68,10 +68,14 @@ def _accesses(side: Side, loop: TreeLoop, array: str | None = None) -> tuple[Acc
     return tuple(dict.fromkeys(a for a in found if array is None or a.array == array))
 
 
-def _origins(ours: View, theirs: View, matching: Matching) -> dict[str, str]:
-    """Which iterator of the target stands for which of the donor's: as their loops over elements are matched."""
-    origin = [{loop.name: loop.origin for loop in tree_loops(view.tree)} for view in (ours, theirs)]
-    return {origin[0][a]: origin[1][pair.target] for a, pair in matching.loops.items()}
+def _origins(ours: View, theirs: View, matching: Matching, loop: str) -> dict[str, str]:
+    """Which iterator of the target stands for which of the donor's: as their loops over elements are matched.
+
+    Of the donor's loops around and below `loop` only: where a loop was split, its other parts have the same origin.
+    """
+    near = {x.name: x.origin for path in ours.paths for x in path.loops if any(y.name == loop for y in path.loops)}
+    origin = {x.name: x.origin for x in tree_loops(theirs.tree)}
+    return {near[a]: origin[pair.target] for a, pair in matching.loops.items() if a in near}
 
 
 def _same_dimensions(model: Access, access: Access, partners: dict[str, str]) -> tuple[float, tuple[int, ...]]:

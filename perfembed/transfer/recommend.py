@@ -16,6 +16,7 @@ Scorer = Callable[[Sequence[Candidate]], Sequence[float]]
 
 _LITERAL_COST = 0.01
 _UNKNOWN_SPEEDUP = 1.5
+_EACH = 2  # candidates of a donor in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,11 @@ def recommend(
     repair: bool = True,
     expired: Callable[[], bool] = lambda: False,
 ) -> Recommendation:
-    """At most `measure` legal candidates out of what the donors lead to, no two with the same tree, by `scorer`.
+    """At most `measure` legal candidates out of what the donors lead to, no two with the same tree.
 
-    The best of every donor comes before the second of any, as far as `measure` goes: donors fail together with their
-    own kind of mistake. Never raises for what a donor's schedule is: such a donor is in `failed`. Once
+    They are taken by turns from the order of `scorer` and from that of `by_donor`: what a model predicts and what was
+    measured elsewhere err in different ways. In each order two candidates of every donor come before the third of any,
+    for they fail together. Never raises for what a donor's schedule is: such a donor is in `failed`. Once
     `expired`, donors that were not looked at yet are left out.
     """
     pool: dict[Tree, Candidate] = {}
@@ -76,10 +78,19 @@ def recommend(
                 pool[candidate.scheduled.tree] = candidate
     every = tuple(pool.values())
     scores = tuple(scorer(every)) if every else ()
-    order = sorted(range(len(every)), key=lambda k: (scores[k], k))
-    first: dict[int, int] = {}
-    for k in order:
-        first.setdefault(id(every[k].donor), k)
-    ranked = [*first.values(), *(k for k in order if k not in first.values())][:measure]
-    chosen = sorted(ranked, key=lambda k: (scores[k], k))
+    orders = [_fair(every, scores), _fair(every, by_donor(every))]
+    taken = list(dict.fromkeys(k for pair in zip(*orders, strict=True) for k in pair))[:measure]
+    chosen = sorted(taken, key=lambda k: (scores[k], k))
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))
+
+
+def _fair(pool: Sequence[Candidate], scores: Sequence[float]) -> list[int]:
+    """Positions in the order of the scores, but for those of a donor that had its share."""
+    before: dict[int, int] = {}
+    rounds: dict[int, int] = {}
+    order = sorted(range(len(pool)), key=lambda k: (scores[k], k))
+    for k in order:
+        donor = id(pool[k].donor)
+        rounds[k] = before.get(donor, 0) // _EACH
+        before[donor] = before.get(donor, 0) + 1
+    return sorted(order, key=lambda k: rounds[k])

@@ -5,21 +5,22 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from perfembed.embedding_map import Point, map_points
+from perfembed.embedding import NestEmbedding
+from perfembed.embedding_map import Point, map_points, node_points
 from perfembed.report.map_page import map_page
-from tests.perfembed.embedding_support import tiny_model
-from tests.perfembed.test_retrieval import DONORS
+from tests.perfembed.test_retrieval import DONORS, SPACE
 
-MODEL = tiny_model()
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _EVIL = "</script><script>document.title = 'broken'</script>"
 
 
 def point(name: str, x: float, own: bool = False, steps: tuple[str, ...] = ()) -> Point:
     speedup = None if own else 2.0 + x
-    return Point(name, "a.c:3", "gemm", x, x * x, f"nest {name} {{}}", speedup, "tile([i], [8])", steps, own)
+    metrics = {} if own else {"runtime": x}
+    return Point(name, "a.c:3", "gemm", x, x * x, f"nest {name} {{}}", speedup, "tile([i], [8])", steps, own, metrics)
 
 
 def opened(page: str, folder: Path) -> str:
@@ -49,6 +50,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
     about = dom[dom.index('id="about"') :]
     assert "nest first {}" in about and "2x faster" in about
     assert '<option value="tile">' in dom and "this file" in dom
+    assert '<optgroup label="predicted metric"><option value="runtime">' in dom
 
 
 def test_needs_no_network_and_nothing_breaks_out() -> None:
@@ -60,7 +62,20 @@ def test_needs_no_network_and_nothing_breaks_out() -> None:
 
 
 def test_points_of_donors() -> None:
-    found = map_points([DONORS], (), "a.c", 0)
+    found = map_points([DONORS], (), "a.c", SPACE, 0)
     assert [p.name for p in found] == [d.name for d in DONORS.by_id.values()]
     assert {"tile", "register_block", "pack"} <= set(found[0].steps) and found[0].speedup == 8.0
-    assert found == map_points([DONORS], (), "a.c", 0)
+    assert found == map_points([DONORS], (), "a.c", SPACE, 0)
+    assert all(len(p.metrics) == 20 for p in found)
+
+
+def test_nodes_of_a_nest() -> None:
+    vectors = np.random.default_rng(0).standard_normal((6, 128)).astype(np.float32)
+    kinds = ("access", "loop_entry", "loop_exit", "body", "access", "access")
+    nest = NestEmbedding(
+        "gemm_0", "gemm", 7, "0" * 16, "m", vectors[0], vectors, kinds, ("A", "i", "i", "S0", "B", "C")
+    )
+    found = node_points([nest, nest], "a.c", 0)
+    assert [p.algorithm for p in found] == [*kinds, *kinds] and found[3].name == "body S0"
+    assert len({(p.x, p.y) for p in found[:6]}) == 6 and found[0].place == "gemm_0, a.c:7"
+    assert not node_points([], "a.c", 0)

@@ -24,7 +24,7 @@ def test_every_tree_is_recommended_once_and_no_more_than_asked():
     assert set(found.chosen) <= set(found.pool)
 
 
-def test_the_scorer_decides_but_every_donor_has_its_best_tried():
+def test_the_scorer_decides_by_turns_with_what_donors_gained():
     target = side(TWO)
     given = [donor(GEMM, GEMM_SCHEDULE, "far"), donor(GEMM, "interchange(j_2, k); parallelize(i_2)", "near")]
 

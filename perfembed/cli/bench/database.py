@@ -29,6 +29,10 @@ def command(
     scale: Annotated[
         str, typer.Option("--scale", metavar="NESTS,MEASUREMENTS", help="How large a database is filled; 0: none.")
     ] = "10000,100000",
+    merged: Annotated[
+        int | None,
+        typer.Option("--merged", metavar="NESTS", min=1, help="Nests of the one merged into it.  [default: as many]"),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of everything random.")] = 0,
     folder: Annotated[
         Path | None,
@@ -77,7 +81,7 @@ def command(
             trials.writers = run_writers(*crowd, folder)
         if size is not None:
             say(f"{count(size[0], 'nest')}, {count(size[1], 'measurement')}", quiet)
-            trials.scale = run_scale(*size, folder)
+            trials.scale = run_scale(*size, folder, merged)
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     except KeyboardInterrupt:

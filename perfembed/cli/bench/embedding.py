@@ -23,10 +23,12 @@ def command(
     json: Json = False,
     traceback: Traceback = False,
 ) -> int:
-    """Score the embedding on the profiles of real programs: predicted metrics, and how alike neighbours perform."""
+    """Score the embedding on the profiles of real programs: predicted metrics, how alike neighbours perform,
+    and how alike the good schedules of neighbours are."""
     from perfembed.bench.embedding import score_embedding
     from perfembed.bench.render_embedding import embedding_document, render_embedding
     from perfembed.cost_models import SHIPPED
+    from perfembed.donors import donor_shards, read_donors
     from perfembed.embedding_model import is_for_tests, usable_embedding_model
     from perfembed.model.gnn import machine_numbers
     from perfembed.training_profiles import read_examples
@@ -35,6 +37,6 @@ def command(
     examples = [e for e in read_examples(sorted(data.glob("*.parquet")), machine_numbers) if is_for_tests(e)]
     if not examples:
         raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
-    scores = score_embedding(model, examples)
+    scores = score_embedding(model, examples, list(read_donors(donor_shards()).values()))
     print(embedding_document(scores) if json else render_embedding(scores))
     return EXIT_DONE
