@@ -48,3 +48,21 @@ def test_a_whole_recipe_with_packs_reaches_the_transposed_product():
 def test_what_is_read_once_is_not_packed():
     found = candidates(donor(GEMM, GEMM_SCHEDULE), side(MVT))
     assert found and not any(isinstance(step, Pack) for c in found for step in c.scheduled.schedule)
+
+
+def test_a_donor_whose_loops_were_split_keeps_its_packs():
+    """Both parts of a split loop come from the same one; only the part that is packed says which iterator is which."""
+    scaled = """nest scaled {
+      array A: double[900][800]; array B: double[800][700]; array C: double[900][700];
+      for i: int in [0, 900) step 1 { for j: int in [0, 700) step 1 {
+        S0: C[i][j] *= 1.5;
+        for k: int in [0, 800) step 1 { S1: C[i][j] += A[i][k] * B[k][j]; }
+      } }
+    }"""
+    recipe = (
+        "distribute(j, 1); distribute(i, 1); interchange(j_d, k); interchange(i_d, j_d); "
+        "tile([j_d, k, i_d], [280, 304, 204]); interchange(k, i_d); register_block([i_d, j_d], [6, 8]); "
+        "pack(i_d_t, A, [0, 1], 0, 6); pack(k_t, B, [1, 0], 1, 8); parallelize(i); parallelize(j_d_t)"
+    )
+    best = candidates(donor(scaled, recipe), side(GEMM))[0]
+    assert {step.array for step in best.scheduled.schedule if isinstance(step, Pack)} == {"A", "B"}
