@@ -237,7 +237,7 @@ def _relations(connection: Any, failed: dict[str, object]) -> list[str]:
         views = connection.execute(sql).fetchall()
         sql = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
         return [str(name) for (name,) in views or connection.execute(sql).fetchall()][:100]
-    except Exception:
+    except Exception:  # only the hint is lost: the query's own error is reported all the same
         return []
 
 

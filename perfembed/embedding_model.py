@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.alike import Recipe, good_recipes, likenesses
 from perfembed.cost_models import SHIPPED, part_of
 from perfembed.donors import StoredDonor, read_donors
 from perfembed.encoding.graph import encode
 from perfembed.errors import EnvironmentMissing, UsageError
+from perfembed.likeness import Recipe, good_recipes, likenesses
 from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
 from perfembed.model.examples import Example
 from perfembed.model.gnn import EmbeddingModel, machine_numbers

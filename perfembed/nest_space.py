@@ -47,7 +47,7 @@ class NestSpace:
         graphs: dict[int, NestGraph] = {}
         for number, (replayer, sizes) in enumerate(nests):
             with contextlib.suppress(SchedulerError):
-                visible[number] = structure(self.handmade, replayer, sizes)
+                visible[number] = _structure(self.handmade, replayer, sizes)
                 graphs[number] = encode(replayer.nest, sizes)
         learned = self.model.embed(list(graphs.values()), None, target)
         found: list[Vector | None] = [None] * len(nests)
@@ -58,7 +58,7 @@ class NestSpace:
     def vector(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
         """Of one nest. Raises SchedulerError."""
         (learned,) = self.model.embed([encode(replayer.nest, sizes)], None, target)
-        return _join(learned.vector, structure(self.handmade, replayer, sizes))
+        return _join(learned.vector, _structure(self.handmade, replayer, sizes))
 
 
 def _join(learned: Vector, visible: Vector) -> Vector:
@@ -66,7 +66,7 @@ def _join(learned: Vector, visible: Vector) -> Vector:
     return np.concatenate((_unit(learned), np.float32(_WEIGHT) * _unit(visible)))
 
 
-def structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
+def _structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
     """Averages of the hand-made features of a nest's loops, arrays and statements, by the work they have a part in.
 
     Raises SchedulerError.

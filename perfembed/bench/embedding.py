@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.alike import good_recipes, likenesses
 from perfembed.cost_models import part_of
 from perfembed.index import VectorIndex
+from perfembed.likeness import good_recipes, likenesses
 from perfembed.model.examples import Example, scaled_metrics
 from perfembed.model.gnn import DIMENSION
 from perfembed.model.targets import scale_metrics, targets
@@ -58,7 +58,7 @@ class SimilarityScore:
 
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
-    """Means over donors: likeness of their schedules (`perfembed.alike`) to those of `DONORS` neighbours, and to the
+    """Means over donors: likeness of their schedules (`perfembed.likeness`) to those of `DONORS` neighbours, and to the
     one of them that is most alike."""
 
     space: str

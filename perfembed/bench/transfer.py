@@ -13,14 +13,11 @@ import numpy as np
 from perfembed.bench.methods import Donating, Method
 from perfembed.donors import Donors, Found, StoredDonor
 from perfembed.index import VectorIndex
-from perfembed.nest_space import structure
+from perfembed.model.gnn import DIMENSION
+from perfembed.nest_space import NestSpace
 from perfembed.retrieval import Choose, Retrieval, open_sources
-from perfembed.transfer.handmade import HandmadeEmbedder
 from perfembed.transfer.view import Side
 from scheduler.cost.problem import CostModel
-from scheduler.errors import SchedulerError
-from scheduler.ir.text import parse_nest
-from scheduler.replay import Replayer
 from scheduler.space import Target
 
 METHODS = (
@@ -47,7 +44,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 k=m.k,
                 cost=cost,
                 without_algorithms=(algorithm,),
-                choose=_chooser(m, sources, algorithm, seed),
+                choose=_chooser(m, space, sources, algorithm, seed),
                 repair=m.repair,
             )
             for m in methods
@@ -57,36 +54,25 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
     return retrievals
 
 
-def _chooser(method: Method, sources: Sequence[Donors], without: str, seed: int) -> Choose | None:
-    """None: the nearest by the model's embedding."""
+def _chooser(method: Method, space: NestSpace, sources: Sequence[Donors], without: str, seed: int) -> Choose | None:
+    """None: the nearest in that space."""
     if method.donors == "nearest":
         return None
     donors = [d for source in sources for d in source.by_id.values() if d.algorithm != without]
     if method.donors == "random":
         rng = random.Random(f"{seed} {without}")
         return lambda side, k: tuple(Found(d, 0.0) for d in rng.sample(donors, min(k, len(donors))))
-    return _by_hand(donors)
+    return _by_hand(donors, sources, space)
 
 
-def _by_hand(donors: Sequence[StoredDonor]) -> Choose:
-    """The nearest by the hand-made features of loops, arrays and statements, averaged."""
+def _by_hand(donors: Sequence[StoredDonor], sources: Sequence[Donors], space: NestSpace) -> Choose:
+    """The nearest by the hand-made features alone: the part of their vectors that was not learned."""
+    rows = {d.nest_id: v[DIMENSION:] for d in donors for s in sources if (v := s.index.vector(d.nest_id)) is not None}
     by_id = {d.nest_id: d for d in donors}
-    embedder = HandmadeEmbedder()
-    index: list[VectorIndex] = []
-
-    def build() -> VectorIndex:
-        vectors = {}
-        for key, donor in by_id.items():
-            try:
-                vectors[key] = structure(embedder, Replayer(parse_nest(donor.text)), donor.sizes)
-            except SchedulerError:
-                continue
-        return VectorIndex.build(tuple(vectors), np.stack(list(vectors.values())), "hand-made")
+    index = VectorIndex.build(tuple(rows), np.stack(list(rows.values())), "hand-made")
 
     def choose(side: Side, k: int) -> tuple[Found, ...]:
-        if not index:
-            index.append(build())
-        vector = structure(embedder, side.replayer, side.parameters)
-        return tuple(Found(by_id[n.id], n.distance) for n in index[0].search(vector, k))
+        vector = space.vector(side.replayer, side.parameters, side.machine)[DIMENSION:]
+        return tuple(Found(by_id[n.id], n.distance) for n in index.search(vector, k))
 
     return choose

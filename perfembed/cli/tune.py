@@ -102,6 +102,8 @@ def command(
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
     if evaluate not in EVALUATIONS:
         raise UsageError(f"--evaluate {evaluate!r}: expected {', '.join(EVALUATIONS)}")
+    if search == "transfer" and evaluate != "run":
+        raise UsageError(f"--evaluate {evaluate} is of a search, not of a transfer", "say which: --search beam")
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     arguments = words(args, "--args")

@@ -103,6 +103,13 @@ def test_options(tuner: Tuner, source: Path) -> None:
     )
 
 
+def test_evaluate_is_of_a_search(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", str(source), "--evaluate", "model"], Session({})) == 2
+    assert "--search beam" in capsys.readouterr().err
+    assert main(["tune", str(source), "--search", "beam", "--evaluate", "model"], Session({})) == 0
+    assert tuner.options.evaluate == "model"
+
+
 def test_in_place(tuner: Tuner, source: Path) -> None:
     assert main(["tune", str(source), "--in-place"], Session({})) == 0
     assert tuner.options.in_place and tuner.options.output is None

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from perfembed.alike import good_recipes, likeness, likenesses, recipe
 from perfembed.donors import StoredDonor
+from perfembed.likeness import good_recipes, likeness, likenesses, recipe
 from scheduler.schedule import parse_schedule
 from tests.perfembed.transfer_support import MACHINE
 
