@@ -25,6 +25,17 @@ _ENTER_S = 2.0  # the longest a writer stays away for readers to come in
 _READ_S = 60.0  # and the longest it waits for them to be done
 
 
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """DuckDB answers Ctrl-C during a statement with a RuntimeError of its own."""
+    try:
+        yield
+    except RuntimeError as problem:
+        if "Query interrupted" in str(problem):
+            raise KeyboardInterrupt from problem
+        raise
+
+
 class Database:
     """An open optimization database.
 
@@ -43,6 +54,7 @@ class Database:
         self._lock = lock
 
     @staticmethod
+    @_interruptible()
     def open(
         path: str | os.PathLike[str],
         *,
@@ -148,7 +160,8 @@ class Database:
         import duckdb
 
         try:
-            yield
+            with _interruptible():
+                yield
         except (duckdb.Error, OSError) as problem:
             raise translate(problem, self.path) from problem
 

@@ -23,6 +23,7 @@ SHIPPED = Path(__file__).with_name("weights")
 KINDS: tuple[Kind, ...] = ("boosted", "lstm", "both")
 DEFAULT: Kind = "boosted"  # what has the lower regret on programs held out: perfembed bench costmodel
 Kind = OneOf["boosted", "lstm", "both"]
+ABLATIONS = ("expressions", "matrices", "program")  # what an LSTM can be trained without
 Part = OneOf["train", "validation", "test"]
 
 
@@ -38,16 +39,40 @@ def weights_path(kind: str, folder: Path = SHIPPED) -> Path:
 
 def load_cost_model(kind: Kind = DEFAULT, folder: Path = SHIPPED) -> CostModel:
     """Raises EnvironmentMissing where the weights are not there or cannot be used."""
-    try:
-        if kind == "boosted":
-            from scheduler.cost.boosted import BoostedCostModel
-
-            return BoostedCostModel.load(weights_path(kind, folder))
-        if kind == "lstm":
-            from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
-
-            return RecursiveLstmCostModel.load(weights_path(kind, folder))
+    if kind == "both":
         return Ensemble((load_cost_model("boosted", folder), load_cost_model("lstm", folder)))
+    if kind == "lstm":
+        return _load_lstm(weights_path(kind, folder))
+    from scheduler.cost.boosted import BoostedCostModel
+
+    try:
+        return BoostedCostModel.load(weights_path(kind, folder))
+    except CheckpointError as problem:
+        raise EnvironmentMissing(str(problem), "perfembed train cost makes it") from None
+
+
+def load_cost_models(folder: Path = SHIPPED) -> dict[str, CostModel]:
+    """All that are in a folder, by name, those trained without something among them. Raises EnvironmentMissing."""
+    there = {kind for kind in KINDS if weights_path(kind, folder).exists()}
+    if there == {"boosted", "lstm"}:
+        there.add("both")
+    found = {str(kind): load_cost_model(kind, folder) for kind in KINDS if kind in there}
+    for missing in ABLATIONS:
+        path = weights_path(_without(missing), folder)
+        if path.exists():
+            found[f"lstm without {missing}"] = _load_lstm(path)
+    return found
+
+
+def _without(missing: str) -> str:
+    return f"lstm-without-{missing}"
+
+
+def _load_lstm(path: Path) -> CostModel:
+    from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+
+    try:
+        return RecursiveLstmCostModel.load(path)
     except CheckpointError as problem:
         raise EnvironmentMissing(str(problem), "perfembed train cost makes it") from None
 
@@ -84,10 +109,12 @@ def train_cost_model(
     folder: Path,
     progress: Callable[[str], None],
     start: Path | None = None,
+    without: str | None = None,
 ) -> Trained:
-    """Trains on the training part and stores the weights in `folder`. `start`: weights to go on from (LSTM only).
+    """Trains on the training part and stores the weights in `folder`.
 
-    Raises UsageError without data, or where boosted trees should go on from others.
+    Of the LSTM only, `start`: weights to go on from; `without`: one of ABLATIONS. Raises UsageError without data, or
+    where boosted trees should go on from others.
     """
     train = [p for p in problems if part_of(p.group) == "train"]
     validation = [p for p in problems if part_of(p.group) == "validation"]
@@ -96,7 +123,8 @@ def train_cost_model(
         raise UsageError(
             "there are no labels to train on", "perfembed populate --generate 1500 --schedules 32 makes some"
         )
-    path = weights_path(kind, folder)
+    name = _without(without) if without else kind
+    path = weights_path(name, folder)
     if kind == "boosted":
         from scheduler.cost.boosted import train_boosted
 
@@ -104,7 +132,7 @@ def train_cost_model(
             raise UsageError("boosted trees cannot go on from others", "train them again on all labels, old and new")
         train_boosted([*train, *validation], seed).save(path)  # it holds groups out itself
     else:
-        from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+        from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstmCostModel
         from scheduler.cost.train_recursive_lstm import EpochDone, train_recursive_lstm
 
         def told(done: EpochDone) -> None:
@@ -117,7 +145,8 @@ def train_cost_model(
             seed,
             epochs,
             told,
+            settings=LstmSettings(**{without: False}) if without else None,
             start=RecursiveLstmCostModel.load(start) if start else None,
-            checkpoint=folder / f"cost-{kind}-unfinished.safetensors",
+            checkpoint=folder / f"cost-{name}-unfinished.safetensors",
         ).save(path, half=True)
     return Trained(path, labels, len(train))

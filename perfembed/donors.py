@@ -141,8 +141,15 @@ def donor_shards(folder: Path = SEED) -> list[Path]:
 
 
 def read_donors(shards: Sequence[Path]) -> dict[str, StoredDonor]:
-    """By nest_id; what is no donor is left out. Raises UsageError."""
-    return {d.nest_id: d for row in read_shards(shards, _COLUMNS) if (d := _donor(row)) is not None}
+    """By nest_id, the faster one of a nest that is there twice; what is no donor is left out. Raises UsageError."""
+    found: dict[str, StoredDonor] = {}
+    for row in read_shards(shards, _COLUMNS):
+        donor = _donor(row)
+        if donor is not None:
+            known = found.get(donor.nest_id)
+            if known is None or known.speedups[0] < donor.speedups[0]:
+                found[donor.nest_id] = donor
+    return found
 
 
 def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
@@ -176,12 +183,15 @@ def database_donors(path: Path, space: NestSpace) -> Donors:
 
 
 def export_donors(database: Path, shard: Path) -> int:
-    """Writes the donors of a database to a new Parquet file; how many. Raises OptdbError, UsageError.
+    """Writes the donors of a database that are in no shard beside it to a new Parquet file; how many.
+
+    Raises OptdbError, UsageError. A nest whose schedules are others now is written once more.
 
     A shard is made to be given away: of the files the nests come from it has the names, not the folders.
     """
     name = "regexp_replace(place, '^.*/', '') AS place"
-    return write_shard(database, shard, f"SELECT * REPLACE ({name}) FROM ({_DONORS})")
+    query = f"SELECT * REPLACE ({name}) FROM ({_DONORS})"
+    return write_shard(database, shard, query, ("nest_id", "machine", "schedules"))
 
 
 def _vectors(donors: Mapping[str, StoredDonor], space: NestSpace) -> tuple[list[str], npt.NDArray[np.float32]]:

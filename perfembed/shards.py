@@ -10,12 +10,18 @@ from optdb.database import Database
 from perfembed.errors import UsageError
 
 
-def write_shard(database: Path, shard: Path, query: str) -> int:
-    """Writes the rows of a query to a Parquet file that does not exist; how many. Raises OptdbError, UsageError."""
+def write_shard(database: Path, shard: Path, query: str, key: Sequence[str]) -> int:
+    """Writes the rows of a query to a Parquet file that does not exist; how many. Raises OptdbError, UsageError.
+
+    Rows whose `key` (names of columns) a shard beside it has already are left out.
+    """
     if shard.exists():
         raise UsageError(f"{shard} exists already", "choose another name: shards are only added")
     shard.parent.mkdir(parents=True, exist_ok=True)
     path = str(shard).replace("'", "''")
+    beside = ", ".join("'" + str(other).replace("'", "''") + "'" for other in sorted(shard.parent.glob("*.parquet")))
+    if beside:
+        query = f"SELECT q.* FROM ({query}) q ANTI JOIN read_parquet([{beside}]) USING ({', '.join(key)})"
     with Database.open(database, read_only=True) as opened:
         opened.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
         return int(opened.value(f"SELECT count(*) FROM read_parquet('{path}')"))

@@ -26,6 +26,7 @@ _COLUMNS = (
     "version", "nest_id", "text", "algorithm", "machine", "isa", "caches", "compiler_version", "flags", "threads",
     "sizes", "element_type", "schedule", "seconds", "baseline", "censored", "noise", "other_load",
 )  # fmt: skip
+_CONDITIONS = ("nest_id", "machine", "compiler_version", "flags", "threads", "sizes")
 _LABELS = f"""
     SELECT {SHARD_VERSION} AS version, m.nest_id, n.text, array_to_string(list_sort(n.algorithms), '+') AS algorithm,
            m.machine, m.isa, p.caches, m.compiler_version, m.flags, m.threads, m.sizes, m.element_type, m.schedule,
@@ -41,15 +42,23 @@ _LABELS = f"""
 
 @dataclass(frozen=True, slots=True)
 class LabelQuality:
-    """What is left out: labels during which others used more than `max_other_load` cores, or that vary more."""
+    """What is left out: labels during which others used more than `max_other_load` cores, or that vary more.
+
+    Also runs that were given up for a first call of less than `least_s`, while threads may still have been starting:
+    those that were measured before this was seen. Their time is 32 times the original's or more.
+    """
 
     max_other_load: float = 0.5
     max_noise: float = 0.25
+    least_s: float = 0.05
 
 
 def export_labels(database: Path, shard: Path) -> int:
-    """Writes the labels of a database to a new Parquet file; how many. Raises OptdbError, UsageError."""
-    return write_shard(database, shard, _LABELS)
+    """Writes the labels of a database that are in no shard beside it to a new Parquet file; how many.
+
+    Raises OptdbError, UsageError.
+    """
+    return write_shard(database, shard, _LABELS, (*_CONDITIONS, "schedule"))
 
 
 def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()) -> tuple[Problem, ...]:
@@ -57,9 +66,10 @@ def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()
     grouped: dict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in read_shards(shards, _COLUMNS):
         disturbed = row["threads"] > 1 and (row["other_load"] or 0.0) > quality.max_other_load
-        if disturbed or (row["noise"] or 0.0) > quality.max_noise:
+        first_call = row["censored"] and 32 * (row["baseline"] or 0.0) <= (row["seconds"] or 0.0) < quality.least_s
+        if disturbed or first_call or (row["noise"] or 0.0) > quality.max_noise:
             continue
-        key = tuple(row[name] for name in ("nest_id", "machine", "compiler_version", "flags", "threads", "sizes"))
+        key = tuple(row[name] for name in _CONDITIONS)
         grouped[key].append(row)
     found = (_problem(rows) for rows in grouped.values())
     return tuple(problem for problem in found if problem is not None)
@@ -68,9 +78,12 @@ def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()
 def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     first = rows[0]
     labels: dict[str, float] = {}
+    given_up: set[str] = set()
     for row in rows:
-        if row["seconds"] and row["baseline"]:
-            labels.setdefault(row["schedule"], row["baseline"] / row["seconds"])
+        if row["seconds"] and row["baseline"] and row["schedule"] not in labels:
+            labels[row["schedule"]] = row["baseline"] / row["seconds"]
+            if row["censored"]:
+                given_up.add(row["schedule"])
     try:
         nest = parse_nest(first["text"])
         schedules = tuple(parse_schedule(text) for text in labels)
@@ -78,7 +91,16 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
         return None
     target = target_of_machine(first["isa"], first["caches"], first["threads"])
     sizes = {name: int(value) for name, value in json.loads(first["sizes"]).items()}
-    return Problem(nest, sizes, target, schedules, tuple(labels.values()), first["algorithm"], first["nest_id"])
+    return Problem(
+        nest=nest,
+        parameters=sizes,
+        target=target,
+        schedules=schedules,
+        speedups=tuple(labels.values()),
+        group=first["algorithm"],
+        name=first["nest_id"],
+        given_up=frozenset(n for n, text in enumerate(labels) if text in given_up),
+    )
 
 
 def target_of_machine(isa: str, caches: str, threads: int) -> Target:

@@ -40,8 +40,11 @@ _PROFILES = f"""
 
 
 def export_profiles(database: Path, shard: Path) -> int:
-    """Writes the profiles of a database to a new Parquet file; how many. Raises OptdbError, UsageError."""
-    return write_shard(database, shard, _PROFILES)
+    """Writes the profiles of a database that are in no shard beside it to a new Parquet file; how many.
+
+    Raises OptdbError, UsageError.
+    """
+    return write_shard(database, shard, _PROFILES, ("nest_id", "machine", "threads", "sizes", "source"))
 
 
 def read_examples(

@@ -206,8 +206,8 @@ static double clock_cost_ns(void)
     return best;
 }
 
-/* Short kernels get slack in their first, cold call; with a limit of 50 ms or more it is judged at once. */
-static double first_call_limit(void) { return stop_s >= 0.05 ? stop_s : 4 * stop_s + 0.002; }
+/* Short kernels get slack in their first, cold call: threads start in it, and one may wait for a core. */
+static double first_call_limit(void) { return fmax(stop_s, fmin(4 * stop_s + 0.05, 0.2)); }
 
 static void time_kernel(void)
 {

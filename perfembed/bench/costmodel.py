@@ -61,6 +61,7 @@ def run_costmodel(
     replaying = 0.0
     for part, wanted in parts.items():
         measured: list[tuple[float, ...]] = []
+        given_up: list[frozenset[int]] = []
         predicted: dict[str, list[Sequence[float]]] = {name: [] for name in models}
         for problem in wanted:
             start = time.perf_counter()
@@ -68,10 +69,11 @@ def run_costmodel(
             replaying += time.perf_counter() - start
             if replayed is None:
                 continue
-            replayer, scheduled, speedups = replayed
+            replayer, scheduled, legal = replayed
             if len(scheduled) < _FEWEST:
                 continue
-            measured.append(speedups)
+            measured.append(tuple(problem.speedups[n] for n in legal))
+            given_up.append(frozenset(place for place, n in enumerate(legal) if n in problem.given_up))
             counts += len(scheduled)
             for name, model in models.items():
                 start = time.perf_counter()
@@ -80,7 +82,7 @@ def run_costmodel(
                 predicted[name].append([float(value) for value in found])
         progress(f"{part}: {len(measured)} nests")
         if measured:
-            scores += [PartScores(name, part, score(measured, predicted[name])) for name in models]
+            scores += [PartScores(name, part, score(measured, predicted[name], given_up)) for name in models]
     if counts:
         throughput = [
             Throughput(name, counts / seconds, counts / (seconds + replaying)) for name, seconds in predicting.items()
@@ -88,11 +90,12 @@ def run_costmodel(
     return CostModelResult(tuple(scores), tuple(throughput), time.monotonic() - began)
 
 
-def _replayed(problem: Problem) -> tuple[Replayer, list[ScheduledNest], tuple[float, ...]] | None:
+def _replayed(problem: Problem) -> tuple[Replayer, list[ScheduledNest], list[int]] | None:
+    """The schedules that are legal, and their numbers."""
     try:
         replayer = Replayer(problem.nest)
-        pairs = [(replayer.replay(s), speedup) for s, speedup in zip(problem.schedules, problem.speedups, strict=True)]
+        replayed = [replayer.replay(schedule) for schedule in problem.schedules]
     except QuotaExceeded:
         return None
-    legal = [(scheduled, speedup) for scheduled, speedup in pairs if isinstance(scheduled, ScheduledNest)]
-    return replayer, [scheduled for scheduled, _ in legal], tuple(speedup for _, speedup in legal)
+    legal = [(n, scheduled) for n, scheduled in enumerate(replayed) if isinstance(scheduled, ScheduledNest)]
+    return replayer, [scheduled for _, scheduled in legal], [n for n, _ in legal]

@@ -39,6 +39,12 @@ def cost(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
     ] = Path("weights"),
     epochs: Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="Of the LSTM.")] = 60,
+    without: Annotated[
+        str | None,
+        typer.Option(
+            "--without", metavar="PART", help="An LSTM for comparison, without expressions, matrices or program."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     db: Database = None,
     quiet: Quiet = False,
@@ -50,9 +56,13 @@ def cost(
         raise UsageError(f"--model {model!r}: expected {' or '.join(KINDS)}")
 
     from optdb.errors import OptdbError
-    from perfembed.cost_models import train_cost_model, weights_path
+    from perfembed.cost_models import ABLATIONS, train_cost_model, weights_path
     from perfembed.training_data import export_labels, is_generated, read_problems
 
+    if without is not None and (model != "lstm" or finetune or without not in ABLATIONS):
+        raise UsageError(
+            f"--without {without!r}: expected {' or '.join(ABLATIONS)}", "with --model lstm, and not with --finetune"
+        )
     began = time.monotonic()
     path = database_path(db, session.environment) if export or finetune or db else None
     try:
@@ -75,7 +85,7 @@ def cost(
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    trained = train_cost_model(model, problems, seed, epochs, output, say, start)
+    trained = train_cost_model(model, problems, seed, epochs, output, say, start, without)
     took = time.monotonic() - began
     print(f"{trained.path}: trained on {trained.labels} labels of {trained.nests} nests in {took:.0f} s")
     return EXIT_DONE

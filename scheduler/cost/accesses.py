@@ -76,8 +76,9 @@ class Groups:
 class StatementFacts:
     """What does not depend on the schedule.
 
-    `update_cycles`: the latency of the operation where the body is one `a op= …`, else 0; `reorderable`: it may be
-    summed in any order (integers).
+    `flats` [accesses, iterators] and `bytes` [accesses]: `flat` and `element_bytes` of all; `jumping`: the numbers of
+    the indirect ones. `update_cycles`: the latency of the operation where the body is one `a op= …`, else 0;
+    `reorderable`: it may be summed in any order (integers).
     """
 
     name: str
@@ -85,6 +86,9 @@ class StatementFacts:
     domain: Domain
     operations: Operations
     accesses: tuple[AccessFacts, ...]
+    flats: Floats
+    bytes: Floats
+    jumping: tuple[int, ...]
     groups: Groups
     update_cycles: float
     reorderable: bool
@@ -133,6 +137,9 @@ def statement_facts(
         domain,
         count_operations(placed.statement),
         tuple(accesses),
+        np.array([a.flat for a in accesses]).reshape(len(accesses), len(iterators)),
+        np.array([float(a.element_bytes) for a in accesses]),
+        tuple(k for k, a in enumerate(accesses) if a.indirect),
         _groups(tuple(accesses), extents, len(iterators)),
         latency if updates else 0.0,
         updates and not floating,

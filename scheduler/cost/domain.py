@@ -6,6 +6,7 @@ and the point weighs the product of the extents, so that sums of weights estimat
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -93,6 +94,7 @@ def sample_domain(placed: Placed, parameters: Mapping[str, int]) -> Domain:
     )
 
 
+@functools.cache
 def _draws(dimensions: int) -> Floats:
     """Halton points in the unit cube, then corners of it (of the outermost dimensions)."""
     index = np.arange(1, _POINTS + 1)

@@ -74,12 +74,9 @@ def make_shape(facts: StatementFacts, path: tuple[TreeLoop, ...], array_sizes: F
         trips.append(walk.block([(j, size / unit, c) for (j, unit), size, c in atoms]) if atoms else walk.point(k))
     inverse = np.linalg.inv(coordinates.forms) if len(coordinates.forms) else np.zeros((0, 0))
     widths, volumes = np.array(walk.widths), np.array(walk.volumes)
-    n = len(facts.iterators)
-    flat = np.array([a.flat for a in facts.accesses]).reshape(len(facts.accesses), n) @ inverse
-    strides = np.abs(flat) * np.array([a.element_bytes for a in facts.accesses])[:, None]
-    for k, access in enumerate(facts.accesses):
-        if access.indirect:
-            strides[k, np.abs(access.varies @ np.abs(inverse)) > _TINY] = math.inf
+    strides = np.abs(facts.flats @ inverse) * facts.bytes[:, None]
+    for k in facts.jumping:
+        strides[k, np.abs(facts.accesses[k].varies @ np.abs(inverse)) > _TINY] = math.inf
     footprints = _footprints(facts, np.abs(facts.groups.matrix @ inverse), widths, volumes, trips, array_sizes)
     sizes = footprints.sum(1)
     return Shape(
@@ -222,7 +219,7 @@ def _coupled(coordinates: _Coordinates) -> list[list[int]]:
     used = np.abs(coordinates.forms) > _TINY
     depends = coordinates.facts.domain.depends
     linked = used @ (depends | depends.T | np.eye(len(depends), dtype=bool)) @ used.T
-    return [[int(k) for k in np.flatnonzero(linked[j, :j])] for j in range(len(used))]
+    return [[k for k, is_linked in enumerate(row[:j]) if is_linked] for j, row in enumerate(linked.tolist())]
 
 
 def _full_widths(coordinates: _Coordinates) -> tuple[list[float], list[float]]:
@@ -232,24 +229,25 @@ def _full_widths(coordinates: _Coordinates) -> tuple[list[float], list[float]]:
     them gets what is left of the number of instances.
     """
     domain = coordinates.facts.domain
+    trips, ranges, depends = domain.trips.tolist(), domain.ranges.tolist(), domain.depends.tolist()
     closed: set[int] = set()
     group: set[int] = set()
     spent: list[float] = []
     fixed, wide = [], []
-    for form in coordinates.forms:
-        used = {int(k) for k in np.flatnonzero(np.abs(form) > _TINY)}
-        wide.append(float(np.abs(form) @ (domain.ranges - 1.0)) + 1.0)
-        group |= used - closed
+    for form in coordinates.forms.tolist():
+        spans = {k: abs(c) * (ranges[k] - 1.0) for k, c in enumerate(form) if abs(c) > _TINY}
+        wide.append(sum(spans.values()) + 1.0)
+        group |= spans.keys() - closed
         if group and len(spent) + 1 >= len(group):
             closed |= group
             inside = [
-                domain.trips[k] if {int(d) for d in np.flatnonzero(domain.depends[k])} <= closed else domain.ranges[k]
+                trips[k] if all(d in closed for d, depending in enumerate(depends[k]) if depending) else ranges[k]
                 for k in group
             ]
-            fixed.append(float(np.prod(inside)) / math.prod(spent))
+            fixed.append(math.prod(inside) / math.prod(spent))
             group, spent = set(), []
         else:
-            fixed.append(sum(abs(float(form[k])) * (float(domain.ranges[k]) - 1.0) for k in used - closed) + 1.0)
+            fixed.append(sum(span for k, span in spans.items() if k not in closed) + 1.0)
             spent.append(fixed[-1])
     # What the iterators' mean trips leave out (guards, bounds of several loops) is taken off the last coordinate.
     if fixed:

@@ -1,16 +1,17 @@
 """How good predicted speedups are: as numbers, as an order, and as a choice.
 
 Definitions, for the schedules of one program with measured speedups y and predictions p:
-MAPE: mean of |p - y| / y. Spearman: correlation of the ranks, ties at their mean rank. nDCG@k: with the speedups as
-relevance, DCG@k = sum over the first k ranks of y / log2(rank + 1) in the order of p, over the same in the
-order of y. Top-k regret: 1 - (best y among the k greatest p) / (best y). Equal predictions count as if their order
-were the least favourable one for nDCG and regret, so that a constant prediction earns nothing.
+MAPE: mean of |p - y| / y; of a run that was given up y is only an upper limit, and a p below it is right. Spearman:
+correlation of the ranks, ties at their mean rank. nDCG@k: with the speedups as relevance, DCG@k = sum over the first k
+ranks of y / log2(rank + 1) in the order of p, over the same in the order of y. Top-k regret: 1 - (best y among the k
+greatest p) / (best y). Equal predictions count as if their order were the least favourable one for nDCG and regret, so
+that a constant prediction earns nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,25 @@ class Scores:
     regret_5: float
 
 
-def score(measured: Sequence[Sequence[float]], predicted: Sequence[Sequence[float]]) -> Scores:
-    """One pair of sequences a program, of positive speedups. Raises ValueError where lengths differ or all are 0."""
+def score(
+    measured: Sequence[Sequence[float]],
+    predicted: Sequence[Sequence[float]],
+    given_up: Sequence[Collection[int]] | None = None,
+) -> Scores:
+    """One pair of sequences a program, of positive speedups, and which of them are of runs that were given up.
+
+    Raises ValueError where lengths differ or all are 0.
+    """
     pairs = [(np.asarray(y, np.float64), np.asarray(p, np.float64)) for y, p in zip(measured, predicted, strict=True)]
     if not any(len(y) for y, _ in pairs) or any(y.shape != p.shape for y, p in pairs):
         raise ValueError("every measured speedup needs a prediction, and there must be some")
-    together = tuple(np.concatenate(side) for side in zip(*pairs, strict=True))
+    y_all, p_all = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    limits = np.zeros(len(y_all), dtype=bool)
+    first = 0
+    for number, (y, _) in enumerate(pairs):
+        if given_up is not None:
+            limits[[first + n for n in given_up[number]]] = True
+        first += len(y)
     ordered = [(y, p) for y, p in pairs if len(y) > 1 and np.ptp(y) > 0]
 
     def mean(values: list[float]) -> float:
@@ -56,9 +70,9 @@ def score(measured: Sequence[Sequence[float]], predicted: Sequence[Sequence[floa
 
     return Scores(
         len(pairs),
-        len(together[0]),
-        mape(*together),
-        spearman(*together),
+        len(y_all),
+        mape(y_all, p_all, limits),
+        spearman(y_all, p_all),
         mean([spearman(y, p) for y, p in ordered]),
         mean([ndcg(y, p) for y, p in ordered]),
         *(mean([ndcg(y, p, k) for y, p in ordered]) for k in (1, 5, 10)),
@@ -66,9 +80,12 @@ def score(measured: Sequence[Sequence[float]], predicted: Sequence[Sequence[floa
     )
 
 
-def mape(measured: Floats, predicted: Floats) -> float:
-    """Mean absolute percentage error, as a fraction."""
-    return float(np.mean(np.abs(predicted - measured) / measured))
+def mape(measured: Floats, predicted: Floats, limits: npt.NDArray[np.bool_] | None = None) -> float:
+    """Mean absolute percentage error, as a fraction; none for predictions below those `measured` that are `limits`."""
+    errors = (predicted - measured) / measured
+    if limits is not None:
+        errors = np.where(limits, np.maximum(errors, 0.0), errors)
+    return float(np.mean(np.abs(errors)))
 
 
 def spearman(measured: Floats, predicted: Floats) -> float:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class Problem:
     """A nest with what was measured of it. `speedups[i]`: original time / time of `schedules[i]`.
 
+    `given_up`: schedules whose run was stopped; their speedups are known to be below `speedups[i]`.
+
     `parameters`: the sizes it ran with. `group`: what must not be on both sides of a split into training and test.
     """
 
@@ -30,6 +32,7 @@ class Problem:
     speedups: tuple[float, ...]
     group: str
     name: str = ""
+    given_up: frozenset[int] = frozenset()
 
 
 class CostModel(Protocol):

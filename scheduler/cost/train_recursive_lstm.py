@@ -67,6 +67,7 @@ class _Group:
     nest: NestArrays
     schedules: ScheduleArrays
     speedups: Tensor  # [schedules, the one as written left out]
+    given_up: Tensor  # bool[schedules]: slower than that, nobody knows by how much
 
 
 @dataclass(slots=True)
@@ -132,18 +133,21 @@ def data_hash(problems: Sequence[Problem]) -> str:
     digest = hashlib.sha256()
     for p in problems:
         document = [nest_id(p.nest), sorted(p.parameters.values()), asdict(p.target)]
-        digest.update(json.dumps([*document, list(map(format_schedule, p.schedules)), list(p.speedups)]).encode())
+        digest.update(
+            json.dumps(
+                [*document, list(map(format_schedule, p.schedules)), list(p.speedups), sorted(p.given_up)]
+            ).encode()
+        )
     return digest.hexdigest()[:16]
 
 
 def mape(network: RecursiveLstm, groups: Sequence[_Group], device: torch.device) -> float:
-    """Mean of |predicted - measured| / measured over all schedules."""
+    """Mean of |predicted - measured| / measured over all schedules; 0 for one given up and predicted to be slower."""
     errors = []
     network.eval()
     with torch.no_grad():
         for first in range(0, len(groups), 16):
-            logarithms, speedups = _forward(network, groups[first : first + 16], device)
-            errors.append((logarithms.exp() / speedups - 1).abs().cpu())
+            errors.append((_errors(network, groups[first : first + 16], device).exp() - 1).abs().cpu())
     return float(torch.cat(errors).mean())
 
 
@@ -183,8 +187,7 @@ class _Training:
             torch.manual_seed(self.seed * 1_000_003 + state.epoch)  # of dropout
             for first in range(0, len(order), self.training.groups):
                 batch = [self.groups[n] for n in order[first : first + self.training.groups]]
-                logarithms, speedups = _forward(self.network, batch, self.device)
-                errors = logarithms - speedups.log()
+                errors = _errors(self.network, batch, self.device)
                 settled = state.steps >= self.training.settling * self.cycle.total_steps
                 loss = (errors.exp() - 1).abs().mean() if settled else nn.functional.huber_loss(errors, errors * 0)
                 self.optimizer.zero_grad()
@@ -194,8 +197,8 @@ class _Training:
                 if state.steps < self.cycle.total_steps - 1:
                     self.cycle.step()
                 state.steps += 1
-                total += float(loss.detach()) * len(speedups)
-                count += len(speedups)
+                total += float(loss.detach()) * len(errors)
+                count += len(errors)
         state.epoch += 1
         found = mape(self.network, self.validation, self.device) if self.validation else None
         state.losses.append(total / count)
@@ -239,14 +242,16 @@ def _groups(problem: Problem, boxes: bool, rng: np.random.Generator) -> Iterator
     for part in np.array_split(order, -(-len(order) // _GROUP)) if len(order) else ():
         schedules = [problem.schedules[n] for n in part]
         speedups = torch.tensor([problem.speedups[n] for n in part], dtype=torch.float32).clamp(min=SLOWEST)
-        yield _Group(arrays, encoder.encode([(s, tree(s)) for s in schedules]), speedups)
+        given_up = torch.tensor([int(n) in problem.given_up for n in part], dtype=torch.bool)
+        yield _Group(arrays, encoder.encode([(s, tree(s)) for s in schedules]), speedups, given_up)
 
 
-def _forward(network: RecursiveLstm, groups: Sequence[_Group], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Predicted logarithms and measured speedups, [schedules] both."""
+def _errors(network: RecursiveLstm, groups: Sequence[_Group], device: torch.device) -> Tensor:
+    """Logarithms of predicted / measured speedups, [schedules]; none where a run was given up and would have been."""
     nests = [g.nest for g in groups]
     batch = schedule_batch(nests, [g.schedules for g in groups])
     asked = torch.ones(len(batch.row_nests), dtype=torch.bool)
     asked[batch.written] = False
-    logarithms: Tensor = network(nest_batch(nests).to(device), batch.to(device))
-    return logarithms[asked.to(device)], torch.cat([g.speedups for g in groups]).to(device)
+    logarithms: Tensor = network(nest_batch(nests).to(device), batch.to(device))[asked.to(device)]
+    errors = logarithms - torch.cat([g.speedups for g in groups]).to(device).log()
+    return torch.where(torch.cat([g.given_up for g in groups]).to(device), errors.clamp(min=0), errors)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -169,6 +170,16 @@ def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
             database.execute("DELETE FROM _store.runs")
             raise KeyboardInterrupt
         assert dump(database) == before
+
+
+def test_an_interrupted_statement_is_an_interrupt(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "a.db") as database:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            database.value("SELECT count(*) FROM range(100000) a, range(10000000) b WHERE a.range > b.range")
+        timer.join()
+        assert database.value("SELECT 1") == 1
 
 
 def test_a_flipped_bit_is_found(tmp_path: Path) -> None:

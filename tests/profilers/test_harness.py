@@ -312,9 +312,9 @@ def sleeper(build, nanoseconds):
 
 def test_slow_candidates_are_stopped_in_the_middle(build):
     start = time.monotonic()
-    stopped = time_workload(sleeper(build, 900_000_000), settings=TimingSettings(stop_above_s=0.1))
-    assert time.monotonic() - start < 0.4
-    assert isinstance(stopped, Stopped) and stopped.after_s == pytest.approx(0.1, abs=0.01)
+    stopped = time_workload(sleeper(build, 900_000_000), settings=TimingSettings(stop_above_s=0.3))
+    assert time.monotonic() - start < 0.6
+    assert isinstance(stopped, Stopped) and stopped.after_s == pytest.approx(0.3, abs=0.01)
 
 
 def test_slightly_slow_candidates_are_stopped_after_two_samples(build):
@@ -322,6 +322,19 @@ def test_slightly_slow_candidates_are_stopped_after_two_samples(build):
     assert isinstance(stopped, Stopped) and 0.02 <= stopped.after_s < 0.03
     timed = time_workload(sleeper(build, 2_000_000), settings=TimingSettings(stop_above_s=0.1))
     assert isinstance(timed, Timed) and 0.002 <= timed.min < 0.005
+
+
+def test_a_short_kernel_is_not_given_up_for_its_first_call(build):
+    slow_start = (
+        SLEEP.replace("{0, *(long *)args[0]}", "{0, first ? 40000000 : *(long *)args[0]}")
+        .replace("void pe_kernel", "static int first = 1;\nvoid pe_kernel")
+        .replace("nanosleep(&t, 0);", "nanosleep(&t, 0);\n    first = 0;")
+    )
+    built = build(
+        "#define _POSIX_C_SOURCE 199309L\n" + slow_start, (Argument("t", "long", (), ConstantFill(200_000), False),)
+    )
+    timed = time_workload(built, settings=TimingSettings(stop_above_s=0.002))
+    assert isinstance(timed, Timed) and timed.min < 0.002
 
 
 def test_number_of_samples_follows_the_length(build):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from perfembed.cli.options import Json, Quiet, Traceback
 from perfembed.cli.session import Session
 from perfembed.cli.train import SHARDS
 from perfembed.errors import EXIT_DONE, UsageError
-
-if TYPE_CHECKING:
-    from scheduler.cost.problem import CostModel
 
 
 def command(
@@ -33,19 +30,16 @@ def command(
     """Score the cost models on programs held out from training, and on the kernels."""
     from perfembed.bench.costmodel import run_costmodel
     from perfembed.bench.render_costmodel import costmodel_document, render_costmodel
-    from perfembed.cost_models import KINDS, SHIPPED, load_cost_model, weights_path
+    from perfembed.cost_models import SHIPPED, load_cost_models
     from perfembed.report.style import Style
     from perfembed.training_data import read_problems
 
     session = context.ensure_object(Session)
     folder = weights or SHIPPED
-    there = {kind for kind in ("boosted", "lstm") if weights_path(kind, folder).exists()}
-    if len(there) == 2:
-        there.add("both")
-    if not there:
+    models = load_cost_models(folder)
+    if not models:
         raise UsageError(f"{folder}: there are no cost models", "perfembed train cost makes them")
     problems = read_problems(sorted(data.glob("*.parquet")))
-    models: dict[str, CostModel] = {kind: load_cost_model(kind, folder) for kind in KINDS if kind in there}
     result = run_costmodel(problems, models, lambda text: say(text, quiet))
     print(costmodel_document(result) if json else render_costmodel(result, Style(session.color(sys.stdout))))
     return EXIT_DONE

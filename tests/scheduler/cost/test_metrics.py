@@ -14,6 +14,11 @@ def test_mape() -> None:
     assert mape(Y, np.array([5.0, 1.0, 1.0])) == pytest.approx((0.25 + 0.5 + 0.0) / 3)
 
 
+def test_mape_of_runs_that_were_given_up() -> None:
+    found = score([Y, Y], [[8.0, 1.0, 1.0], [8.0, 1.0, 1.0]], [(), (0, 1)])  # right below the limit, not above
+    assert found.mape == pytest.approx((1.0 + 0.5 + 0.0 + 1.0 + 0.0 + 0.0) / 6)
+
+
 def test_spearman() -> None:
     assert spearman(Y, np.array([9.0, 8.0, 1.0])) == pytest.approx(1.0)
     assert spearman(Y, np.array([1.0, 2.0, 3.0])) == pytest.approx(-1.0)

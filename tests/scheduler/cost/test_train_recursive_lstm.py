@@ -75,6 +75,29 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_other_randomness_alone(
     assert one.card["data"] == data_hash([GEMM, JACOBI])
 
 
+def test_a_run_that_was_given_up_counts_only_where_it_is_predicted_faster() -> None:
+    rows = (0, 1, 5)  # with speedups far above what an untrained network predicts
+    limits = replace(GEMM, speedups=tuple(1e-2 if n in rows else s for n, s in enumerate(GEMM.speedups)))
+    high = replace(GEMM, speedups=tuple(1e3 if n in rows else s for n, s in enumerate(GEMM.speedups)))
+    settings, training = replace(SMALL, dropout=0.0), TrainSettings(rate=1e-9)
+
+    def loss(p: Problem) -> float:
+        done: list[EpochDone] = []
+        train_recursive_lstm([p], [], 1, 1, done.append, settings=settings, training=training, device="cpu")
+        return done[0].loss
+
+    given_up = loss(replace(high, given_up=frozenset(rows)))
+    assert loss(high) > given_up and loss(replace(limits, given_up=frozenset(rows))) == pytest.approx(loss(limits))
+    others = [n for n in range(len(GEMM.speedups)) if n not in rows]
+    rest = replace(
+        GEMM,
+        schedules=tuple(GEMM.schedules[n] for n in others),
+        speedups=tuple(GEMM.speedups[n] for n in others),
+    )
+    assert given_up == pytest.approx(loss(rest) * len(others) / len(GEMM.speedups), rel=1e-4)
+    assert data_hash([high]) != data_hash([replace(high, given_up=frozenset(rows))])
+
+
 class Interrupted(Exception):
     pass
 
