@@ -37,8 +37,19 @@ def weights_path(kind: str, folder: Path = SHIPPED) -> Path:
     return folder / f"cost-{kind}.safetensors"
 
 
-def load_cost_model(kind: Kind = DEFAULT, folder: Path = SHIPPED) -> CostModel:
-    """Raises EnvironmentMissing where the weights are not there or cannot be used."""
+def own_weights(folder: str | None) -> Path:
+    """The folder of a user's own models, or what ships."""
+    return SHIPPED if folder is None else Path(folder)
+
+
+def load_cost_model(kind: Kind | None = None, folder: Path = SHIPPED) -> CostModel:
+    """Without a kind the default one; of a folder without that, what there is.
+
+    Raises EnvironmentMissing where the weights are not there or cannot be used.
+    """
+    if kind is None:
+        there = [k for k in KINDS if k != "both" and weights_path(k, folder).exists()]
+        kind = DEFAULT if DEFAULT in there or not there else there[0]
     if kind == "both":
         return Ensemble((load_cost_model("boosted", folder), load_cost_model("lstm", folder)))
     if kind == "lstm":
@@ -111,13 +122,13 @@ def train_cost_model(
     start: Path | None = None,
     without: str | None = None,
 ) -> Trained:
-    """Trains on the training part and stores the weights in `folder`.
+    """Trains on the training part and stores the weights in `folder`; with `start` on all, from these weights on.
 
-    Of the LSTM only, `start`: weights to go on from; `without`: one of ABLATIONS. Raises UsageError without data, or
-    where boosted trees should go on from others.
+    `without`: one of ABLATIONS, of the LSTM only. Raises UsageError without data.
     """
-    train = [p for p in problems if part_of(p.group) == "train"]
     validation = [p for p in problems if part_of(p.group) == "validation"]
+    wanted = ("train", "test") if start is not None else ("train",)  # a user's own labels are for use, not for tests
+    train = [p for p in problems if part_of(p.group) in wanted]
     labels = sum(len(p.speedups) for p in train)
     if not labels:
         raise UsageError(
@@ -126,11 +137,13 @@ def train_cost_model(
     name = _without(without) if without else kind
     path = weights_path(name, folder)
     if kind == "boosted":
-        from scheduler.cost.boosted import train_boosted
+        from scheduler.cost.boosted import BoostedCostModel, finetune_boosted, train_boosted
 
-        if start is not None:
-            raise UsageError("boosted trees cannot go on from others", "train them again on all labels, old and new")
-        train_boosted([*train, *validation], seed).save(path)  # it holds groups out itself
+        every = [*train, *validation]  # it holds groups out itself
+        if start is None:
+            train_boosted(every, seed).save(path)
+        else:
+            finetune_boosted(BoostedCostModel.load(start), every, seed).save(path)
     else:
         from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstmCostModel
         from scheduler.cost.train_recursive_lstm import EpochDone, train_recursive_lstm

@@ -18,7 +18,7 @@ from optdb.codec import digest
 from optdb.errors import OptdbError
 from optdb.ingest import IngestReport
 from optdb.records import RunRecord, SourceRecord
-from perfembed.cost_models import load_cost_model
+from perfembed.cost_models import load_cost_model, own_weights
 from perfembed.errors import NoTunableNest, PerfembedError
 from perfembed.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
 from perfembed.measuring import Conditions, NestNotMeasurable
@@ -57,6 +57,7 @@ class PopulateOptions:
     environment: tuple[tuple[str, str], ...] = ()
     command: str = "populate"
     evaluate: Evaluate = "run"
+    weights: str | None = None  # folder of cost models of one's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +337,7 @@ class _Search:
             )
             kind = _Ledger if options.search == "random" else DatabaseLedger
             ledger = kind(store, Origin(nest, source_id, under), resume=True)
-            model = load_cost_model() if options.evaluate != "run" else None
+            model = load_cost_model(folder=own_weights(options.weights)) if options.evaluate != "run" else None
             tuner = NestTuner(
                 nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s, model
             )

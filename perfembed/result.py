@@ -32,6 +32,7 @@ class TuneOptions:
     seed: int = 0
     environment: tuple[tuple[str, str], ...] = ()
     workdir: str | None = None
+    weights: str | None = None  # folder of cost models of one's own; None: those that ship
     database: str | None = None  # what is measured is kept there; None: nowhere
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optdb.errors import OptdbError
-from perfembed.cost_models import load_cost_model
+from perfembed.cost_models import load_cost_model, own_weights
 from perfembed.donors import Donors, Found, database_donors, nearest, seed_donors
 from perfembed.embedding_model import usable_embedding_model
 from perfembed.errors import EnvironmentMissing
@@ -47,15 +47,21 @@ class Retrieved:
 
 
 def open_retrieval(
-    target: Target, database: Path | None, *, k: int = 5, without_algorithms: Collection[str] = ()
+    target: Target,
+    database: Path | None,
+    *,
+    k: int = 5,
+    without_algorithms: Collection[str] = (),
+    weights: str | None = None,
 ) -> Retrieval:
     """With the shipped models, the shipped donors and those of the user's database, where there are any.
 
-    Raises EnvironmentMissing where the embedding's weights or all donors are missing.
+    `weights`: folder of a cost model to take instead. Raises EnvironmentMissing where the embedding's weights or all
+    donors are missing.
     """
     space, sources = open_sources(database)
     try:
-        cost = load_cost_model()
+        cost = load_cost_model(folder=own_weights(weights))
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
     return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)

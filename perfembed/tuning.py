@@ -228,9 +228,9 @@ class _Tuning:
     def _model(self) -> CostModel:
         """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""
         if self.model is None:
-            from perfembed.cost_models import load_cost_model  # here, not above: a slow import
+            from perfembed.cost_models import load_cost_model, own_weights  # here, not above: a slow import
 
-            self.model = load_cost_model()
+            self.model = load_cost_model(folder=own_weights(self.options.weights))
         return self.model
 
     def _retrieval(self) -> Retrieval:
@@ -241,7 +241,13 @@ class _Tuning:
             options = self.options
             database = Path(options.database) if options.database is not None else None
             target = target_of(self.machine, options.threads)
-            self.retrieval = open_retrieval(target, database, k=options.neighbours, without_algorithms=options.without)
+            self.retrieval = open_retrieval(
+                target,
+                database,
+                k=options.neighbours,
+                without_algorithms=options.without,
+                weights=options.weights,
+            )
         return self.retrieval
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:

@@ -85,8 +85,8 @@ class MethodsBench:
 class NestRow:
     """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
 
-    By method also `measured` candidates, seconds of `tuning`, and `overhead`: those that were neither a compiler's nor
-    a run's. `weight` turns seconds into the program's.
+    By method also candidates `measured` and `predicted` by a cost model, seconds of `tuning`, and `overhead`: those
+    that were neither a compiler's nor a run's. `weight` turns seconds into the program's.
     """
 
     program: str
@@ -95,6 +95,7 @@ class NestRow:
     weight: float
     seconds: dict[str, float | None] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)
+    predicted: dict[str, int] = field(default_factory=dict)
     tuning: dict[str, float] = field(default_factory=dict)
     overhead: dict[str, float] = field(default_factory=dict)
     schedules: dict[str, str] = field(default_factory=dict)
@@ -206,6 +207,7 @@ class _Nest:
             self.row.overhead[method.name] = self.row.tuning[method.name] - self.measurer.outside_s
             first_s = first_s or self.row.tuning[method.name]
             self.row.measured[method.name] = outcome.candidates
+            self.row.predicted[method.name] = outcome.predicted
             winners[method.name] = outcome.chosen
         replayer = Replayer(plain(self.inputs.nest))
         if self.bench.reference is not None:
@@ -285,6 +287,7 @@ class MethodScore:
     beyond: int
     speedup: float  # geometric mean over the original
     measured: float  # candidates a nest
+    predicted: float  # candidates a nest
     tuning_s: float  # a nest
     overhead_s: float  # a nest, in the median
 
@@ -312,6 +315,7 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
                 beyond=sum(r > 1.25 for r in ratios),
                 speedup=math.exp(sum(map(math.log, gains)) / len(gains)),
                 measured=float(np.mean([row.measured.get(method, 0) for row in every])),
+                predicted=float(np.mean([row.predicted.get(method, 0) for row in every])),
                 tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
                 overhead_s=float(np.median([row.overhead.get(method, 0.0) for row in every])),
             )

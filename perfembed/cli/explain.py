@@ -30,10 +30,12 @@ from perfembed.cli.options import (
     Threads,
     Traceback,
     Verbose,
+    Weights,
     budget_seconds,
     compiler_flags,
     parameter_values,
     thread_count,
+    weights_folder,
     words,
 )
 from perfembed.cli.session import Session
@@ -66,6 +68,7 @@ def command(
     seed: Seed = 0,
     db: Database = None,
     no_db: NoDatabase = False,
+    weights: Weights = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -106,6 +109,7 @@ def command(
         budget_s=budget_s,
         seed=seed,
         database=None if no_db else optional_database(db, session.environment),
+        weights=weights_folder(weights, session.environment),
         environment=tuple(sorted(session.environment.items())),
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:

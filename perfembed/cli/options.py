@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -71,6 +73,15 @@ Measure = Annotated[
     int,
     typer.Option("--measure", metavar="N", min=1, max=1000, help="Candidates measured a nest, where not all are."),
 ]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="DIR",
+        help="Cost models of your own, by `train cost`.  [default: PERFEMBED_WEIGHTS, else those that ship]",
+        show_default=False,
+    ),
+]
 NoDatabase = Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, and only the summary.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
@@ -85,6 +96,14 @@ def thread_count(option: int | None) -> int:
     if not 1 <= option <= _MAX_THREADS:
         raise UsageError(f"--threads {option}: expected 1 to {_MAX_THREADS}")
     return option
+
+
+def weights_folder(option: str | None, environment: Mapping[str, str]) -> str | None:
+    """What `--weights` says, else PERFEMBED_WEIGHTS, else None. Raises UsageError for a folder without cost models."""
+    chosen = option or environment.get("PERFEMBED_WEIGHTS")
+    if chosen and not any(Path(chosen).glob("cost-*.safetensors")):
+        raise UsageError(f"--weights {chosen}: there are no cost models", "perfembed train cost -o DIR makes them")
+    return chosen or None
 
 
 def compiler_flags(

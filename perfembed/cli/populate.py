@@ -24,9 +24,11 @@ from perfembed.cli.options import (
     Standard,
     Threads,
     Traceback,
+    Weights,
     budget_seconds,
     compiler_flags,
     thread_count,
+    weights_folder,
 )
 from perfembed.cli.session import Session
 from perfembed.cli.tune import EVALUATIONS
@@ -89,6 +91,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    weights: Weights = None,
     all_nests: Annotated[
         bool, typer.Option("--all-nests", help="Of files, nests under 1 % of the run time, too.")
     ] = False,
@@ -163,6 +166,7 @@ def command(
         threads=thread_count(threads),
         reassociate=reassociate,
         all_nests=all_nests,
+        weights=weights_folder(weights, session.environment),
         environment=tuple(sorted(session.environment.items())),
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )

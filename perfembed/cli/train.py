@@ -79,7 +79,7 @@ def cost(
                 problems += read_problems([own])
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
-    start = weights_path(model) if finetune and model == "lstm" else None
+    start = weights_path(model) if finetune else None
 
     def say(text: str) -> None:
         if not quiet:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -54,6 +54,9 @@ class BoostedSettings:
     members: int = 3
     folds: int = 4
     threads: int = 1
+
+
+_FINETUNING = BoostedSettings(most_trees=200, leaves=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,22 @@ def train_boosted(
 ) -> BoostedCostModel:
     """Raises ValueError without a single usable label."""
     return fit_boosted(make_examples(problems), seed, settings)
+
+
+def finetune_boosted(
+    start: BoostedCostModel, problems: Sequence[Problem], seed: int, settings: BoostedSettings | None = None
+) -> BoostedCostModel:
+    """Adds trees that predict what `start` gets wrong on these problems: for another machine, with few labels.
+
+    Raises ValueError without a single usable label.
+    """
+    examples = make_examples(problems)
+    if not len(examples.logs):
+        raise ValueError("no labels to train on")
+    rest = replace(examples, logs=examples.logs - start.forest.predict(examples.features))
+    added = fit_boosted(rest, seed, settings or _FINETUNING)
+    card = {**added.card, "start": dict(start.card)}
+    return BoostedCostModel(start.forest.plus(added.forest), card)
 
 
 def fit_boosted(examples: Examples, seed: int, settings: BoostedSettings = BoostedSettings()) -> BoostedCostModel:

@@ -57,6 +57,16 @@ class Forest:
         joined = {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
         return Forest(**{name: joined[name].astype(kind) for name, kind in _FIELDS.items()})
 
+    def plus(self, other: Forest) -> Forest:
+        """The sum of both, the other one's trees last."""
+        offset = np.int32(len(self.value))
+        moved = {"left": other.left + offset, "right": other.right + offset, "roots": other.roots + offset}
+        joined = {
+            name: np.concatenate([getattr(self, name), moved.get(name, getattr(other, name))]).astype(kind)
+            for name, kind in _FIELDS.items()
+        }
+        return Forest(**{**joined, "baseline": self.baseline + other.baseline})
+
     @staticmethod
     def constant(value: float) -> Forest:
         """No trees: the same for every row."""

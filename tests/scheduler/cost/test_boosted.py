@@ -9,6 +9,7 @@ import pytest
 from scheduler.cost.boosted import (
     BoostedCostModel,
     BoostedSettings,
+    finetune_boosted,
     fit_boosted,
     make_examples,
     nest_weights,
@@ -56,8 +57,8 @@ def schedules() -> tuple[Schedule, ...]:
     return tuple(found)
 
 
-def labelled(right: str, n: int) -> Problem:
-    """Labels of an invented machine: how far the innermost loop strides, and two threads."""
+def labelled(right: str, n: int, threads: float = 2.0) -> Problem:
+    """Labels of an invented machine: how far the innermost loop strides, and what threads gain."""
     replayer = Replayer(nests.nest(copy("[n][n][n]", right)))
     speedups = []
     cost = {}
@@ -72,7 +73,7 @@ def labelled(right: str, n: int) -> Problem:
             node = below
         inner = node.origin  # type: ignore[union-attr]
         strides = [0 if inner == "k" else 1, 0 if right.endswith(f"[{inner}]") else 1]
-        cost[schedule] = (1.0 + 3.0 * sum(strides)) / (2.0 if parallel else 1.0)
+        cost[schedule] = (1.0 + 3.0 * sum(strides)) / (threads if parallel else 1.0)
     for schedule in schedules():
         speedups.append(cost[()] / cost[schedule])
     nest = nests.nest(copy("[n][n][n]", right))
@@ -106,6 +107,21 @@ def predictions(model: CostModel, problem: Problem) -> np.ndarray:  # type: igno
     legal = [r for r in replayed if isinstance(r, ScheduledNest)]
     assert len(legal) == len(replayed)
     return model.predict(replayer, problem.parameters, problem.target, legal)
+
+
+def test_a_few_labels_of_another_machine_correct_the_model() -> None:
+    start = train_boosted(ALL, 1, QUICK)
+    there = [labelled(right, 60, threads=0.25) for right in ("[i][j][k]", "[k][j][i]", "[j][i][k]")]
+    held = labelled("[i][k][j]", 90, threads=0.25)
+    tuned = finetune_boosted(start, there, 1, QUICK)
+
+    def error(model: CostModel) -> float:
+        return float(np.abs(np.log(predictions(model, held) / np.array(held.speedups))).mean())
+
+    assert error(tuned) < 0.5 * error(start)
+    assert tuned.card["start"] == start.card and len(tuned.forest.roots) > len(start.forest.roots)
+    with pytest.raises(ValueError, match="no labels"):
+        finetune_boosted(start, [], 1)
 
 
 def test_same_seed_same_model_and_a_file_keeps_it(tmp_path: Path) -> None:
