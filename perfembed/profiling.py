@@ -1,8 +1,8 @@
 """Profiles of many nests, for training and tests: several processes, the timing alone, resumable.
 
 A nest runs in its canonical schedule on made-up inputs (`perfembed.capture.synthesize`): no program is built or run.
-Nests come from the generator, or from files, which are taken at several sizes and, where they compute in double, in
-float.
+Nests come from the generator, from donors, or from files, which are taken at several sizes and, where they compute in
+double, in float.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from optdb.codec import digest
 from optdb.errors import OptdbError
 from optdb.records import ProfileRecord, RunRecord, SourceRecord
 from perfembed.capture import CaptureFailed, synthesize
+from perfembed.donors import StoredDonor
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.inputs import NestInputs
 from perfembed.profile import canonical_request
 from perfembed.result import TuneOptions
 from perfembed.store import Store, conditions_record, finished_runs, installed_versions, nest_record, settle
+from perfembed.training_data import is_generated
 from perfembed.tuning import parse
 from profilers.backend import ProfileFailed
 from profilers.build import CompilerConfig, compiler_version
@@ -39,7 +41,7 @@ from scheduler.errors import SchedulerError
 from scheduler.generator.programs import GeneratorSettings, NothingFits, generate
 from scheduler.identity import canonical_nest
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.text import nest_id
+from scheduler.ir.text import nest_id, parse_nest
 from scheduler.replay import Replayer
 
 # One pattern a program: nests that stand side by side teach nothing new. Short ones, for there must be thousands.
@@ -49,7 +51,7 @@ _SETTLE_EVERY = 100  # programs
 
 @dataclass(frozen=True, slots=True)
 class ProfilingOptions:
-    """The first `count` programs of the generator with that seed; or of every file, `count` variants."""
+    """The first `count` programs of the generator with that seed; or of every file, `count` variants; or all donors."""
 
     database: Path
     seed: int
@@ -62,10 +64,11 @@ class ProfilingOptions:
     budget_s: float = 3600.0
     settings: GeneratorSettings = SETTINGS
     files: tuple[str, ...] = ()
+    donors: tuple[StoredDonor, ...] = ()
 
     @property
     def total(self) -> int:
-        return self.count * max(1, len(self.files))
+        return len(self.donors) or self.count * max(1, len(self.files))
 
 
 @dataclass(slots=True)
@@ -102,7 +105,7 @@ def profile_nests(options: ProfilingOptions, progress: Callable[[ProgramProfiled
                 while waiting or running:
                     late = time.monotonic() - began > options.budget_s
                     while waiting and not late and len(running) < 2 * options.jobs:
-                        running.add(pool.submit(_profile_program, options, waiting.pop(), share))
+                        running.add(pool.submit(_profile_program, *_only(options, waiting.pop()), share))
                     if not running:
                         break
                     finished, running = wait(running, return_when=FIRST_COMPLETED)
@@ -188,11 +191,18 @@ def _sizes(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
+def _only(options: ProfilingOptions, number: int) -> tuple[ProfilingOptions, int]:
+    """What another process has to know of it."""
+    return (replace(options, donors=options.donors[number : number + 1]), 0) if options.donors else (options, number)
+
+
 def _run_id(options: ProfilingOptions, number: int) -> str:
     machine = describe_machine().fingerprint
     version = compiler_version(options.cc, dict(options.environment))
     what: tuple[object, ...] = (number, repr(options.settings))
-    if options.files:
+    if options.donors:
+        what = ("donor", options.donors[number].nest_id, sorted(options.donors[number].sizes.items()))
+    elif options.files:
         what = (Path(options.files[number // options.count]).name, number % options.count)
     return digest("profile", options.seed, *what, options.cc, version, options.cflags, options.threads, machine)
 
@@ -231,24 +241,30 @@ class _Profiling:
         profiles = 0
         name = str(self.number)
         try:
-            subject = _subject(options, self.number)
-            name = subject.name
-            store.append([subject.source])
-            asked = replace(self.asked, cflags=(*options.cflags, *subject.flags))
-            parsed = parse(subject.path, subject.text.encode(errors="surrogateescape"), asked)
-            seen = set()
-            for nest in parsed.nests:
-                identity = nest_id(nest)
-                if subject.function not in (None, nest.function) or identity in seen:
-                    continue
-                seen.add(identity)
-                problem = self._nest(nest, subject.sizes, subject.source.source_id, store)
+            name, source, found = self._donor() if options.donors else self._program()
+            store.append([source])
+            for nest, sizes in found:
+                problem = self._nest(nest, sizes, source.source_id, store)
                 problems += [f"{nest.name}: {problem}"] * bool(problem)
                 profiles += not problem
         except (NothingFits, PerfembedError, SchedulerError) as problem:
             problems.append(str(problem))
         store.end(time.time())
         return ProgramProfiled(name, profiles, tuple(problems))
+
+    def _donor(self) -> tuple[str, SourceRecord, list[tuple[LoopNest, Mapping[str, int]]]]:
+        donor = self.options.donors[self.number]
+        origin = "generated" if is_generated(donor.algorithm) else "file"
+        source = SourceRecord.of(donor.text, origin, donor.place, donor.algorithm)
+        return donor.name, source, [(parse_nest(donor.text), donor.sizes)]
+
+    def _program(self) -> tuple[str, SourceRecord, list[tuple[LoopNest, Mapping[str, int]]]]:
+        """Its name, its text, and each different nest once, with its sizes."""
+        subject = _subject(self.options, self.number)
+        asked = replace(self.asked, cflags=(*self.options.cflags, *subject.flags))
+        parsed = parse(subject.path, subject.text.encode(errors="surrogateescape"), asked)
+        different = {nest_id(n): n for n in reversed(parsed.nests) if subject.function in (None, n.function)}
+        return subject.name, subject.source, [(n, self._sizes(n, subject.sizes)) for n in reversed(different.values())]
 
     def _sizes(self, nest: LoopNest, sizes: Mapping[str, int]) -> dict[str, int]:
         """Of the parameters; those of files, which nobody gives, are drawn."""
@@ -262,8 +278,7 @@ class _Profiling:
     def _nest(self, nest: LoopNest, sizes: Mapping[str, int], source_id: str, store: Store) -> str:
         """Why there is no profile; empty where there is one."""
         options = self.options
-        wanted = self._sizes(nest, sizes)
-        captured = synthesize(nest, wanted, self.number, self.scratch / nest.name)
+        captured = synthesize(nest, sizes, self.number, self.scratch / nest.name)
         if isinstance(captured, CaptureFailed):
             return captured.reason
         inputs = NestInputs(nest, captured, None, None)

@@ -96,7 +96,11 @@ def command(
         bool, typer.Option("--all-nests", help="Of files, nests under 1 % of the run time, too.")
     ] = False,
     profiles: Annotated[
-        bool, typer.Option("--profiles", help="Profile nests instead of searching; of files, --generate N variants.")
+        bool,
+        typer.Option(
+            "--profiles",
+            help="Profile nests instead of searching; of files, --generate N variants; of shards of donors, each.",
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
     seed: Seed = 0,
@@ -125,8 +129,13 @@ def command(
         raise UsageError("nothing to populate with", "give C files, or --generate N")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
     if profiles:
-        if not generate or part != (1, 1) or cluster or emit_sbatch or dry_run:
-            raise UsageError("--profiles goes with --generate N, and without shards or a cluster")
+        shards = [Path(name) for name in files or () if name.endswith(".parquet")]
+        usable = not generate and len(shards) == len(files or ()) if shards else generate
+        if not usable or part != (1, 1) or cluster or emit_sbatch or dry_run:
+            raise UsageError(
+                "--profiles goes with --generate N or shards of donors, and without --shard, clusters and --dry-run"
+            )
+        from perfembed.donors import read_donors
         from perfembed.profiling import ProfilingOptions
 
         profiling = ProfilingOptions(
@@ -139,7 +148,8 @@ def command(
             cflags=compiler_flags(cflags, define, include, std),
             environment=tuple(sorted(session.environment.items())),
             budget_s=budget_s,
-            files=tuple(files or ()),
+            files=() if shards else tuple(files or ()),
+            donors=tuple(read_donors(shards).values()),
         )
         return _profile(profiling, quiet)
     if emit_sbatch is not None:

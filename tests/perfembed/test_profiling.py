@@ -1,11 +1,13 @@
 """Profiles of many nests: variants of files, and a small run of it all that is resumed."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from optdb.database import Database
+from perfembed.donors import donor_shards, read_donors
 from perfembed.profiling import ProfilingOptions, ProgramProfiled, profile_nests, variant
 from perfembed.training_profiles import export_profiles, is_nest, read_examples
 
@@ -71,3 +73,26 @@ def test_nests_are_profiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(examples) == result.profiles and all(is_nest(e.group) is not files for e in examples)
     with Database.open(options.database, read_only=True) as database:
         assert database.value("SELECT count(*) FROM _store.profiles") == result.profiles
+
+
+def test_donors_are_profiled_at_their_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    donors = tuple(d for d in read_donors(donor_shards()).values() if d.speedups[0] < 2)[:2]
+    options = ProfilingOptions(
+        database=tmp_path / "a.db",
+        seed=1,
+        count=0,
+        jobs=2,
+        threads=2,
+        environment=tuple(os.environ.items()),
+        donors=donors,
+    )
+    told: list[ProgramProfiled] = []
+    result = profile_nests(options, told.append)
+    assert result.profiles == 2 and {one.name for one in told} == {d.name for d in donors}, told
+    assert profile_nests(options, told.append).programs == 0
+    with Database.open(options.database, read_only=True) as database:
+        stored = database.rows("SELECT nest_id, c.sizes FROM _store.profiles JOIN conditions c USING (conditions_id)")
+    assert {(key, tuple(sorted(json.loads(sizes).items()))) for key, sizes in stored} == {
+        (d.nest_id, tuple(sorted(d.sizes.items()))) for d in donors
+    }
