@@ -40,16 +40,23 @@ class NestSpace:
         self.handmade = HandmadeEmbedder()
 
     def vectors(
-        self, nests: Sequence[tuple[Replayer, Mapping[str, int]]], target: Target
+        self,
+        nests: Sequence[tuple[Replayer, Mapping[str, int]]],
+        target: Target,
+        profiles: Sequence[Sequence[float] | None] | None = None,
     ) -> list[npt.NDArray[np.float32] | None]:
-        """[d] for each nest, as written, at its sizes and on one machine; None where it cannot be embedded."""
+        """[d] for each nest, as written, at its sizes and on one machine; None where it cannot be embedded.
+
+        `profiles` as in `EmbeddingModel.embed`.
+        """
         visible: dict[int, Vector] = {}
         graphs: dict[int, NestGraph] = {}
         for number, (replayer, sizes) in enumerate(nests):
             with contextlib.suppress(SchedulerError):
                 visible[number] = _structure(self.handmade, replayer, sizes)
                 graphs[number] = encode(replayer.nest, sizes)
-        learned = self.model.embed(list(graphs.values()), None, target)
+        given = [profiles[number] for number in graphs] if profiles is not None else None
+        learned = self.model.embed(list(graphs.values()), given, target)
         found: list[Vector | None] = [None] * len(nests)
         for number, one in zip(graphs, learned, strict=True):
             found[number] = _join(one.vector, visible[number])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +58,15 @@ def read_examples(
     """
     found = (_example(row, machine_numbers, disturbed) for row in read_shards(shards, _COLUMNS))
     return tuple(example for example in found if example is not None)
+
+
+def read_profiles(shards: Sequence[Path]) -> dict[str, tuple[float, ...]]:
+    """The features of one profile of each nest, by nest_id; those that cannot be read are left out."""
+    found: dict[str, tuple[float, ...]] = {}
+    for row in read_shards(shards, _COLUMNS):
+        with contextlib.suppress(ProfilersError, ValueError, KeyError, TypeError):
+            found.setdefault(row["nest_id"], Profile.from_json(row["document"]).features())
+    return found
 
 
 def _example(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,9 +78,15 @@ class EmbeddingScores:
 
 
 def score_embedding(
-    model: EmbeddingModel, examples: Sequence[Example], donors: Sequence[StoredDonor] = ()
+    model: EmbeddingModel,
+    examples: Sequence[Example],
+    donors: Sequence[StoredDonor] = (),
+    profiles: Mapping[str, Sequence[float]] = MappingProxyType({}),
 ) -> EmbeddingScores:
-    """`examples` were not trained on; `donors`: all there are. Raises ValueError without examples."""
+    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id.
+
+    Raises ValueError without examples.
+    """
     if not examples:
         raise ValueError("no nests to score the embedding on")
     measured = scaled_metrics(examples)
@@ -106,32 +113,39 @@ def score_embedding(
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
     algorithms = len({e.group for e in examples})
     return EmbeddingScores(
-        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness_of_neighbours(model, donors)
+        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness_of_neighbours(model, donors, profiles)
     )
 
 
 def likeness_of_neighbours(
-    model: EmbeddingModel, donors: Sequence[StoredDonor]
+    model: EmbeddingModel, donors: Sequence[StoredDonor], profiles: Mapping[str, Sequence[float]]
 ) -> tuple[int, tuple[LikenessScore, ...]]:
     """(how many donors asked, scores of each space): of donors that no training saw, whatever it learned from."""
     space = NestSpace(model)
-    placed: list[tuple[StoredDonor, npt.NDArray[np.float32]]] = []
+    placed: list[tuple[StoredDonor, npt.NDArray[np.float32], npt.NDArray[np.float32]]] = []
     for target in dict.fromkeys(d.target for d in donors):
         of_target = [d for d in donors if d.target == target]
-        vectors = space.vectors([(Replayer(parse_nest(d.text)), d.sizes) for d in of_target], target)
-        placed += [(d, v) for d, v in zip(of_target, vectors, strict=True) if v is not None]
-    asked = [n for n, (d, _) in enumerate(placed) if not is_generated(d.algorithm) or part_of(d.algorithm) == "test"]
+        nests = [(Replayer(parse_nest(d.text)), d.sizes) for d in of_target]
+        static = space.vectors(nests, target)
+        profiled = space.vectors(nests, target, [profiles.get(d.nest_id) for d in of_target])
+        for d, v, w in zip(of_target, static, profiled, strict=True):
+            if v is not None and w is not None:
+                placed.append((d, v, w))
+    asked = [n for n, (d, *_) in enumerate(placed) if not is_generated(d.algorithm) or part_of(d.algorithm) == "test"]
     if not asked:
         return 0, ()
-    between = likenesses([good_recipes(d) for d, _ in placed])
-    names = [d.algorithm for d, _ in placed]
-    joined = np.stack([vector for _, vector in placed])
+    between = likenesses([good_recipes(d) for d, *_ in placed])
+    names = [d.algorithm for d, *_ in placed]
+    static_rows, profiled_rows = np.stack([v for _, v, _ in placed]), np.stack([w for *_, w in placed])
     spaces = {
-        "learned and visible": joined,
-        "learned": joined[:, :DIMENSION],
-        "visible": joined[:, DIMENSION:],
+        "learned and visible": static_rows,
+        "learned": static_rows[:, :DIMENSION],
+        "visible": static_rows[:, DIMENSION:],
         "at random": np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32),
     }
+    if any(d.nest_id in profiles for d, *_ in placed):
+        spaces["learned and visible, with profile"] = profiled_rows
+        spaces["learned, with profile"] = profiled_rows[:, :DIMENSION]
     found = []
     for name, rows in spaces.items():
         means, bests = [], []

@@ -31,12 +31,13 @@ def command(
     from perfembed.donors import donor_shards, read_donors
     from perfembed.embedding_model import is_for_tests, usable_embedding_model
     from perfembed.model.gnn import machine_numbers
-    from perfembed.training_profiles import read_examples
+    from perfembed.training_profiles import read_examples, read_profiles
 
     model = usable_embedding_model(weights or SHIPPED)
-    examples = [e for e in read_examples(sorted(data.glob("*.parquet")), machine_numbers) if is_for_tests(e)]
+    shards = sorted(data.glob("*.parquet"))
+    examples = [e for e in read_examples(shards, machine_numbers) if is_for_tests(e)]
     if not examples:
         raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
-    scores = score_embedding(model, examples, list(read_donors(donor_shards()).values()))
+    scores = score_embedding(model, examples, list(read_donors(donor_shards()).values()), read_profiles(shards))
     print(embedding_document(scores) if json else render_embedding(scores))
     return EXIT_DONE
