@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,14 +18,18 @@ from perfembed.likeness import Recipe, good_recipes, likenesses
 from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
 from perfembed.model.examples import Example
 from perfembed.model.gnn import EmbeddingModel, machine_numbers
+from perfembed.model.schedule_map import ScheduleMap, train_schedule_map
 from perfembed.model.targets import targets
 from perfembed.model.train import EpochDone, Similarity, TrainSettings, train_embedding
+from perfembed.nest_space import NestSpace, written_features
 from perfembed.training_data import is_generated
 from perfembed.training_profiles import is_nest, read_examples
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer
 
 NAME = "embedding.safetensors"
+MAP = "schedule-map.safetensors"
 
 
 def load_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
@@ -38,6 +43,37 @@ def usable_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
         return load_embedding_model(folder)
     except ModelUnusable as problem:
         raise EnvironmentMissing(str(problem), "perfembed train embedding makes it") from None
+
+
+def usable_space(folder: Path = SHIPPED) -> NestSpace:
+    """The space of a folder's embedding and, where there is one, its map of schedules. Raises EnvironmentMissing."""
+    model, path = usable_embedding_model(folder), folder / MAP
+    try:
+        return NestSpace(model, ScheduleMap.load(path) if path.exists() else None)
+    except ModelUnusable as problem:
+        raise EnvironmentMissing(str(problem), "perfembed train space makes it") from None
+
+
+def train_space(shards: Sequence[Path], seed: int, folder: Path) -> Path:
+    """Trains the map of schedules on donors, but for those of algorithms that are kept for tests; where it is.
+
+    Raises UsageError without donors of two algorithms.
+    """
+    features: list[npt.NDArray[np.float32]] = []
+    donors = []
+    for donor in read_donors(shards).values():
+        if is_generated(donor.algorithm) and part_of(donor.algorithm) != "test":
+            with contextlib.suppress(SchedulerError):
+                features.append(written_features(Replayer(parse_nest(donor.text)), donor.sizes, donor.target))
+                donors.append(donor)
+    alike = likenesses([good_recipes(donor) for donor in donors])
+    try:
+        found = train_schedule_map(np.array(features), alike, [donor.algorithm for donor in donors], seed)
+    except ValueError as problem:
+        raise UsageError(str(problem), "perfembed db donors exports some") from None
+    path = folder / MAP
+    ScheduleMap(found.mean, found.scale, found.weights, {**found.card, "data": [s.name for s in shards]}).save(path)
+    return path
 
 
 def is_for_tests(example: Example) -> bool:

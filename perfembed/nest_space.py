@@ -1,7 +1,7 @@
-"""The space in which donors are looked for: what the model learned of a nest beside what is visibly there.
+"""The space in which donors are looked for: how nests perform, what is visibly there, and which schedules suit them.
 
 A vector that was learned from metrics alone brings nests together that perform alike; schedules fit where loops, arrays
-and statements are alike, too.
+and statements are alike, too, and where strides and working sets are (`perfembed.model.schedule_map`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.encoding.graph import NestGraph, encode
+from perfembed.model.gnn import DIMENSION
 from perfembed.transfer.handmade import HandmadeEmbedder
+from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
 from scheduler.replay import Replayer
@@ -23,20 +25,25 @@ from scheduler.space import Target, trip_counts
 
 if TYPE_CHECKING:
     from perfembed.model.gnn import EmbeddingModel
+    from perfembed.model.schedule_map import ScheduleMap
 
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
 _VERSION = 2  # of what follows the learned numbers
 _WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
+_MAPPED = 1.0  # of the map's part
 
 
 class NestSpace:
-    """Vectors of one model are comparable, those of different `space_id`s are not."""
+    """Vectors of one space are comparable, those of different `space_id`s are not."""
 
-    def __init__(self, model: EmbeddingModel) -> None:
+    def __init__(self, model: EmbeddingModel, schedules: ScheduleMap | None = None) -> None:
+        """Without a map of `schedules` the vectors are shorter."""
         self.model = model
-        self.space_id = f"{model.model_id}+structure-{_VERSION}"
+        self.schedules = schedules
+        mapped = f"+schedules-{schedules.map_id}" if schedules is not None else ""
+        self.space_id = f"{model.model_id}+structure-{_VERSION}{mapped}"
         self.handmade = HandmadeEmbedder()
 
     def vectors(
@@ -53,24 +60,38 @@ class NestSpace:
         graphs: dict[int, NestGraph] = {}
         for number, (replayer, sizes) in enumerate(nests):
             with contextlib.suppress(SchedulerError):
-                visible[number] = _structure(self.handmade, replayer, sizes)
+                visible[number] = self._visible(replayer, sizes, target)
                 graphs[number] = encode(replayer.nest, sizes)
         given = [profiles[number] for number in graphs] if profiles is not None else None
         learned = self.model.embed(list(graphs.values()), given, target)
         found: list[Vector | None] = [None] * len(nests)
         for number, one in zip(graphs, learned, strict=True):
-            found[number] = _join(one.vector, visible[number])
+            found[number] = np.concatenate((_unit(one.vector), visible[number]))
         return found
 
     def vector(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
         """Of one nest. Raises SchedulerError."""
         (learned,) = self.model.embed([encode(replayer.nest, sizes)], None, target)
-        return _join(learned.vector, _structure(self.handmade, replayer, sizes))
+        return np.concatenate((_unit(learned.vector), self._visible(replayer, sizes, target)))
+
+    def parts(self, dimension: int) -> dict[str, slice]:
+        """Which of a vector's numbers are `learned` from metrics, of its `structure`, and of its `schedules`."""
+        end = dimension - (self.schedules.weights.shape[1] if self.schedules is not None else 0)
+        found = {"learned": slice(0, DIMENSION), "structure": slice(DIMENSION, end)}
+        return found | ({"schedules": slice(end, dimension)} if self.schedules is not None else {})
+
+    def _visible(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+        """What follows the learned numbers. Raises SchedulerError."""
+        structure = np.float32(_WEIGHT) * _unit(_structure(self.handmade, replayer, sizes))
+        if self.schedules is None:
+            return structure
+        written = written_features(replayer, sizes, target)
+        return np.concatenate((structure, np.float32(_MAPPED) * self.schedules.apply(written[None])[0]))
 
 
-def _join(learned: Vector, visible: Vector) -> Vector:
-    """Both scaled to a length of their own, one after the other."""
-    return np.concatenate((_unit(learned), np.float32(_WEIGHT) * _unit(visible)))
+def written_features(replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+    """What the cost model sees of a nest as written; input of a `ScheduleMap`. Raises SchedulerError."""
+    return FeatureExtractor(replayer.model, sizes, target).written()
 
 
 def _structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model, own_weights
 from perfembed.donors import Donors, Found, database_donors, nearest, seed_donors
-from perfembed.embedding_model import usable_embedding_model
+from perfembed.embedding_model import usable_space
 from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.nest_space import NestSpace
@@ -69,7 +69,7 @@ def open_retrieval(
 
 def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:
     """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights."""
-    space = NestSpace(usable_embedding_model())
+    space = usable_space()
     sources = [seed_donors(space)]
     if database is not None and database.exists():
         with contextlib.suppress(OptdbError):  # a database that cannot be read is reported by what writes to it

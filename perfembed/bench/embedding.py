@@ -78,7 +78,7 @@ class EmbeddingScores:
 
 
 def score_embedding(
-    model: EmbeddingModel,
+    space: NestSpace,
     examples: Sequence[Example],
     donors: Sequence[StoredDonor] = (),
     profiles: Mapping[str, Sequence[float]] = MappingProxyType({}),
@@ -93,7 +93,7 @@ def score_embedding(
     found = {}
     vectors: dict[str, npt.NDArray[np.float32]] = {}
     for name, with_profile in (("profiled", True), ("static", False)):
-        found[name], vectors[name] = _run(model, examples, with_profile)
+        found[name], vectors[name] = _run(space.model, examples, with_profile)
     metrics = [
         MetricScore(
             target.name,
@@ -113,15 +113,14 @@ def score_embedding(
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
     algorithms = len({e.group for e in examples})
     return EmbeddingScores(
-        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness_of_neighbours(model, donors, profiles)
+        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness_of_neighbours(space, donors, profiles)
     )
 
 
 def likeness_of_neighbours(
-    model: EmbeddingModel, donors: Sequence[StoredDonor], profiles: Mapping[str, Sequence[float]]
+    space: NestSpace, donors: Sequence[StoredDonor], profiles: Mapping[str, Sequence[float]]
 ) -> tuple[int, tuple[LikenessScore, ...]]:
     """(how many donors asked, scores of each space): of donors that no training saw, whatever it learned from."""
-    space = NestSpace(model)
     placed: list[tuple[StoredDonor, npt.NDArray[np.float32], npt.NDArray[np.float32]]] = []
     for target in dict.fromkeys(d.target for d in donors):
         of_target = [d for d in donors if d.target == target]
@@ -137,15 +136,12 @@ def likeness_of_neighbours(
     between = likenesses([good_recipes(d) for d, *_ in placed])
     names = [d.algorithm for d, *_ in placed]
     static_rows, profiled_rows = np.stack([v for _, v, _ in placed]), np.stack([w for *_, w in placed])
-    spaces = {
-        "learned and visible": static_rows,
-        "learned": static_rows[:, :DIMENSION],
-        "visible": static_rows[:, DIMENSION:],
-        "at random": np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32),
-    }
+    spaces = {"all parts, where donors are looked for": static_rows}
+    spaces |= {f"{name} part": static_rows[:, part] for name, part in space.parts(static_rows.shape[1]).items()}
     if any(d.nest_id in profiles for d, *_ in placed):
-        spaces["learned and visible, with profile"] = profiled_rows
-        spaces["learned, with profile"] = profiled_rows[:, :DIMENSION]
+        spaces["all parts, with profile"] = profiled_rows
+        spaces["learned part, with profile"] = profiled_rows[:, :DIMENSION]
+    spaces["at random"] = np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32)
     found = []
     for name, rows in spaces.items():
         means, bests = [], []

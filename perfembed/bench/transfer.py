@@ -13,7 +13,6 @@ import numpy as np
 from perfembed.bench.methods import Donating, Method
 from perfembed.donors import Donors, Found, StoredDonor
 from perfembed.index import VectorIndex
-from perfembed.model.gnn import DIMENSION
 from perfembed.nest_space import NestSpace
 from perfembed.retrieval import Choose, Retrieval, open_sources
 from perfembed.transfer.view import Side
@@ -67,12 +66,14 @@ def _chooser(method: Method, space: NestSpace, sources: Sequence[Donors], withou
 
 def _by_hand(donors: Sequence[StoredDonor], sources: Sequence[Donors], space: NestSpace) -> Choose:
     """The nearest by the hand-made features alone: the part of their vectors that was not learned."""
-    rows = {d.nest_id: v[DIMENSION:] for d in donors for s in sources if (v := s.index.vector(d.nest_id)) is not None}
+    rows = {d.nest_id: v for d in donors for s in sources if (v := s.index.vector(d.nest_id)) is not None}
     by_id = {d.nest_id: d for d in donors}
-    index = VectorIndex.build(tuple(rows), np.stack(list(rows.values())), "hand-made")
+    every = np.stack(list(rows.values()))
+    part = space.parts(every.shape[1])["structure"]
+    index = VectorIndex.build(tuple(rows), np.ascontiguousarray(every[:, part]), "hand-made")
 
     def choose(side: Side, k: int) -> tuple[Found, ...]:
-        vector = space.vector(side.replayer, side.parameters, side.machine)[DIMENSION:]
+        vector = space.vector(side.replayer, side.parameters, side.machine)[part]
         return tuple(Found(by_id[n.id], n.distance) for n in index.search(vector, k))
 
     return choose

@@ -141,3 +141,21 @@ def embedding(
     trained = train_embedding_model(shards, seed, epochs, output, say, donor_shards(), contrast)
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
+
+
+@app.command("space")
+def space(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
+    ] = Path("weights"),
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    traceback: Traceback = False,
+) -> int:
+    """Train the map that brings nests together whose good schedules are alike, on the donors that ship."""
+    from perfembed.donors import donor_shards
+    from perfembed.embedding_model import train_space
+
+    began = time.monotonic()
+    trained = train_space(donor_shards(), seed, output)
+    print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
+    return EXIT_DONE

@@ -29,15 +29,15 @@ def command(
     from perfembed.bench.render_embedding import embedding_document, render_embedding
     from perfembed.cost_models import SHIPPED
     from perfembed.donors import donor_shards, read_donors
-    from perfembed.embedding_model import is_for_tests, usable_embedding_model
+    from perfembed.embedding_model import is_for_tests, usable_space
     from perfembed.model.gnn import machine_numbers
     from perfembed.training_profiles import read_examples, read_profiles
 
-    model = usable_embedding_model(weights or SHIPPED)
+    space = usable_space(weights or SHIPPED)
     shards = sorted(data.glob("*.parquet"))
     examples = [e for e in read_examples(shards, machine_numbers) if is_for_tests(e)]
     if not examples:
         raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
-    scores = score_embedding(model, examples, list(read_donors(donor_shards()).values()), read_profiles(shards))
+    scores = score_embedding(space, examples, list(read_donors(donor_shards()).values()), read_profiles(shards))
     print(embedding_document(scores) if json else render_embedding(scores))
     return EXIT_DONE
