@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+
 SHIPPED = Path(__file__).with_name("weights")
 KINDS: tuple[Kind, ...] = ("boosted", "lstm", "both")
 DEFAULT: Kind = "boosted"  # what has the lower regret on programs held out: perfembed bench costmodel
@@ -53,7 +55,7 @@ def load_cost_model(kind: Kind | None = None, folder: Path = SHIPPED) -> CostMod
     if kind == "both":
         return Ensemble((load_cost_model("boosted", folder), load_cost_model("lstm", folder)))
     if kind == "lstm":
-        return _load_lstm(weights_path(kind, folder))
+        return load_lstm(weights_path(kind, folder))
     from scheduler.cost.boosted import BoostedCostModel
 
     try:
@@ -71,7 +73,7 @@ def load_cost_models(folder: Path = SHIPPED) -> dict[str, CostModel]:
     for missing in ABLATIONS:
         path = weights_path(_without(missing), folder)
         if path.exists():
-            found[f"lstm without {missing}"] = _load_lstm(path)
+            found[f"lstm without {missing}"] = load_lstm(path)
     return found
 
 
@@ -79,7 +81,8 @@ def _without(missing: str) -> str:
     return f"lstm-without-{missing}"
 
 
-def _load_lstm(path: Path) -> CostModel:
+def load_lstm(path: Path = SHIPPED / "cost-lstm.safetensors") -> RecursiveLstmCostModel:
+    """Raises EnvironmentMissing."""
     from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
 
     try:

@@ -90,6 +90,9 @@ def _example(
         metrics=metric_row(profile.metrics(least)),
         machine=machine_numbers(target),
         group=row["nest_id"] if is_generated(row["algorithm"]) else row["algorithm"],
+        text=row["text"],
+        sizes=sizes,
+        target=target,
     )
 
 

@@ -7,6 +7,7 @@ alike the good schedules of a donor are to those of its nearest donors of other 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,12 +25,14 @@ from perfembed.model.targets import scale_metrics, targets
 from perfembed.nest_space import NestSpace
 from perfembed.training_data import is_generated
 from profilers.counters import feature_names
+from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.donors import StoredDonor
     from perfembed.model.gnn import EmbeddingModel
+    from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
 
 Matrix = npt.NDArray[np.float64]
 NEIGHBOURS = 3
@@ -82,8 +85,9 @@ def score_embedding(
     examples: Sequence[Example],
     donors: Sequence[StoredDonor] = (),
     profiles: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    lstm: RecursiveLstmCostModel | None = None,
 ) -> EmbeddingScores:
-    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id.
+    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id; `lstm`: to compare with.
 
     Raises ValueError without examples.
     """
@@ -104,12 +108,14 @@ def score_embedding(
         for k, target in enumerate(targets())
     ]
     values = np.array([e.metrics for e in examples], dtype=np.float64)
-    embeddings: Mapping[str, npt.NDArray[np.float32]] = {
+    embeddings: dict[str, npt.NDArray[np.float32]] = {
         "ours, with profile": vectors["profiled"],
         "ours, static": vectors["static"],
         "misses at each cache level": _reuse(examples),
-        "at random": np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32),
     }
+    if lstm is not None:
+        embeddings["recursive LSTM, last layer"] = _last_layers(lstm, examples)
+    embeddings["at random"] = np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32)
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
     algorithms = len({e.group for e in examples})
     return EmbeddingScores(
@@ -204,6 +210,17 @@ def similarities(vectors: npt.NDArray[np.float32], values: Matrix) -> tuple[floa
         spread = np.where(means > 0, groups.std(axis=1) / np.where(means > 0, means, 1.0), 0.0)
         found.append(float(spread.mean()) if len(spread) else float("nan"))
     return tuple(found)
+
+
+def _last_layers(lstm: RecursiveLstmCostModel, examples: Sequence[Example]) -> npt.NDArray[np.float32]:
+    """[n, width]; zeros of a nest that the cost model cannot read."""
+    width = lstm.network.settings.width
+    rows = np.zeros((len(examples), width), dtype=np.float32)
+    for n, example in enumerate(examples):
+        with contextlib.suppress(SchedulerError):
+            if example.target is not None:
+                rows[n] = lstm.embed(Replayer(parse_nest(example.text)), example.sizes, example.target)
+    return rows
 
 
 def _reuse(examples: Sequence[Example]) -> npt.NDArray[np.float32]:

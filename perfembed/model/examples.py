@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from perfembed.encoding.graph import NestGraph
 from perfembed.model.targets import scale_metrics, targets
+from scheduler.space import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Example:
 
     `profile`: 95 features or None; `metrics`: 20 in their units (`targets.metric_row`), NaN where unknown; `machine`:
     `gnn.machine_numbers`; `group`: what must not be on both sides of a split (an algorithm, a generated program).
+    `text`, `sizes` and `target`: the nest itself, for other models.
     """
 
     graph: NestGraph
@@ -26,6 +28,9 @@ class Example:
     metrics: tuple[float, ...]
     machine: tuple[float, ...]
     group: str
+    text: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    target: Target | None = None
 
 
 def data_hash(examples: Sequence[Example]) -> str:

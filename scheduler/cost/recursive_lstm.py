@@ -154,6 +154,14 @@ class RecursiveLstm(nn.Module):
 
     def score(self, codes: NestCodes, schedules: ScheduleBatch) -> Tensor:
         """[R], the part that is new for every schedule."""
+        roots = self.roots_of(codes, schedules)
+        found: Tensor = self.regression(torch.cat((roots, codes.targets[schedules.row_nests]), 1)).squeeze(1)  # [R]
+        if self.settings.relative:
+            found = found - found[schedules.written][schedules.row_nests]
+        return found.clamp(-_LIMIT, _LIMIT)
+
+    def roots_of(self, codes: NestCodes, schedules: ScheduleBatch) -> Tensor:
+        """[R, W]: what the regression is made from."""
         steps = self.step(codes.axes, schedules.steps)  # [steps, H]
         levels = self.level(codes.axes, schedules.levels)  # [levels, H]
         steps = self.step_sequence(steps, schedules.steps.sequences)  # [Q, H]
@@ -164,11 +172,8 @@ class RecursiveLstm(nn.Module):
             inside = self.inside(table, nodes.children)  # [nodes, W]
             loops = self.loop(torch.cat((inside, codes.loops[nodes.loops], nodes.tags), 1))  # [nodes, W]
             table = torch.cat((table, loops))  # [Q + nodes so far, W]
-        roots = self.roots(table, schedules.roots)  # [R, W]
-        found: Tensor = self.regression(torch.cat((roots, codes.targets[schedules.row_nests]), 1)).squeeze(1)  # [R]
-        if self.settings.relative:
-            found = found - found[schedules.written][schedules.row_nests]
-        return found.clamp(-_LIMIT, _LIMIT)
+        found: Tensor = self.roots(table, schedules.roots)  # [R, W]
+        return found
 
 
 class _Records(nn.Module):
@@ -253,6 +258,14 @@ class RecursiveLstmCostModel:
                 batch = schedule_batch([encoder.arrays], [arrays]).to(self._device)
                 logarithms = self.network.score(codes, batch)[1:]  # [0] is the nest as written
                 found[first : first + _CHUNK] = logarithms.double().exp().cpu().numpy()
+        return found
+
+    def embed(self, replayer: Replayer, parameters: Mapping[str, int], target: Target) -> npt.NDArray[np.float32]:
+        """[W] of the nest as written: the last layer before the regression."""
+        with torch.inference_mode():
+            encoder, codes = self._encoded(replayer, parameters, target)
+            batch = schedule_batch([encoder.arrays], [encoder.encode(())]).to(self._device)
+            found: npt.NDArray[np.float32] = self.network.roots_of(codes, batch)[0].cpu().numpy()
         return found
 
     def _encoded(

@@ -14,6 +14,7 @@ from perfembed.model.gnn import machine_numbers
 from perfembed.model.targets import targets
 from perfembed.nest_space import NestSpace
 from perfembed.training_profiles import read_examples, read_profiles
+from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm, RecursiveLstmCostModel
 from tests.perfembed.embedding_support import tiny_model
 
 SPACE = NestSpace(tiny_model())
@@ -28,7 +29,10 @@ def test_every_table_has_its_rows() -> None:
     assert found.nests == 24 and len(found.metrics) == len(targets()) and found.donors == 24
     assert len(found.likeness) == 4 and all(0 <= s.mean <= s.best <= 1 for s in found.likeness)
     assert all(len(s.values) == len(SIMILARITY) for s in found.similarity)
-    profiled = score_embedding(SPACE, examples, donors, {donors[0].nest_id: profile})
+    lstm = RecursiveLstmCostModel(RecursiveLstm(LstmSettings(width=16)), {})
+    profiled = score_embedding(SPACE, examples, donors, {donors[0].nest_id: profile}, lstm)
+    names = [{s.embedding for s in scores.similarity} for scores in (found, profiled)]
+    assert names[1] - names[0] == {"recursive LSTM, last layer"}
     assert set(found.likeness) < set(profiled.likeness) and len(profiled.likeness) == 6
     assert "learned part, with profile" in render_embedding(profiled)
     with pytest.raises(ValueError, match="no nests"):

@@ -27,7 +27,7 @@ def command(
     and how alike the good schedules of neighbours are."""
     from perfembed.bench.embedding import score_embedding
     from perfembed.bench.render_embedding import embedding_document, render_embedding
-    from perfembed.cost_models import SHIPPED
+    from perfembed.cost_models import SHIPPED, load_lstm, weights_path
     from perfembed.donors import donor_shards, read_donors
     from perfembed.embedding_model import is_for_tests, usable_space
     from perfembed.model.gnn import machine_numbers
@@ -38,6 +38,8 @@ def command(
     examples = [e for e in read_examples(shards, machine_numbers) if is_for_tests(e)]
     if not examples:
         raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
-    scores = score_embedding(space, examples, list(read_donors(donor_shards()).values()), read_profiles(shards))
+    donors = list(read_donors(donor_shards()).values())
+    lstm = load_lstm() if weights_path("lstm").exists() else None
+    scores = score_embedding(space, examples, donors, read_profiles(shards), lstm)
     print(embedding_document(scores) if json else render_embedding(scores))
     return EXIT_DONE
