@@ -57,7 +57,7 @@ class Method:
     search: str = "transfer"
     evaluate: Evaluate = "run"
     k: int = 5
-    donors: OneOf["nearest", "random", "hand-made"] = "nearest"
+    donors: OneOf["nearest", "random", "hand-made", "profiled"] = "nearest"
     repair: bool = True
     refine: bool = True
     factor: float = 1.0
@@ -95,11 +95,11 @@ class NestRow:
     weight: float
     seconds: dict[str, float | None] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)
-    predicted: dict[str, int] = field(default_factory=dict)
     tuning: dict[str, float] = field(default_factory=dict)
     overhead: dict[str, float] = field(default_factory=dict)
     schedules: dict[str, str] = field(default_factory=dict)
     noise: float = 0.0
+    predicted: dict[str, int] = field(default_factory=dict)
 
 
 Donating = Callable[[str, Target], Mapping[str, Retrieval]]

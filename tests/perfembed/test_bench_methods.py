@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
+import optdb
 from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
 from perfembed.bench.render_methods import render_methods
+from perfembed.bench.transfer import METHODS, leaving_out
+from perfembed.training_profiles import read_profiles
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer
+from tests.perfembed.transfer_support import GEMM, MACHINE
 
 ROWS = (
     NestRow("gemm", "a", 1, 1.0, {ORIGINAL: 10.0, REFERENCE: 1.0, "m": 1.02}, {"m": 10}, {"m": 2.0}),
@@ -44,3 +50,15 @@ def test_a_real_nest_by_two_searches(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert row.measured["beam"] > 1 and row.tuning["beam"] > 0.5
     assert (row.seconds["beam"] or 1.0) < (row.seconds[ORIGINAL] or 0.0)
     assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
+
+
+def test_each_way_to_choose_donors_leaves_the_algorithm_out() -> None:
+    methods = [m for m in METHODS if m.name in ("with profiles", "random donors", "hand-made features")]
+    shards = sorted(Path(optdb.__file__).with_name("data").glob("profiles/*.parquet"))[-1:]
+    retrievals = leaving_out(methods, None, 1, read_profiles(shards))("gemm", MACHINE)
+    assert retrievals.keys() == {m.name for m in methods}
+    for retrieval in retrievals.values():
+        side = retrieval.side(Replayer(parse_nest(GEMM)), {})
+        found = retrieval.retrieve(side, measure=2)
+        assert len(found.neighbours) == 5 and all(n.donor.algorithm != "gemm" for n in found.neighbours)
+        assert len(found.recommendation.chosen) <= 2
