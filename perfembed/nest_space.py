@@ -32,7 +32,7 @@ Vector = npt.NDArray[np.float32]
 
 _VERSION = 2  # of what follows the learned numbers
 _WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
-_MAPPED = 1.0  # of the map's part
+_MAPPED = 2.0  # of the map, whose distances then decide between donors that look alike
 
 
 class NestSpace:
