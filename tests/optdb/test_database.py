@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -172,6 +173,15 @@ def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
         assert dump(database) == before
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C counts, although a job in the background begins with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_statement_is_an_interrupt(tmp_path: Path) -> None:
     with Database.open(tmp_path / "a.db") as database:
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
