@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
+_NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _RETRIEVAL_SHARE = 0.3  # of the budget, for finding candidates
 _REFINED = 4  # neighbours of the best transferred schedule
@@ -175,6 +176,7 @@ class NestTuner:
             limit=effort.schedules,
             expired=self._expired if effort.evaluate == "run" else lambda: time.monotonic() > halfway,
             batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
+            width=_NARROW if effort.evaluate == "run" else _WIDE,
         )
         if effort.evaluate == "run":
             self._search.start(self.ledger.promising())

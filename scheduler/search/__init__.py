@@ -23,11 +23,12 @@ def make_search(
     limit: int | None,
     expired: Callable[[], bool],
     batch: int = 4,
+    width: int = 3,
 ) -> Explorer:
-    """The search of that name (one of SEARCHES); the arguments are those of `Explorer`."""
+    """The search of that name (one of SEARCHES); the arguments are those of `Explorer`, `width` that of `Beam`."""
     match name:
         case "beam":
-            return Beam(space, evaluate, batch=batch, limit=limit, expired=expired)
+            return Beam(space, evaluate, width=width, batch=batch, limit=limit, expired=expired)
         case "mcts":
             return Mcts(space, evaluate, seed=seed, batch=max(batch, 8), limit=limit, expired=expired)
         case "random":

@@ -22,7 +22,7 @@ _SHORT_S = 2e-3  # nests below may not be worth starting threads for
 
 
 class Beam(Explorer):
-    """The `width` best of each stage go on to the next."""
+    """The `width` best of each stage go on to the next; within a chain half as many, but two at least."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Beam(Explorer):
         expired: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
-        self.width = width
+        self.width, self.inner = width, max(2, width // 2)
 
     def _search(self) -> None:
         """Structures first, time tiling beside them, then chain by chain, the one with most work first."""
@@ -92,15 +92,15 @@ class Beam(Explorer):
 
     def _variants(self, base: Schedule, chain: Chain) -> list[Schedule]:
         space, innermost = self.space, chain[-1].name
-        ordered = self._ranked(list(space.orders(base, chain, 3)))[:2] or [base]
+        ordered = self._ranked(list(space.orders(base, chain, self.inner + 1)))[: self.inner] or [base]
         found = [*ordered]
         tree = space.replayer.tree
         found += self._ranked(
-            [s for o in ordered[:1] for s in register_moves(space, o, chains_with(tree(o), innermost))]
+            [s for o in ordered[: self.inner // 2] for s in register_moves(space, o, chains_with(tree(o), innermost))]
         )
         for order in ordered:
             here = chains_with(tree(order), innermost)
-            tiled = self._ranked(list(space.tilings(order, here)))[:2]
+            tiled = self._ranked(list(space.tilings(order, here)))[: self.inner]
             found += tiled
             for shape in (order, *tiled):
                 found += space.inner_moves(shape, chains_with(tree(shape), innermost))
