@@ -81,7 +81,7 @@ def _without(missing: str) -> str:
     return f"lstm-without-{missing}"
 
 
-def load_lstm(path: Path = SHIPPED / "cost-lstm.safetensors") -> RecursiveLstmCostModel:
+def load_lstm(path: Path) -> RecursiveLstmCostModel:
     """Raises EnvironmentMissing."""
     from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
 

@@ -353,5 +353,5 @@ def _run_id(program: Program, content: bytes, options: PopulateOptions, place: P
     return digest(
         "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
         options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
-        *([options.evaluate] if options.evaluate != "run" else []),
+        *([options.evaluate, *([options.weights] if options.weights else [])] if options.evaluate != "run" else []),
     )  # fmt: skip

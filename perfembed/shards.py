@@ -13,18 +13,33 @@ from perfembed.errors import UsageError
 def write_shard(database: Path, shard: Path, query: str, key: Sequence[str]) -> int:
     """Writes the rows of a query to a Parquet file that does not exist; how many. Raises OptdbError, UsageError.
 
-    Rows whose `key` (names of columns) a shard beside it has already are left out.
+    Rows whose `key` (names of columns) a shard of the same kind beside it has already are left out.
     """
     if shard.exists():
         raise UsageError(f"{shard} exists already", "choose another name: shards are only added")
     shard.parent.mkdir(parents=True, exist_ok=True)
     path = str(shard).replace("'", "''")
-    beside = ", ".join("'" + str(other).replace("'", "''") + "'" for other in sorted(shard.parent.glob("*.parquet")))
+    with Database.open(database, read_only=True) as opened:
+        names = tuple(name for name, *_ in opened.rows(f"DESCRIBE {query}"))
+    beside = [other for other in sorted(shard.parent.glob("*.parquet")) if _columns(other) == names]
     if beside:
-        query = f"SELECT q.* FROM ({query}) q ANTI JOIN read_parquet([{beside}]) USING ({', '.join(key)})"
+        held = ", ".join("'" + str(other).replace("'", "''") + "'" for other in beside)
+        query = f"SELECT q.* FROM ({query}) q ANTI JOIN read_parquet([{held}]) USING ({', '.join(key)})"
     with Database.open(database, read_only=True) as opened:
         opened.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
         return int(opened.value(f"SELECT count(*) FROM read_parquet('{path}')"))
+
+
+def _columns(shard: Path) -> tuple[str, ...]:
+    """Raises UsageError for what is no Parquet file."""
+    import duckdb
+
+    try:
+        with duckdb.connect(":memory:") as connection:
+            rows = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(shard)]).fetchall()
+    except duckdb.Error as problem:
+        raise UsageError(f"{shard}: {' '.join(str(problem).split())[:200]}", "move it out of the folder") from None
+    return tuple(str(name) for name, *_ in rows)
 
 
 def read_query(database: Database, query: str) -> Iterator[Mapping[str, Any]]:

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import optdb
 from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import METHODS, leaving_out
-from perfembed.training_profiles import read_profiles
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from tests.perfembed.transfer_support import GEMM, MACHINE
@@ -54,8 +52,7 @@ def test_a_real_nest_by_two_searches(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_each_way_to_choose_donors_leaves_the_algorithm_out() -> None:
     methods = [m for m in METHODS if m.name in ("with profiles", "random donors", "hand-made features")]
-    shards = sorted(Path(optdb.__file__).with_name("data").glob("profiles/*.parquet"))[-1:]
-    retrievals = leaving_out(methods, None, 1, read_profiles(shards))("gemm", MACHINE)
+    retrievals = leaving_out(methods, None, 1)("gemm", MACHINE)
     assert retrievals.keys() == {m.name for m in methods}
     for retrieval in retrievals.values():
         side = retrieval.side(Replayer(parse_nest(GEMM)), {})

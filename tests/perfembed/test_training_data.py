@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from optdb.records import Record
+from perfembed.donors import export_donors
 from perfembed.errors import UsageError
 from perfembed.training_data import LabelQuality, export_labels, read_problems
 from tests.optdb.support import BASE, MACHINE, empty, measurement, replace, store
@@ -58,6 +59,15 @@ def test_what_a_shard_has_is_not_exported_again(tmp_path: Path) -> None:
     assert sorted(problem.speedups) == pytest.approx([0.5, 2.0])
     with pytest.raises(UsageError, match="exists already"):
         export_labels(path, tmp_path / "a.parquet")
+    (tmp_path / "d.parquet").write_text("no Parquet")
+    with pytest.raises(UsageError, match=r"d\.parquet"):
+        export_labels(path, tmp_path / "e.parquet")
+
+
+def test_shards_of_another_kind_lie_in_the_same_folder(tmp_path: Path) -> None:
+    path = database(tmp_path / "a.db", label(0, 5e-4))
+    assert export_donors(path, tmp_path / "donors.parquet") == 0
+    assert export_labels(path, tmp_path / "labels.parquet") == 1
 
 
 def test_a_run_that_was_given_up_is_a_limit_unless_only_its_first_call_was_slow(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def command(
     if not examples:
         raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
     donors = list(read_donors(donor_shards()).values())
-    lstm = load_lstm() if weights_path("lstm").exists() else None
+    lstm = load_lstm(weights_path("lstm")) if weights_path("lstm").exists() else None
     scores = score_embedding(space, examples, donors, read_profiles(shards), lstm)
     print(embedding_document(scores) if json else render_embedding(scores))
     return EXIT_DONE

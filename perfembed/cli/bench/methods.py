@@ -10,7 +10,6 @@ import typer
 from perfembed.cli.bench.common import SHIPPED, Files, input_files, say
 from perfembed.cli.options import Json, Measure, Quiet, Seed, Threads, Traceback, budget_seconds, thread_count
 from perfembed.cli.session import Session
-from perfembed.cli.train import PROFILES
 from perfembed.errors import EXIT_DONE, DatabaseProblem, EnvironmentMissing, UsageError
 
 if TYPE_CHECKING:
@@ -117,7 +116,6 @@ def _run(kind: str, bench: MethodsBench, against: str, json: bool, quiet: bool) 
     from perfembed.bench.render_methods import methods_document, render_methods
     from perfembed.bench.transfer import leaving_out
     from perfembed.cost_models import load_cost_model
-    from perfembed.training_profiles import read_profiles
     from profilers.machine import describe_machine
 
     try:
@@ -125,8 +123,7 @@ def _run(kind: str, bench: MethodsBench, against: str, json: bool, quiet: bool) 
     except EnvironmentMissing:
         cost = None
     try:
-        profiles = read_profiles(sorted(Path(PROFILES).glob("*.parquet"))) if kind == "bench-transfer" else {}
-        donors = leaving_out(bench.methods, cost, bench.seed, profiles) if kind == "bench-transfer" else None
+        donors = leaving_out(bench.methods, cost, bench.seed) if kind == "bench-transfer" else None
         rows = run_methods(bench, cost, lambda text: say(text, quiet), donors)
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
