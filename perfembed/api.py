@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfembed.result import Event, TuneOptions, TuneResult
+from perfembed.result import Event, TuneOptions, TuneResult, evaluation_of
 
 if TYPE_CHECKING:
     from perfembed.embedding import NestEmbedding
@@ -31,6 +31,7 @@ def tune(
     output: str | os.PathLike[str] | None = None,
     db: str | os.PathLike[str] | None = None,
     search: str = "transfer",
+    evaluate: str | None = None,
     k: int = 5,
     measure: int = 10,
     budget_s: float = 60.0,
@@ -42,6 +43,7 @@ def tune(
     threads: int | None = None,
     reassociate: bool = False,
     seed: int = 0,
+    weights: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     progress: Callable[[Event], None] = _ignore,
 ) -> TuneResult:
@@ -49,8 +51,10 @@ def tune(
 
     `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the schedules
     of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts", "random",
-    "exhaustive". `budget_s` seconds for the file. `arguments` are the program's, `parameters` the sizes where it
-    has no main. `environment`: of compilers and programs, by default little more than a PATH. Raises
+    "exhaustive". `evaluate`: "run" measures all that a search meets, "model" predicts it, "model+run" predicts it and
+    measures the best `measure`, as beam and mcts do by default. `budget_s` seconds for the file. `arguments` are the
+    program's, `parameters` the sizes where it has no main. `weights`: a folder with other cost models than those that
+    ship. `environment`: of compilers and programs, by default little more than a PATH. Raises
     `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning import tune as run
@@ -67,6 +71,7 @@ def tune(
         parameters=tuple((parameters or {}).items()),
         threads=describe_machine().physical_cores if threads is None else threads,
         search=search,
+        evaluate=evaluation_of(search, evaluate),
         neighbours=k,
         measure=measure,
         budget_s=budget_s,
@@ -74,6 +79,7 @@ def tune(
         seed=seed,
         environment=tuple(sorted((DEFAULT_ENVIRONMENT if environment is None else environment).items())),
         database=os.fspath(db) if db is not None else None,
+        weights=os.fspath(weights) if weights is not None else None,
     )
     return run(os.fspath(path), options, progress)
 

@@ -24,7 +24,8 @@ from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
-from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped
+from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, various
+from scheduler.search.neighbours import neighbours
 from scheduler.space import Space
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _RETRIEVAL_SHARE = 0.3  # of the budget, for finding candidates
-_REFINED = 4  # neighbours of the best transferred schedule
+_REFINED = 4  # neighbours of the best schedule, measured at a time
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
 
@@ -42,10 +43,10 @@ _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 class Effort:
     """How a nest is searched: by a search of `scheduler.search`, or "transfer".
 
-    A transfer measures the `top` candidates that donors lead to, and, with `refine` and while there is time, the
+    A transfer measures the `top` candidates that donors lead to, and, with `refine` and while there is time,
     neighbours of the best.
     `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
-    and measures the `top` best.
+    and measures the `top` best, then, with `refine`, neighbours of the best one until none of them is better.
     `schedules` different ones are measured at most (None: as many as fit). A candidate is given up when it takes
     `stop_best` times as long as the best so far, or `stop_original` times as long as the original.
     """
@@ -88,7 +89,7 @@ class NestOutcome:
     normalization: str = ""
     notes: list[str] = field(default_factory=list)
     retrieved: Retrieved | None = None
-    refined: tuple[Schedule, ...] = ()  # neighbours of the best transferred schedule
+    refined: tuple[Schedule, ...] = ()  # neighbours of the best schedule
     chosen: Schedule | None = None  # the winner's, as it was measured
     seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
     given_up: set[Schedule] = field(default_factory=set)  # those of them that took longer than `seconds`
@@ -185,15 +186,15 @@ class NestTuner:
         if effort.evaluate == "model":
             return predicted
         self._search = Explorer(space, self._evaluate)
-        chosen = [c.scheduled.schedule for c in predicted.ranked[: effort.top]]
+        chosen = [c.scheduled.schedule for c in various(predicted.ranked, effort.top)]
         self._search.start((*self.ledger.promising(), *chosen))
+        while effort.refine and self._refine(space, self._search):
+            pass
         return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
 
     def _transferred(self, space: Space) -> SearchResult:
         """What donors lead to measured, then the neighbours of the best of it."""
         assert self._retrieval is not None
-        from perfembed.transfer.refine import neighbours  # here, not above: searches do without
-
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
         try:
@@ -207,13 +208,20 @@ class NestTuner:
             chosen = [c.scheduled.schedule for c in found.recommendation.chosen]
             self._donors = {c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen}
         search.start((*self.ledger.promising(), *chosen))
-        result = search.result(complete=True)
-        if self.effort.refine and result.ranked and result.ranked[0].seconds < _HOPEFUL * self._original_s:
-            measured = {c.scheduled.tree for c in result.ranked}
-            near = neighbours(side, result.ranked[0].scheduled, measured=measured, limit=_REFINED)
-            self.outcome.refined = tuple(n.schedule for n in near)
-            search.start(self.outcome.refined)
+        if self.effort.refine:
+            self._refine(space, search)
         return search.result(complete=not self._expired())
+
+    def _refine(self, space: Space, search: Explorer) -> bool:
+        """Measures neighbours of the best schedule so far; whether one of them is better."""
+        ranked = search.result(complete=True).ranked
+        if self._expired() or not ranked or ranked[0].seconds >= _HOPEFUL * self._original_s:
+            return False
+        measured = {c.scheduled.tree for c in ranked}
+        near = tuple(n.schedule for n in neighbours(space, ranked[0].scheduled, measured=measured, limit=_REFINED))
+        self.outcome.refined += near
+        search.start(near)
+        return search.result(complete=True).ranked[0] is not ranked[0]
 
     def _predict(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
         assert self._model is not None

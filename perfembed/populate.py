@@ -317,6 +317,7 @@ class _Search:
             search=options.search,
             evaluate=options.evaluate,
             top=options.schedules,
+            refine=False,
             budget_s=_NEST_BUDGET_S,
             schedules=options.schedules if options.evaluate == "run" else _PREDICTED,
             stop_best=None,

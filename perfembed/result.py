@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal as OneOf
+from typing import get_args
+
+from perfembed.errors import UsageError
 
 Evaluate = OneOf["run", "model", "model+run"]
+EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
 Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 
@@ -34,6 +38,21 @@ class TuneOptions:
     workdir: str | None = None
     weights: str | None = None  # folder of cost models of one's own; None: those that ship
     database: str | None = None  # what is measured is kept there; None: nowhere
+
+
+def evaluation_of(search: str, asked: str | None) -> Evaluate:
+    """How a search's candidates are evaluated where nothing is `asked`: a beam and a tree search are guided by a model.
+
+    Raises UsageError.
+    """
+    if asked is None:
+        return "model+run" if search in ("beam", "mcts") else "run"
+    if search == "transfer" and asked != "run":
+        raise UsageError(f"--evaluate {asked} is of a search, not of a transfer", "say which: --search beam")
+    for evaluate in EVALUATIONS:
+        if evaluate == asked:
+            return evaluate
+    raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +141,14 @@ class NestReport:
     high: float | None = None
     original_s: float | None = None
     tuned_s: float | None = None
-    candidates: int = 0
+    candidates: int = 0  # measured
     illegal: int = 0
     failed: int = 0  # crashed, timed out or did not compile
     wrong: int = 0
     normalization: str = ""  # text form
     checks: tuple[str, ...] = ()  # what was verified
     transfer: TransferReport | None = None
+    predicted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ A shard has one row a measured schedule, with everything a model may look at; it
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from scheduler.space import Target
 
 SHARD_VERSION = 1
 _GIVEN_UP = "given up after "
+_FIRST_CALL, _FIRST_CALL_S = 32, 2e-3  # what a first call might once take, of the original's time, and more
 _COLUMNS = (
     "version", "nest_id", "text", "algorithm", "machine", "isa", "caches", "compiler_version", "flags", "threads",
     "sizes", "element_type", "schedule", "seconds", "baseline", "censored", "noise", "other_load",
@@ -45,7 +47,7 @@ class LabelQuality:
     """What is left out: labels during which others used more than `max_other_load` cores, or that vary more.
 
     Also runs that were given up for a first call of less than `least_s`, while threads may still have been starting:
-    those that were measured before this was seen. Their time is 32 times the original's or more.
+    those that were measured before this was seen. Their time is the limit there was then.
     """
 
     max_other_load: float = 0.5
@@ -66,7 +68,9 @@ def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()
     grouped: dict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in read_shards(shards, _COLUMNS):
         disturbed = row["threads"] > 1 and (row["other_load"] or 0.0) > quality.max_other_load
-        first_call = row["censored"] and 32 * (row["baseline"] or 0.0) <= (row["seconds"] or 0.0) < quality.least_s
+        seconds = row["seconds"] or 0.0
+        limit_s = _FIRST_CALL * (row["baseline"] or 0.0) + _FIRST_CALL_S
+        first_call = row["censored"] and seconds < quality.least_s and math.isclose(seconds, limit_s, rel_tol=1e-3)
         if disturbed or first_call or (row["noise"] or 0.0) > quality.max_noise:
             continue
         key = tuple(row[name] for name in _CONDITIONS)

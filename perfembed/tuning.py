@@ -346,6 +346,7 @@ class _Tuning:
             original_s=min(comparison.samples_original) if comparison else outcome.original_s,
             tuned_s=min(comparison.samples_candidate) if comparison else None,
             candidates=outcome.candidates,
+            predicted=outcome.predicted,
             illegal=outcome.illegal,
             failed=outcome.failed,
             wrong=outcome.wrong,

@@ -10,8 +10,9 @@ from perfembed.bench.methods import Method
 EXECUTED = "beam, executed"
 METHODS = (
     Method(EXECUTED, "beam", factor=20.0),
-    Method("beam by model, top 5", "beam", "model+run", top=5),
-    Method("MCTS by model, top 5", "mcts", "model+run", top=5),
+    Method("beam by model and run", "beam", "model+run"),
+    Method("beam by model, top 5", "beam", "model+run", refine=False, top=5),
+    Method("MCTS by model, top 5", "mcts", "model+run", refine=False, top=5),
     Method("random, executed", "random"),
 )
 PROGRAMS = (

@@ -31,7 +31,6 @@ from perfembed.cli.options import (
     weights_folder,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.tune import EVALUATIONS
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def command(
     session = context.ensure_object(Session)
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    if evaluate not in EVALUATIONS or evaluate == "model":
+    if evaluate not in ("run", "model+run"):
         raise UsageError(f"--evaluate {evaluate!r}: expected run or model+run")
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")

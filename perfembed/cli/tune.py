@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -40,12 +40,9 @@ from perfembed.cli.options import (
 )
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
-
-if TYPE_CHECKING:
-    from perfembed.result import Evaluate
+from perfembed.result import evaluation_of
 
 SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
-EVALUATIONS = ("run", "model", "model+run")
 
 
 def command(
@@ -70,13 +67,14 @@ def command(
         str, typer.Option("--search", metavar="NAME", help=f"Where schedules come from: {', '.join(SEARCHES)}.")
     ] = "transfer",
     evaluate: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--evaluate",
             metavar="HOW",
-            help="run: measure every candidate; model: predict them; model+run: predict them, measure the best.",
+            help="run: measure every candidate; model: predict them; model+run: predict them, measure the best.  "
+            "[default: model+run for beam and mcts, else run]",
         ),
-    ] = "run",
+    ] = None,
     k: Neighbours = 5,
     measure: Measure = 10,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 2m, 1h.")] = "60s",
@@ -103,10 +101,7 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    if evaluate not in EVALUATIONS:
-        raise UsageError(f"--evaluate {evaluate!r}: expected {', '.join(EVALUATIONS)}")
-    if search == "transfer" and evaluate != "run":
-        raise UsageError(f"--evaluate {evaluate} is of a search, not of a transfer", "say which: --search beam")
+    evaluation = evaluation_of(search, evaluate)
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     arguments = words(args, "--args")
@@ -135,7 +130,7 @@ def command(
         parameters=parameters,
         threads=thread_count(threads),
         search=search,
-        evaluate=cast("Evaluate", evaluate),
+        evaluate=evaluation,
         neighbours=k,
         measure=measure,
         budget_s=budget_s,

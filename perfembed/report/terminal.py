@@ -64,6 +64,7 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
 
 def _tried(report: NestReport) -> str:
     text = count(report.candidates, "candidate")
+    text += f" of {report.predicted} predicted" if report.predicted else ""
     for number, what in ((report.illegal, "illegal"), (report.failed, "failed"), (report.wrong, "wrong")):
         text += f", {number} {what}" if number else ""
     return text

@@ -100,7 +100,7 @@ def align(
     Without `repair` there is one matching a step, nothing is skipped, inserted or substituted, and the result may be
     empty: the recipe of the paper. Raises NotApplicable where `base` does not fit the target.
     """
-    run = _Alignments(donor, schedule, target, parts, repair)
+    run = _Alignments(donor, schedule, target, base, parts, repair)
     buckets: list[dict[Tree, Alignment]] = [{} for _ in range(len(schedule) + 1)]
     buckets[0][target.replayer.tree(base)] = Alignment(base, base, 0.0, ())
     for position in range(len(schedule)):
@@ -118,7 +118,9 @@ def align(
 class _Alignments:
     """One donor's steps; what each of them can become after a target's schedule."""
 
-    def __init__(self, donor: Side, schedule: Schedule, target: Side, parts: tuple[Part, Part], repair: bool) -> None:
+    def __init__(
+        self, donor: Side, schedule: Schedule, target: Side, base: Schedule, parts: tuple[Part, Part], repair: bool
+    ) -> None:
         self.donor = donor
         self.target = target
         self.schedule = schedule
@@ -136,12 +138,19 @@ class _Alignments:
             else:
                 prefix = (*prefix, step)
                 self.refused.append("")
+        _, first = next(self.matcher.match(donor.view(()), target.view(base), {}, ("level",)))
+        self.shared = frozenset(s for path, _ in first.paths for s in path.statements)
 
     def weight(self, position: int) -> float:
-        """How much a step matters: by its kind, and the share of the donor's work that it concerns."""
+        """How much a step matters: by its kind, and the share of the donor's work that it concerns.
+
+        Only of that part of the donor for which the target has anything: a target that is but one of the donor's nests
+        is as good as all of them.
+        """
         step, view = self.schedule[position], self.views[position]
         named = set(operands(step))
-        work = sum(self.donor.share(p) for p in view.paths if named & {x.name for x in p.loops})
+        concerned = (p for p in view.paths if named & {x.name for x in p.loops})
+        work = sum(self.donor.share(p) for p in concerned if not self.shared or self.shared & set(p.statements))
         return _WEIGHTS.get(type(step), 1.0) * max(work, 0.01)
 
     def successors(self, position: int, state: Alignment) -> Iterator[tuple[int, Alignment]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from scheduler.space import Space
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
 """Seconds of each schedule, None where it failed. Raises SearchStopped when the budget is spent."""
+
+_ALIKE = 1.2
 
 
 class SearchStopped(Exception):
@@ -119,6 +122,20 @@ class Explorer:
 
     def _search(self) -> None:
         raise NotImplementedError
+
+
+def various(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
+    """The first `count`, each behind where it ranks for every one before it that is made of the same kinds of steps.
+
+    A model errs alike on schedules that are alike: where it is wrong about one it should not fill the list.
+    """
+    before: Counter[tuple[str, ...]] = Counter()
+    handicapped: list[tuple[float, int]] = []
+    for place, candidate in enumerate(ranked):
+        kinds = tuple(sorted(type(step).__name__ for step in candidate.scheduled.schedule))
+        handicapped.append((candidate.seconds * _ALIKE ** before[kinds], place))
+        before[kinds] += 1
+    return [ranked[place] for _, place in sorted(handicapped)[:count]]
 
 
 def _distinct(schedules: Iterable[Schedule]) -> Iterator[Schedule]:

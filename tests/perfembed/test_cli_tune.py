@@ -97,6 +97,7 @@ def test_options(tuner: Tuner, source: Path) -> None:
         parameters=(("n", 2000), ("m", 3)),
         threads=3,
         search="beam",
+        evaluate="model+run",
         budget_s=120.0,
         reassociate=True,
         seed=7,
@@ -108,6 +109,11 @@ def test_evaluate_is_of_a_search(tuner: Tuner, source: Path, capsys: pytest.Capt
     assert "--search beam" in capsys.readouterr().err
     assert main(["tune", str(source), "--search", "beam", "--evaluate", "model"], Session({})) == 0
     assert tuner.options.evaluate == "model"
+    for search, expected in (("transfer", "run"), ("mcts", "model+run"), ("random", "run")):
+        assert main(["tune", str(source), "--search", search], Session({})) == 0
+        assert tuner.options.evaluate == expected
+    assert main(["tune", str(source), "--search", "beam", "--evaluate", "guess"], Session({})) == 2
+    assert "expected run, model, model+run" in capsys.readouterr().err
 
 
 def test_in_place(tuner: Tuner, source: Path) -> None:

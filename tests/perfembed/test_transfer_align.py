@@ -56,6 +56,16 @@ def test_a_step_that_is_done_already_costs_nothing_much():
     assert found.schedule == (Parallelize("a"),) and found.cost < 0.15
 
 
+def test_what_a_donor_has_beyond_the_target_counts_nothing():
+    half = "nest h { array A: double[5900][5900]; array x: double[5900]; array y: double[5900];"
+    half += "for a: int in [0, 5900) step 1 { for b: int in [0, 5900) step 1 { S0: x[a] += A[b][a] * y[b]; } } }"
+    found = best(MVT, "interchange(i_2, j_2); parallelize(i); vectorize(i_2)", half)
+    assert "skipped" in actions(found) and "applied" in actions(found)
+    assert found.cost < 0.15
+    # The other way round the second half gets the donor's schedule again.
+    assert best(half, "interchange(a, b)", MVT).cost < 0.15
+
+
 def test_a_loop_that_must_run_in_order_is_not_parallelized_but_the_next_one_is():
     # The donor has the outermost loop parallel; a recurrence along the target's outermost loop forbids it.
     carried = "nest c { array A: double[100][90000]; for i: int in [1, 100) step 1 { for j: int in [0, 90000) step 1 "

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 import pytest
 
 from perfembed.transfer.candidates import candidates, read_donor
-from perfembed.transfer.refine import neighbours
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
 from scheduler.generator.random_nest import random_nest
@@ -15,6 +14,7 @@ from scheduler.generator.schedules import random_schedule
 from scheduler.ir.affine import Affine
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
+from scheduler.search.neighbours import neighbours
 from scheduler.transform import apply_step
 from tests.perfembed.transfer_support import EMBEDDER, MACHINE
 
@@ -57,7 +57,7 @@ def transfer(seed):
     for candidate in found:
         again = fresh.replay(candidate.scheduled.schedule)
         assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
-    for near in neighbours(target, found[0].scheduled, limit=3) if found else ():
+    for near in neighbours(target.space, found[0].scheduled, limit=3) if found else ():
         assert isinstance(fresh.replay(near.schedule), ScheduledNest), seed
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from perfembed.transfer.refine import neighbours
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Skew, Tile, parse_schedule
+from scheduler.search.neighbours import neighbours
 from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, JACOBI, JACOBI_SCHEDULE, MVT, MVT_SCHEDULE, side
 
 
 @pytest.mark.parametrize(("nest", "schedule"), [(GEMM, GEMM_SCHEDULE), (MVT, MVT_SCHEDULE), (JACOBI, JACOBI_SCHEDULE)])
 def test_they_are_legal_new_and_no_two_alike(nest, schedule):
-    target = side(nest)
+    target = side(nest).space
     winner = target.replayer.replay(parse_schedule(schedule))
     found = neighbours(target, winner, limit=12)
     trees = [one.tree for one in found]
@@ -21,14 +21,14 @@ def test_they_are_legal_new_and_no_two_alike(nest, schedule):
 
 
 def test_tiles_are_halved_and_doubled():
-    target = side(GEMM)
+    target = side(GEMM).space
     winner = target.replayer.replay(parse_schedule("interchange(j_2, k); tile([i_2, k], [64, 128])"))
     sizes = {s.sizes for one in neighbours(target, winner, limit=20) for s in one.schedule if isinstance(s, Tile)}
     assert sizes == {(32, 64), (128, 256), (32, 128), (128, 128), (64, 64), (64, 256)}
 
 
 def test_panels_stay_as_wide_as_the_blocks_that_read_them():
-    target = side(GEMM)
+    target = side(GEMM).space
     winner = target.replayer.replay(parse_schedule(GEMM_SCHEDULE))
     blocks = set()
     for one in neighbours(target, winner, limit=30):
@@ -42,7 +42,7 @@ def test_panels_stay_as_wide_as_the_blocks_that_read_them():
 
 
 def test_tiles_of_a_wavefront_keep_their_shape():
-    target = side(JACOBI)
+    target = side(JACOBI).space
     winner = target.replayer.replay(parse_schedule(JACOBI_SCHEDULE))
     for one in neighbours(target, winner, limit=20):
         tile = next(s for s in one.schedule if isinstance(s, Tile))

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from perfembed.transfer.adapt import lanes
-from perfembed.transfer.embedder import Tree
-from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
+from scheduler.ir.tree import TreeNode
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Pack, Parallelize, RegisterBlock, Schedule, Skew, Tile, Transformation, Unroll, UnrollJam
+from scheduler.space import Space, chains_with
 
 _BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
 _UNROLLED = (2, 4, 8)
 
 
 def neighbours(
-    target: Side, scheduled: ScheduledNest, *, measured: Collection[Tree] = (), limit: int = 8
+    space: Space, scheduled: ScheduledNest, *, measured: Collection[tuple[TreeNode, ...]] = (), limit: int = 8
 ) -> tuple[ScheduledNest, ...]:
     """At most `limit` legal schedules with half or twice a tile, another register block, unrolling or grain.
 
@@ -25,11 +24,11 @@ def neighbours(
     """
     seen = {scheduled.tree, *measured}
     found: list[ScheduledNest] = []
-    for schedule in _varied(target, scheduled.schedule):
+    for schedule in _varied(space, scheduled.schedule):
         if len(found) == limit:
             break
         try:
-            verdict = target.replayer.replay(schedule)
+            verdict = space.replayer.replay(schedule)
         except SchedulerError:
             continue
         if isinstance(verdict, ScheduledNest) and verdict.tree not in seen:
@@ -38,16 +37,16 @@ def neighbours(
     return tuple(found)
 
 
-def _varied(target: Side, schedule: Schedule) -> Iterator[Schedule]:
+def _varied(space: Space, schedule: Schedule) -> Iterator[Schedule]:
     """All tilings scaled, then one loop's tile, then the other parameters; those of a step together, by turns."""
-    turns = [list(_of_step(target, schedule, k)) for k in range(len(schedule))]
+    turns = [list(_of_step(space, schedule, k)) for k in range(len(schedule))]
     for round_ in range(max(map(len, turns), default=0)):
         for options in turns:
             if round_ < len(options):
                 yield options[round_]
 
 
-def _of_step(target: Side, schedule: Schedule, position: int) -> Iterator[Schedule]:
+def _of_step(space: Space, schedule: Schedule, position: int) -> Iterator[Schedule]:
     step = schedule[position]
 
     def exchanged(*new: Transformation) -> Schedule:
@@ -64,7 +63,8 @@ def _of_step(target: Side, schedule: Schedule, position: int) -> Iterator[Schedu
                         sizes = (*step.sizes[:k], max(2, int(step.sizes[k] * factor)), *step.sizes[k + 1 :])
                         yield exchanged(Tile(step.loops, sizes))
         case RegisterBlock() if len(step.sizes) == 2:
-            width = lanes(target, None)
+            chain = chains_with(space.replayer.tree(schedule[:position]), step.loops[-1])
+            width = max(1, space.target.vector_bytes // space.element_bytes(chain)) if chain else step.sizes[-1]
             for rows, vectors in _BLOCKS:
                 sizes = (rows, vectors * width)
                 new = dict(zip(step.sizes, sizes, strict=True))
