@@ -102,9 +102,11 @@ def is_nest(group: str) -> bool:
 
 
 def least_traffic(nest: LoopNest, sizes: Mapping[str, int], cache_bytes: int) -> float:
-    """Bytes that must move between a cache of that size and memory; NaN where that is too hard to tell."""
+    """Bytes that must move between a cache of that size and memory; NaN where that is too hard to tell, or where
+    accesses that depend on data would have to count as nothing."""
     known = tuple(replace(p, value=sizes.get(p.name, p.value)) for p in nest.parameters)
     try:
-        return io_lower_bound(Model(replace(nest, parameters=known)), sizes, cache_bytes).bytes
+        bound = io_lower_bound(Model(replace(nest, parameters=known)), sizes, cache_bytes)
     except QuotaExceeded:
         return math.nan
+    return bound.bytes if bound.exact else math.nan

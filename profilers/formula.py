@@ -1,4 +1,4 @@
-"""Arithmetic formulas of the data files: names, numbers, + - * / and parentheses, nothing else."""
+"""Arithmetic formulas of the data files: names, numbers, + - * /, parentheses and max(a, b), nothing else."""
 
 from __future__ import annotations
 
@@ -43,11 +43,20 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
             return -value(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
             return _OPERATIONS[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.Call) and _is_max(node):
+            given = [value(argument) for argument in node.args]
+            return math.nan if any(map(math.isnan, given)) else max(given)
         raise ProfilersError(f"{formula!r}: {ast.unparse(node)} is not allowed in a formula")
 
     return value(_parse(formula))
 
 
+def _is_max(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "max" and len(node.args) > 0 and not node.keywords
+
+
 def names(formula: str) -> frozenset[str]:
     """The names a formula mentions. Raises ProfilersError where it is none."""
-    return frozenset(node.id for node in ast.walk(_parse(formula)) if isinstance(node, ast.Name))
+    nodes = list(ast.walk(_parse(formula)))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call) and _is_max(node)}
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called)

@@ -13,6 +13,8 @@ def test_arithmetic() -> None:
     assert evaluate("a + 2*(b - 1)/3 - -1", values) == 9.0
     assert evaluate("1e-9*a", values) == pytest.approx(6e-9)
     assert names("a/(b + 1)") == {"a", "b"}
+    assert evaluate("a/max(a, 3*b)", values) == 0.5 and names("a/max(a, 3*b)") == {"a", "b"}
+    assert math.isnan(evaluate("max(a, b)", {"a": 1.0, "b": math.nan}))
 
 
 def test_division_by_nothing() -> None:
@@ -23,7 +25,7 @@ def test_division_by_nothing() -> None:
 
 @pytest.mark.parametrize(
     "formula",
-    ["a +", "a; b", "f(a)", "a.b", "a[0]", "__import__('os')", "a if a else a", "'a'", "a ** 2", "x", "lambda: a"],
+    ["a +", "a; b", "f(a)", "max()", "max(a, key=a)", "max", "a.b", "a[0]", "__import__('os')", "a if a else a", "'a'", "a ** 2", "x", "lambda: a"],
 )
 def test_nothing_but_arithmetic(formula: str) -> None:
     with pytest.raises(ProfilersError):
