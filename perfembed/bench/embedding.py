@@ -8,6 +8,7 @@ alike the good schedules of a donor are to those of its nearest donors of other 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.cost_models import part_of
+from perfembed.encoding.graph import encode
 from perfembed.index import VectorIndex
 from perfembed.likeness import good_recipes, likenesses
 from perfembed.model.examples import Example, scaled_metrics
@@ -78,6 +80,7 @@ class EmbeddingScores:
     similarity: tuple[SimilarityScore, ...]
     donors: int
     likeness: tuple[LikenessScore, ...]
+    static_ms: tuple[float, float]  # encoding and embedding one nest by itself: in the median, at worst
 
 
 def score_embedding(
@@ -118,8 +121,9 @@ def score_embedding(
     embeddings["at random"] = np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32)
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
     algorithms = len({e.group for e in examples})
+    likeness = likeness_of_neighbours(space, donors, profiles)
     return EmbeddingScores(
-        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness_of_neighbours(space, donors, profiles)
+        len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness, _static_ms(space.model, examples)
     )
 
 
@@ -178,6 +182,17 @@ def _run(
         rows[numbers] = scale_metrics(model.predict(graphs, profiles, machine))
         vectors[numbers] = np.stack([e.vector for e in model.embed(graphs, profiles, machine)])
     return rows, vectors
+
+
+def _static_ms(model: EmbeddingModel, examples: Sequence[Example]) -> tuple[float, float]:
+    found = []
+    for example in examples:
+        if example.target is not None:
+            nest = parse_nest(example.text)
+            began = time.perf_counter()
+            model.embed([encode(nest, example.sizes)], None, example.target)
+            found.append(1e3 * (time.perf_counter() - began))
+    return (float(np.median(found)), max(found)) if found else (float("nan"), float("nan"))
 
 
 def pearson(predicted: Matrix, measured: Matrix) -> float:

@@ -38,6 +38,8 @@ def render_embedding(scores: EmbeddingScores) -> str:
             f"likeness of schedules to those of {DONORS} donors of other algorithms, {nests} (more is better)",
         ]
         lines += table(rows)
+    median, worst = scores.static_ms
+    lines += ["", f"static embedding of one nest: {median:.1f} ms in the median, {worst:.1f} ms at worst"]
     return "\n".join(lines)
 
 

@@ -28,6 +28,7 @@ def test_every_table_has_its_rows() -> None:
     found = score_embedding(SPACE, examples, donors)
     assert found.nests == 24 and len(found.metrics) == len(targets()) and found.donors == 24
     assert len(found.likeness) == 4 and all(0 <= s.mean <= s.best <= 1 for s in found.likeness)
+    assert 0 < found.static_ms[0] <= found.static_ms[1]
     assert all(len(s.values) == len(SIMILARITY) for s in found.similarity)
     lstm = RecursiveLstmCostModel(RecursiveLstm(LstmSettings(width=16)), {})
     profiled = score_embedding(SPACE, examples, donors, {donors[0].nest_id: profile}, lstm)

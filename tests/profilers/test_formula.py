@@ -25,7 +25,22 @@ def test_division_by_nothing() -> None:
 
 @pytest.mark.parametrize(
     "formula",
-    ["a +", "a; b", "f(a)", "max()", "max(a, key=a)", "max", "a.b", "a[0]", "__import__('os')", "a if a else a", "'a'", "a ** 2", "x", "lambda: a"],
+    [
+        "a +",
+        "a; b",
+        "f(a)",
+        "max()",
+        "max(a, key=a)",
+        "max",
+        "a.b",
+        "a[0]",
+        "__import__('os')",
+        "a if a else a",
+        "'a'",
+        "a ** 2",
+        "x",
+        "lambda: a",
+    ],
 )
 def test_nothing_but_arithmetic(formula: str) -> None:
     with pytest.raises(ProfilersError):
