@@ -35,19 +35,21 @@ from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import Schedule
 
-_NEST_BUDGET_S = 300.0
+NEST_BUDGET_S = 300.0
 _PREDICTED = 1000  # schedules of a nest, where a model chooses which of them are measured
 
 
 @dataclass(frozen=True, slots=True)
 class PopulateOptions:
-    """`shard` (i, n): only every n-th program, from the i-th on; i counts from 1. `budget_s` is for all of them."""
+    """`shard` (i, n): only every n-th program, from the i-th on; i counts from 1. `budget_s` is for all of them,
+    `nest_budget_s` for each nest."""
 
     database: Path
     search: str = "random"
     schedules: int = 32  # measured for each nest
     seed: int = 0
     budget_s: float = 1800.0
+    nest_budget_s: float = NEST_BUDGET_S
     shard: tuple[int, int] = (1, 1)
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
@@ -318,7 +320,7 @@ class _Search:
             evaluate=options.evaluate,
             top=options.schedules,
             refine=False,
-            budget_s=_NEST_BUDGET_S,
+            budget_s=options.nest_budget_s,
             schedules=options.schedules if options.evaluate == "run" else _PREDICTED,
             stop_best=None,
             finalists=2,
@@ -355,4 +357,5 @@ def _run_id(program: Program, content: bytes, options: PopulateOptions, place: P
         "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
         options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
         *([options.evaluate, *([options.weights] if options.weights else [])] if options.evaluate != "run" else []),
+        *([options.nest_budget_s] if options.nest_budget_s != NEST_BUDGET_S else []),
     )  # fmt: skip

@@ -128,12 +128,12 @@ _BUDGET = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|m|min|h)?", re.ASCII)
 _FACTORS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def budget_seconds(text: str) -> float:
+def budget_seconds(text: str, option: str = "--budget") -> float:
     """60, 60s, 2m, 1.5h. Raises UsageError."""
     match = _BUDGET.fullmatch(text.strip())
     value = float(match[1]) * _FACTORS[match[2]] if match else 0.0
     if not 0 < value <= 30 * 86_400:
-        raise UsageError(f"--budget {text!r}: expected a time such as 60s, 2m or 1h")
+        raise UsageError(f"{option} {text!r}: expected a time such as 60s, 2m or 1h")
     return value
 
 

@@ -66,6 +66,7 @@ def command(
         ),
     ] = "run",
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time for all: 60s, 30m, 8h.")] = "30m",
+    nest_budget: Annotated[str, typer.Option("--nest-budget", metavar="TIME", help="Time for each nest.")] = "5m",
     db: Database = None,
     shard: Annotated[
         str, typer.Option("--shard", metavar="I/N", help="Only every N-th program, from the I-th on.")
@@ -169,6 +170,7 @@ def command(
         schedules=schedules,
         seed=seed,
         budget_s=budget_s,
+        nest_budget_s=budget_seconds(nest_budget, "--nest-budget"),
         shard=part,
         cc=cc,
         cflags=compiler_flags(cflags, define, include, std),

@@ -83,7 +83,14 @@ def test_plan(programs: Programs, whole: Path, tmp_path: Path) -> None:
     second = make_plan(listed, replace(options, database=tmp_path / "none", shard=(2, 3)))
     assert [Path(p.path).name for p in second.waiting] == ["two.c", "gen_5_0.c"] and second.total == 2
     assert second.waiting[0].text == programs[1].read_bytes()
-    for change in ({"seed": 6}, {"schedules": 4}, {"cflags": ("-O2",)}, {"search": "beam"}, {"threads": 2}):
+    for change in (
+        {"seed": 6},
+        {"schedules": 4},
+        {"cflags": ("-O2",)},
+        {"search": "beam"},
+        {"threads": 2},
+        {"nest_budget_s": 600.0},
+    ):
         assert len(make_plan(listed, replace(options, **change)).waiting) == 7
     here = this_place(options)
     elsewhere = Place("0" * 16, here.compiler)
