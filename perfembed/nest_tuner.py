@@ -24,7 +24,7 @@ from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
-from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, various
+from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, in_variety
 from scheduler.search.neighbours import neighbours
 from scheduler.space import Space
 
@@ -186,7 +186,9 @@ class NestTuner:
         if effort.evaluate == "model":
             return predicted
         self._search = Explorer(space, self._evaluate)
-        chosen = [c.scheduled.schedule for c in various(predicted.ranked, effort.top)]
+        found = [c.scheduled.schedule for c in predicted.ranked]
+        order = in_variety(found, [c.seconds for c in predicted.ranked])
+        chosen = [found[place] for place in order[: effort.top]]
         self._search.start((*self.ledger.promising(), *chosen))
         while effort.refine and self._refine(space, self._search):
             pass

@@ -10,6 +10,7 @@ from perfembed.transfer.candidates import Candidate, Donor, candidates
 from perfembed.transfer.embedder import Tree
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
+from scheduler.search.explorer import in_variety
 
 Scorer = Callable[[Sequence[Candidate]], Sequence[float]]
 """A figure for each candidate, the lower the better: predicted seconds, or `by_donor`."""
@@ -55,9 +56,10 @@ def recommend(
     """At most `measure` legal candidates out of what the donors lead to, no two with the same tree.
 
     They are taken by turns from the order of `scorer` and from that of `by_donor`: what a model predicts and what was
-    measured elsewhere err in different ways. In each order two candidates of every donor come before the third of any,
-    for they fail together. Never raises for what a donor's schedule is: such a donor is in `failed`. Once
-    `expired`, donors that were not looked at yet are left out.
+    measured elsewhere err in different ways. Candidates that fail together are not to fill an order: of a model's,
+    schedules of the same kinds of steps (`in_variety`); else two of every donor come before the third of any. Never
+    raises for what a donor's schedule is: such a donor is in `failed`. Once `expired`, donors that were not looked at
+    yet are left out.
     """
     pool: dict[Tree, Candidate] = {}
     failed: list[tuple[str, str]] = []
@@ -78,7 +80,9 @@ def recommend(
                 pool[candidate.scheduled.tree] = candidate
     every = tuple(pool.values())
     scores = tuple(scorer(every)) if every else ()
-    orders = [_fair(every, scores), _fair(every, by_donor(every))]
+    orders = [_fair(every, by_donor(every))] * 2
+    if scorer is not by_donor:
+        orders[0] = in_variety([c.scheduled.schedule for c in every], scores)
     taken = list(dict.fromkeys(k for pair in zip(*orders, strict=True) for k in pair))[:measure]
     chosen = sorted(taken, key=lambda k: (scores[k], k))
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))

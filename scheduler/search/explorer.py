@@ -124,18 +124,19 @@ class Explorer:
         raise NotImplementedError
 
 
-def various(ranked: Sequence[Candidate], count: int) -> list[Candidate]:
-    """The first `count`, each behind where it ranks for every one before it that is made of the same kinds of steps.
+def in_variety(schedules: Sequence[Schedule], seconds: Sequence[float]) -> list[int]:
+    """Positions of the schedules, those with the least predicted `seconds` first, but each behind where it ranks for
+    every one before it that is made of the same kinds of steps.
 
-    A model errs alike on schedules that are alike: where it is wrong about one it should not fill the list.
+    A model errs alike on schedules that are alike: where it is wrong about one they should not fill the list.
     """
     before: Counter[tuple[str, ...]] = Counter()
     handicapped: list[tuple[float, int]] = []
-    for place, candidate in enumerate(ranked):
-        kinds = tuple(sorted(type(step).__name__ for step in candidate.scheduled.schedule))
-        handicapped.append((candidate.seconds * _ALIKE ** before[kinds], place))
+    for place in sorted(range(len(schedules)), key=lambda k: (seconds[k], k)):
+        kinds = tuple(sorted(type(step).__name__ for step in schedules[place]))
+        handicapped.append((seconds[place] * _ALIKE ** before[kinds], place))
         before[kinds] += 1
-    return [ranked[place] for _, place in sorted(handicapped)[:count]]
+    return [place for _, place in sorted(handicapped)]
 
 
 def _distinct(schedules: Iterable[Schedule]) -> Iterator[Schedule]:
