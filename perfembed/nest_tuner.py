@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
-_RETRIEVAL_SHARE = 0.3  # of the budget, for finding candidates
+_RETRIEVAL_S = 2.0  # for finding candidates; of a long or a short budget so much:
+_RETRIEVAL_SHARES = 1 / 30, 0.3
 _REFINED = 4  # neighbours of the best schedule, measured at a time
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
@@ -200,7 +201,8 @@ class NestTuner:
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
         try:
-            enough = time.monotonic() + self.effort.budget_s * _RETRIEVAL_SHARE
+            least, most = (self.effort.budget_s * share for share in _RETRIEVAL_SHARES)
+            enough = time.monotonic() + min(max(_RETRIEVAL_S, least), most)
             found = self._retrieval.retrieve(side, measure=self.effort.top, expired=lambda: time.monotonic() > enough)
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")

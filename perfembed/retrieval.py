@@ -16,6 +16,7 @@ from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.nest_space import NestSpace
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
+from perfembed.transfer.compose import compositions, partial, trees_of
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 Choose = Callable[[Side, int], tuple[Found, ...]]
 """So many donors for a nest."""
 
+_TREE_DONORS = 2  # for each loop tree of several
 _SCHEDULES = 2  # of each donor: the best, and one that does it another way
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a nest's neighbours lead to. `unreadable`: (donor, reason) of those that are no nests or schedules.
+    """What a nest's neighbours lead to: those of the whole, nearest first, then those of its trees (if several).
 
+    `unreadable`: (donor, reason) of those that are no nests or schedules.
     `predicted`: the candidates' speedups; empty without a cost model.
     """
 
@@ -91,15 +94,17 @@ class Retrieval:
         without_algorithms: Collection[str] = (),
         choose: Choose | None = None,
         repair: bool = True,
+        compose: bool = True,
     ) -> None:
         """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
 
-        For comparisons: `choose` takes other donors than the nearest; without `repair` every step of a recipe must fit.
+        For comparisons: `choose` takes other donors than the nearest; without `repair` every step of a recipe must fit;
+        without `compose` each candidate comes from one donor.
         """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without = frozenset(without_algorithms)
-        self._choose, self._repair = choose, repair
+        self._choose, self._repair, self._compose = choose, repair, compose
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
 
@@ -119,20 +124,9 @@ class Retrieval:
 
         Raises SchedulerError where the nest cannot be embedded.
         """
-        if self._choose is not None:
-            found = self._choose(side, self.k)
-        else:
-            vector = self.space.vector(side.replayer, side.parameters, self.target)
-            found = nearest(
-                self._sources, vector, self.k, without_algorithms=self._without, without_nests=without_nests
-            )
-        donors: list[Donor] = []
+        found = list(self._found(side, self.k, without_nests))
         unreadable: list[tuple[str, str]] = []
-        for one in found:
-            try:
-                donors += self._donors(one)
-            except SchedulerError as problem:
-                unreadable.append((one.donor.nest_id, str(problem)))
+        donors = self._readable(found, unreadable)
         cost = self._cost
         predicted: dict[Schedule, float] = {}
 
@@ -143,9 +137,45 @@ class Retrieval:
             predicted.update((s.schedule, float(speedup)) for s, speedup in zip(scheduled, speedups, strict=True))
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 
-        scorer = by_donor if cost is None else slowness
-        recommendation = recommend(donors, side, scorer=scorer, measure=measure, repair=self._repair, expired=expired)
-        return Retrieved(found, recommendation, tuple(unreadable), predicted)
+        def composed(pool: Sequence[Candidate]) -> Sequence[Candidate]:
+            trees = trees_of(side)
+            partials: list[list[Candidate]] = []
+            for tree in trees:
+                near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)
+                partials.append([])
+                for donor in self._readable(near, unreadable):
+                    if not expired():
+                        partials[-1] += partial(donor, side, tree)
+                found.extend(one for one in near if one.donor.nest_id not in {f.donor.nest_id for f in found})
+            return compositions(side, trees, partials, pool, slowness, expired)
+
+        composing = cost is not None and self._repair and self._compose
+        recommendation = recommend(
+            donors,
+            side,
+            scorer=by_donor if cost is None else slowness,
+            measure=measure,
+            repair=self._repair,
+            more=composed if composing else lambda pool: (),
+            expired=expired,
+        )
+        return Retrieved(tuple(found), recommendation, tuple(unreadable), predicted)
+
+    def _found(self, side: Side, k: int, without_nests: Collection[str]) -> tuple[Found, ...]:
+        """Raises SchedulerError."""
+        if self._choose is not None:
+            return self._choose(side, k)
+        vector = self.space.vector(side.replayer, side.parameters, self.target)
+        return nearest(self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests)
+
+    def _readable(self, found: Sequence[Found], unreadable: list[tuple[str, str]]) -> list[Donor]:
+        donors: list[Donor] = []
+        for one in found:
+            try:
+                donors += self._donors(one)
+            except SchedulerError as problem:
+                unreadable.append((one.donor.nest_id, str(problem)))
+        return donors
 
     def _donors(self, found: Found) -> list[Donor]:
         stored = found.donor

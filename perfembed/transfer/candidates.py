@@ -89,14 +89,14 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
     found: dict[Tree, Candidate] = {}
     plain = target.replayer.tree(())
     for alignment, inside in _alignments(donor, target, width, repair):
-        for schedule, parameters, more in _variants(alignment, repair):
+        for schedule, parameters, more in variants(alignment, repair):
             proved, dropped = prove(target, schedule)
             if proved is None:
                 continue
             log = (*alignment.log, *more, *dropped)
             made = [Candidate(proved, donor, alignment.cost, log, parameters, False, inside)]
             if repair:
-                made += _completed(target, made[0])
+                made += completed(target, made[0])
             for one in made:
                 tree = one.scheduled.tree
                 if tree != plain and (tree not in found or one.cost < found[tree].cost):
@@ -104,7 +104,7 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
     return tuple(sorted(found.values(), key=lambda c: c.cost))
 
 
-def _variants(alignment: Alignment, repair: bool) -> Iterator[tuple[Schedule, Parameters, tuple[Logged, ...]]]:
+def variants(alignment: Alignment, repair: bool) -> Iterator[tuple[Schedule, Parameters, tuple[Logged, ...]]]:
     """With adapted parameters, with the donor's own, and where the nests differ also without buffers."""
     yield alignment.schedule, "adapted", ()
     if alignment.literal != alignment.schedule:
@@ -236,7 +236,7 @@ def _worth(target: Side, view: View, mark: Parallelize) -> bool:
     return path is not None and loop is not None and target.worth_threads(path, loop)
 
 
-def _completed(target: Side, candidate: Candidate) -> list[Candidate]:
+def completed(target: Side, candidate: Candidate) -> list[Candidate]:
     """The candidate with the usual marks on all loops that have none."""
     space, schedule = target.space, candidate.scheduled.schedule
     try:

@@ -7,7 +7,7 @@ along a pair of paths, so that the loops of one band go to one band; a loop that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Matrix = npt.NDArray[np.float64]
+    Solved = dict[tuple[str, int, bytes], tuple[float, list[tuple[int, int]], bool]]
 
 Order = OneOf["outer", "free", "level"]
 """How loops along two paths may be matched: an outer loop's partner stands outside an inner one's (as near as may be);
@@ -64,6 +65,7 @@ class Matcher:
         self._parts = donor_part, target_part
         self._known: dict[tuple[int, int], tuple[Vectors, Vectors, Matrix]] = {}
         self._arrays: dict[tuple[int, int], dict[str, Pair]] = {}
+        self._solved: Solved = {}
 
     def match(
         self, donor: View, target: View, known: Mapping[str, str], orders: Sequence[Order] = ORDERS
@@ -73,7 +75,7 @@ class Matcher:
         `known`: donor's loop -> target's loop (names in the nests as written) of earlier steps, and donor's statement
         -> target's, their keys made by `statement_key`; these are preferred.
         """
-        costs = _LoopCosts(donor, target, known)
+        costs = _LoopCosts(donor, target, known, self._solved)
         ours = _visible(donor.paths, self._parts[0])
         theirs = _visible(target.paths, self._parts[1])
         for order in orders:
@@ -91,26 +93,26 @@ class Matcher:
         known: Mapping[str, str],
     ) -> Matching:
         apart = self._distances(donor.statements, target.statements)
-        rows = {name: k for k, name in enumerate(donor.statements)}
-        columns = {name: k for k, name in enumerate(target.statements)}
-
-        def between(one: Path, other: Path) -> Matrix:
-            found: Matrix = apart[[[rows[s]] for s in one.statements], [columns[s] for s in other.statements]]
-            return found
-
-        chosen = _assign_paths(ours, theirs, costs, between, order, known)
+        number = {name: k for k, name in enumerate(donor.statements)}
+        rows = [[number[s] for s in path.statements] for path in ours]
+        number = {name: k for k, name in enumerate(target.statements)}
+        columns = [[number[s] for s in path.statements] for path in theirs]
+        statement_costs = _of_paths(apart, rows, columns)
+        chosen = _assign_paths(ours, theirs, costs, statement_costs, order, known)
         loops: dict[str, Pair] = {}
         statements: dict[str, Pair] = {}
-        for one, other in chosen:
+        for r, c in chosen:
+            one, other = ours[r], theirs[c]
             taken = {pair.target: pair.donor for pair in loops.values()}
             fixed = {x.name: loops[x.name].target for x in one.loops if x.name in loops}
             for a, b in costs.along(one, other, order, fixed, taken)[1]:
                 loops.setdefault(a, Pair("loop", a, b, costs.distance(a, b)))
-            matrix = between(one, other)
-            for r, c in assign(matrix):
-                a, b = one.statements[r], other.statements[c]
-                statements[a] = Pair("statement", a, b, float(matrix[r, c]))
-        return Matching(loops, statements, self._matched_arrays(donor, target), tuple(chosen))
+            matrix = apart[[[row] for row in rows[r]], columns[c]]
+            for i, j in assign(matrix):
+                a, b = one.statements[i], other.statements[j]
+                statements[a] = Pair("statement", a, b, float(matrix[i, j]))
+        paths = tuple((ours[r], theirs[c]) for r, c in chosen)
+        return Matching(loops, statements, self._matched_arrays(donor, target), paths)
 
     def _matched_arrays(self, donor: View, target: View) -> dict[str, Pair]:
         key = id(donor.arrays), id(target.arrays)
@@ -170,8 +172,9 @@ def _visible(paths: Sequence[Path], part: Part) -> list[Path]:
 class _LoopCosts:
     """What it costs to match loops: their distance; infinite where the kinds differ, less for known partners."""
 
-    def __init__(self, donor: View, target: View, known: Mapping[str, str]) -> None:
+    def __init__(self, donor: View, target: View, known: Mapping[str, str], solved: Solved) -> None:
         self.crossed = False  # whether keeping the order has made a difference
+        self._solved = solved
         self.rows = {name: k for k, name in enumerate(donor.loops)}
         self.columns = {name: k for k, name in enumerate(target.loops)}
         self._distances = distances(tuple(self.rows), tuple(self.columns), donor.loops, target.loops)
@@ -197,23 +200,39 @@ class _LoopCosts:
         self, one: Path, other: Path, order: Order, fixed: Mapping[str, str], taken: Mapping[str, str]
     ) -> tuple[float, list[tuple[str, str]]]:
         """(mean cost, pairs) of the loops along two paths; `fixed` and `taken` come from paths matched before."""
-        rows, columns = list(one.loops), list(other.loops)
+        rows, columns = one.loops, other.loops
         if not rows or not columns:
             return 0.0, []
-        costs = self.matrix[[[self.rows[x.name]] for x in rows], [self.columns[x.name] for x in columns]].copy()
-        for r, ours in enumerate(rows):
-            for c, theirs in enumerate(columns):
-                other_partner = fixed.get(ours.name, theirs.name) != theirs.name
-                if other_partner or taken.get(theirs.name, ours.name) != ours.name or (order == "level" and r != c):
-                    costs[r, c] = _NEVER
-        pairs = assign(costs)
-        if order == "outer" and pairs != sorted(pairs, key=lambda pair: pair[1]):
-            self.crossed = True
-            pairs = in_order(costs)
-        if not pairs:
-            return 1.0, []
-        mean = sum(float(costs[pair]) for pair in pairs) / len(pairs)
+        costs = self.matrix[[[self.rows[x.name]] for x in rows], [self.columns[x.name] for x in columns]]
+        if fixed or taken:
+            for r, ours in enumerate(rows):
+                for c, theirs in enumerate(columns):
+                    other_partner = fixed.get(ours.name, theirs.name) != theirs.name
+                    if other_partner or taken.get(theirs.name, ours.name) != ours.name:
+                        costs[r, c] = _NEVER
+        key = (order, costs.shape[0], costs.tobytes())
+        if key not in self._solved:
+            self._solved[key] = _solve(costs, order)
+        mean, pairs, crossed = self._solved[key]
+        self.crossed = self.crossed or crossed
         return mean, [(rows[r].name, columns[c].name) for r, c in pairs]
+
+
+def _solve(costs: Matrix, order: Order) -> tuple[float, list[tuple[int, int]], bool]:
+    """(mean cost, pairs, whether they had to be kept from crossing)."""
+    if order == "level":
+        costs = costs.copy()
+        for r in range(costs.shape[0]):
+            for c in range(costs.shape[1]):
+                if r != c:
+                    costs[r, c] = _NEVER
+    pairs = assign(costs)
+    crossed = order == "outer" and pairs != sorted(pairs, key=lambda pair: pair[1])
+    if crossed:
+        pairs = in_order(costs)
+    if not pairs:
+        return 1.0, [], crossed
+    return sum(float(costs[pair]) for pair in pairs) / len(pairs), pairs, crossed
 
 
 def in_order(costs: Matrix) -> list[tuple[int, int]]:
@@ -244,30 +263,40 @@ def in_order(costs: Matrix) -> list[tuple[int, int]]:
     return pairs[::-1]
 
 
+def _of_paths(apart: Matrix, rows: list[list[int]], columns: list[list[int]]) -> Matrix:
+    """For each pair of paths how far, on average, a statement of the first is from the nearest of the second."""
+    import numpy as np
+
+    nearest = np.empty((len(apart), len(columns)))
+    for c, numbers in enumerate(columns):
+        nearest[:, c] = apart[:, numbers].min(axis=1)
+    found = np.empty((len(rows), len(columns)))
+    for r, numbers in enumerate(rows):
+        found[r] = nearest[numbers].mean(axis=0)
+    return found
+
+
 def _assign_paths(
     ours: list[Path],
     theirs: list[Path],
     costs: _LoopCosts,
-    between: Callable[[Path, Path], Matrix],
+    statement_costs: Matrix,
     order: Order,
     known: Mapping[str, str],
-) -> list[tuple[Path, Path]]:
-    """Pairs of paths, those with most work first."""
-    import numpy as np
-
-    matrix = np.full((len(ours), len(theirs)), _NEVER)
+) -> list[tuple[int, int]]:
+    """Numbers of pairs of paths, those with most work first."""
+    matrix = statement_costs.copy()
     heaviest = [max((path.work for path in paths), default=1.0) for paths in (ours, theirs)]
     for r, one in enumerate(ours):
+        partners = {known[key] for s in one.statements if (key := statement_key(s)) in known}
         for c, other in enumerate(theirs):
             loops, pairs = costs.along(one, other, order, {}, {})
             lengths = (len(one.loops), len(other.loops))
-            before = [partner in other.statements for s in one.statements if (partner := known.get(statement_key(s)))]
-            matrix[r, c] = (
+            if partners:
+                loops += _KEPT_DISCOUNT if partners.isdisjoint(other.statements) else -_KEPT_DISCOUNT
+            matrix[r, c] += (
                 loops
-                + (0.0 if not before else -_KEPT_DISCOUNT if any(before) else _KEPT_DISCOUNT)
-                + float(between(one, other).min(axis=1).mean())
                 + _LENGTH_COST * (max(lengths) - len(pairs)) / max(*lengths, 1)
                 + _LENGTH_COST * abs(one.work / heaviest[0] - other.work / heaviest[1])
             )
-    found = [(ours[r], theirs[c]) for r, c in assign(matrix)]
-    return sorted(found, key=lambda pair: -min(pair[0].work / heaviest[0], pair[1].work / heaviest[1]))
+    return sorted(assign(matrix), key=lambda p: -min(ours[p[0]].work / heaviest[0], theirs[p[1]].work / heaviest[1]))

@@ -51,6 +51,7 @@ def recommend(
     measure: int = 10,
     width: int = 2,
     repair: bool = True,
+    more: Callable[[Sequence[Candidate]], Sequence[Candidate]] = lambda pool: (),
     expired: Callable[[], bool] = lambda: False,
 ) -> Recommendation:
     """At most `measure` legal candidates out of what the donors lead to, no two with the same tree.
@@ -59,7 +60,7 @@ def recommend(
     measured elsewhere err in different ways. Candidates that fail together are not to fill an order: of a model's,
     schedules of the same kinds of steps (`in_variety`); else two of every donor come before the third of any. Never
     raises for what a donor's schedule is: such a donor is in `failed`. Once `expired`, donors that were not looked at
-    yet are left out.
+    yet are left out. `more`: further candidates, once those of the donors are known.
     """
     pool: dict[Tree, Candidate] = {}
     failed: list[tuple[str, str]] = []
@@ -78,6 +79,8 @@ def recommend(
             known = pool.get(candidate.scheduled.tree)
             if known is None or (candidate.cost, candidate.donor.distance) < (known.cost, known.donor.distance):
                 pool[candidate.scheduled.tree] = candidate
+    for candidate in more(tuple(pool.values())):
+        pool.setdefault(candidate.scheduled.tree, candidate)
     every = tuple(pool.values())
     scores = tuple(scorer(every)) if every else ()
     orders = [_fair(every, by_donor(every))] * 2

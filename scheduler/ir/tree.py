@@ -81,6 +81,7 @@ class TreeLoop:
 
 
 TreeNode = Union[TreeLoop, Leaf]  # noqa: UP007
+NodePath = tuple[tuple[int, TreeNode], ...]
 
 
 def statements_below(node: TreeNode) -> tuple[str, ...]:
@@ -101,15 +102,25 @@ def find_loop(nodes: tuple[TreeNode, ...], name: str) -> TreeLoop | None:
     return next((loop for loop in tree_loops(nodes) if loop.name == name), None)
 
 
-def path_to(nodes: tuple[TreeNode, ...], statement: str) -> tuple[tuple[int, TreeNode], ...]:
+def path_to(nodes: tuple[TreeNode, ...], statement: str) -> NodePath:
     """(position among siblings, node) from the root to the statement's leaf. Raises KeyError."""
-    for position, node in enumerate(nodes):
-        if isinstance(node, Leaf):
-            if node.statement == statement:
-                return ((position, node),)
-        elif statement in statements_below(node):
-            return ((position, node), *path_to(node.children, statement))
-    raise KeyError(statement)
+    return paths_of(nodes)[statement]
+
+
+def paths_of(nodes: tuple[TreeNode, ...]) -> dict[str, NodePath]:
+    """`path_to` every statement."""
+    found: dict[str, NodePath] = {}
+
+    def visit(level: tuple[TreeNode, ...], around: NodePath) -> None:
+        for position, node in enumerate(level):
+            path = (*around, (position, node))
+            if isinstance(node, Leaf):
+                found.setdefault(node.statement, path)
+            else:
+                visit(node.children, path)
+
+    visit(nodes, ())
+    return found
 
 
 def replace_loop(nodes: tuple[TreeNode, ...], name: str, new: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:

@@ -13,7 +13,7 @@ import islpy as isl
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array
-from scheduler.ir.tree import TreeLoop, TreeNode, path_to
+from scheduler.ir.tree import TreeLoop, TreeNode, path_to, paths_of
 from scheduler.ir.walk import bound_names
 from scheduler.polyhedral.model import Model, affine_text
 
@@ -82,7 +82,8 @@ class Contractor:
 
 def _shared_loops(tree: tuple[TreeNode, ...], statements: tuple[str, ...]) -> tuple[TreeLoop, ...]:
     """The loops around all the statements, outermost first."""
-    paths = [tuple(node for _, node in path_to(tree, s) if isinstance(node, TreeLoop)) for s in statements]
+    every = paths_of(tree)
+    paths = [tuple(node for _, node in every[s] if isinstance(node, TreeLoop)) for s in statements]
     shared: list[TreeLoop] = []
     for level in zip(*paths, strict=False):
         if any(node.name != level[0].name for node in level):

@@ -15,7 +15,7 @@ from typing import Union
 import islpy as isl
 
 from scheduler.ir.affine import Affine, FloorDiv
-from scheduler.ir.tree import TreeLoop, TreeNode, path_to, tree_loops
+from scheduler.ir.tree import TreeLoop, TreeNode, paths_of, tree_loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
 from scheduler.polyhedral.reductions import is_exact, reduction_over
@@ -81,7 +81,7 @@ class Checker:
             self._split.clear()
             self._comparisons.clear()
         concurrent = concurrent_loops(tree)
-        paths = {s: path_to(tree, s) for s in self.model.placed}
+        paths = paths_of(tree)
         try:
             with self.model.quota():
                 for index, dependence in enumerate(self.dependences):
@@ -96,7 +96,7 @@ class Checker:
 
     def carried(self, tree: tuple[TreeNode, ...], loop: str) -> tuple[Dependence, ...]:
         """The dependences whose first difference is in `loop`'s row, in a legal tree."""
-        paths = {s: path_to(tree, s) for s in self.model.placed}
+        paths = paths_of(tree)
         found = []
         for index, dependence in enumerate(self.dependences):
             for node, _, forward in self._levels(index, dependence, paths):
@@ -109,7 +109,7 @@ class Checker:
 
         With `reductions`, those that carry nothing but reductions that may run in parallel are no part of it.
         """
-        paths = {s: path_to(tree, s) for s in self.model.placed}
+        paths = paths_of(tree)
         found: set[str] = set()
         for index, dependence in enumerate(self.dependences):
             for node, back, forward in self._levels(index, dependence, paths):
@@ -124,7 +124,7 @@ class Checker:
         marked = {loop.name for loop in tree_loops(tree) if _has_clause(loop, concurrent)}
         found: dict[tuple[str, str], None] = {}
         if marked:
-            paths = {s: path_to(tree, s) for s in self.model.placed}
+            paths = paths_of(tree)
             for index, dependence in enumerate(self.dependences):
                 if not self.relaxed(dependence):
                     continue
@@ -151,7 +151,7 @@ class Checker:
         Only dependences count that the loops around `outer` leave unsatisfied (None: all). This is what
         makes a loop with these rows part of a permutable band that starts at `outer`.
         """
-        paths = {s: path_to(tree, s) for s in self.model.placed}
+        paths = paths_of(tree)
         for index, dependence in enumerate(self.dependences):
             if dependence.source not in within or dependence.sink not in within:
                 continue

@@ -1,0 +1,151 @@
+"""Nests of several loop trees: each tree gets what donors of its own lead to, put together under a cost model.
+
+What a region of adjacent trees has in common with other regions may be little, where each of its trees is well known.
+(Trümper et al. 2023 embed and tune single loop nests.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from perfembed.transfer.align import Logged, align
+from perfembed.transfer.candidates import Candidate, Donor, completed, outer_sequential, prove, variants
+from perfembed.transfer.instantiate import operands
+from perfembed.transfer.view import Part, Side
+from scheduler.errors import SchedulerError
+from scheduler.ir.nest import Loop, LoopNest
+from scheduler.ir.tree import tree_loops
+from scheduler.ir.walk import placed_statements, uses
+from scheduler.schedule import Schedule, Transformation
+
+Score = Callable[[Sequence[Candidate]], Sequence[float]]
+
+_MOST = 4  # trees that are looked at
+_LEAST_SHARE = 0.05
+_OPTIONS = 5  # schedules of a tree, tried with those of the others
+_WIDTH = 3  # compositions kept
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTree:
+    """One of a region's loop trees: as a nest of its own, and the part it is of the region; `share` of the work."""
+
+    nest: LoopNest
+    statements: frozenset[str]
+    share: float
+
+
+def trees_of(side: Side) -> tuple[LoopTree, ...]:
+    """The trees that matter, that with most work first; none where there is but one."""
+    nest = side.replayer.nest
+    found = []
+    for node in nest.body:
+        if not isinstance(node, Loop):
+            continue
+        alone = replace(nest, body=(node,))
+        statements = list(placed_statements(alone))
+        named = {use.access.array for placed in statements for use in uses(placed)}
+        names = frozenset(placed.statement.name for placed in statements)
+        share = sum(side.share(path) for path in side.view(()).paths if names & set(path.statements))
+        arrays = tuple(array for array in nest.arrays if array.name in named)
+        if share >= _LEAST_SHARE:
+            found.append(LoopTree(replace(alone, arrays=arrays), names, share))
+    return tuple(sorted(found, key=lambda t: -t.share)[:_MOST]) if len(found) > 1 else ()
+
+
+def partial(donor: Donor, target: Side, tree: LoopTree) -> tuple[Candidate, ...]:
+    """What a donor leads to in one tree of the target, the others left as they are."""
+    hidden = outer_sequential(donor.side), outer_sequential(target)
+    parts = [(Part(), Part(tree.statements)), (Part(hidden=hidden[0]), Part(tree.statements, hidden[1]))]
+    found: dict[Schedule, Candidate] = {}
+    for ours, theirs in parts if any(hidden) else parts[:1]:
+        for alignment in align(donor.side, donor.schedule, target, parts=(ours, theirs), width=1):
+            for schedule, parameters, more in variants(alignment, True):
+                proved, dropped = prove(target, schedule)
+                if proved is not None and proved.schedule:
+                    log = (*alignment.log, *more, *dropped)
+                    one = Candidate(proved, donor, alignment.cost, log, parameters, False, ours.hidden != frozenset())
+                    found.setdefault(proved.schedule, one)
+    return tuple(found.values())
+
+
+def compositions(
+    target: Side,
+    trees: Sequence[LoopTree],
+    partials: Sequence[Sequence[Candidate]],
+    pool: Sequence[Candidate],
+    score: Score,
+    expired: Callable[[], bool] = lambda: False,
+) -> tuple[Candidate, ...]:
+    """Schedules of the whole made of one for each tree: of `partials` (for each tree) and of what the candidates of
+    `pool` do to that tree, where they do not fuse it with others. `score` (less is better) says which fit together.
+    """
+    kept: list[Candidate] = []
+    for tree, own in zip(trees, partials, strict=True):
+        if expired():
+            break
+        options = {c.scheduled.schedule: c for c in own}
+        for candidate in pool:
+            cut = _restricted(target, candidate, tree.statements)
+            if cut is not None:
+                options.setdefault(cut.scheduled.schedule, cut)
+        alone = _best(list(options.values()), score, _OPTIONS)
+        joined = [made for one in kept for option in alone if (made := _joined(target, one, option, tree)) is not None]
+        kept = _best([*kept, *alone, *joined], score, _WIDTH)
+    found = {c.scheduled.tree: c for one in kept for c in (one, *completed(target, one))}
+    return tuple(found.values())
+
+
+def _best(candidates: Sequence[Candidate], score: Score, count: int) -> list[Candidate]:
+    if not candidates:
+        return []
+    scores = score(candidates)
+    return [candidates[k] for k in sorted(range(len(candidates)), key=lambda k: (scores[k], k))[:count]]
+
+
+def _joined(target: Side, first: Candidate, second: Candidate, tree: LoopTree) -> Candidate | None:
+    """Both schedules, which concern different trees, one after the other."""
+    proved, dropped = prove(target, (*first.scheduled.schedule, *second.scheduled.schedule))
+    if proved is None:
+        return None
+    log = second.log
+    if second.donor is not first.donor:
+        log = tuple(replace(e, reason=_named(second.donor, e.reason)) for e in second.log)
+    cost = first.cost * (1 - tree.share) + second.cost * tree.share
+    return replace(first, scheduled=proved, cost=cost, log=(*first.log, *log, *dropped))
+
+
+def _named(donor: Donor, reason: str) -> str:
+    return f"of donor {donor.name}" + (f": {reason}" if reason else "")
+
+
+def _restricted(target: Side, candidate: Candidate, statements: frozenset[str]) -> Candidate | None:
+    """What a candidate does to one tree; None where that is nothing or concerns other trees, too."""
+    steps = []
+    schedule = candidate.scheduled.schedule
+    for position, step in enumerate(schedule):
+        named = set(operands(step))
+        tree = target.replayer.tree(schedule[:position])
+        concerned = {s for loop in tree_loops(tree) if loop.name in named for s, _ in loop.rows}
+        if not concerned & statements:
+            continue
+        if not concerned <= statements:
+            return None
+        steps.append(step)
+    try:
+        proved, dropped = prove(target, tuple(steps)) if steps else (None, ())
+    except SchedulerError:
+        return None
+    if proved is None or not proved.schedule:
+        return None
+    kept = set(steps)
+    return replace(candidate, scheduled=proved, log=(*_own(candidate.log, kept), *dropped), completed=False)
+
+
+def _own(log: Sequence[Logged], kept: set[Transformation]) -> Iterator[Logged]:
+    """The entries for steps that were kept."""
+    for entry in log:
+        steps = tuple(step for step in entry.steps if step in kept)
+        if steps:
+            yield replace(entry, steps=steps)
