@@ -138,7 +138,7 @@ class Retrieval:
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 
         def composed(pool: Sequence[Candidate]) -> Sequence[Candidate]:
-            trees = trees_of(side)
+            trees = trees_of(side) if not expired() else ()
             partials: list[list[Candidate]] = []
             for tree in trees:
                 near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)

@@ -1,0 +1,62 @@
+"""Regions of several loop trees: schedules of their trees put together."""
+
+from perfembed.transfer.candidates import candidates
+from perfembed.transfer.compose import compositions, partial, trees_of
+from scheduler.ir.tree import find_loop
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import Fuse, Parallelize, Tile, Vectorize
+from tests.perfembed.transfer_support import GEMM, MVT, SEIDEL, donor, side
+
+HALF = "nest h { array A: double[5900][5900]; array x: double[5900]; array y: double[5900];"
+HALF += "for a: int in [0, 5900) step 1 { for b: int in [0, 5900) step 1 { S0: x[a] += A[a][b] * y[b]; } } }"
+
+
+def scored(*wanted):
+    """The more of the wanted kinds of steps a schedule has, each counted once a loop, the better."""
+    return lambda pool: [-float(sum(isinstance(s, wanted) for s in c.scheduled.schedule)) for c in pool]
+
+
+def test_trees_that_matter_as_nests_of_their_own():
+    first, second = trees_of(side(MVT))
+    assert first.statements | second.statements == {"S0", "S1"} and not first.statements & second.statements
+    assert {array.name for array in first.nest.arrays} == {"A", "x1", "y1"} and len(first.nest.body) == 1
+    assert abs(first.share - 0.5) < 0.01
+    assert trees_of(side(SEIDEL)) == ()
+    assert trees_of(side(GEMM)) == ()  # its first tree hardly counts
+
+
+def test_a_part_leaves_the_other_trees_alone():
+    target = side(MVT)
+    for tree in trees_of(target):
+        found = partial(donor(HALF, "tile([a, b], [32, 64]); parallelize(a_t)"), target, tree)
+        assert found
+        (other,) = {"i", "i_2"} - ({"i"} if "S0" in tree.statements else {"i_2"})
+        untouched = find_loop(target.replayer.tree(()), other)
+        assert all(find_loop(candidate.scheduled.tree, other) == untouched for candidate in found)
+
+
+def test_each_tree_gets_what_suits_it():
+    target = side(MVT)
+    trees = trees_of(target)
+    tiled, marked = donor(HALF, "tile([a, b], [32, 64])", "tiled"), donor(HALF, "parallelize(a)", "marked")
+    partials = [partial(tiled, target, trees[0]), partial(marked, target, trees[1])]
+    best, *_ = compositions(target, trees, partials, (), scored(Tile, Parallelize))
+    assert {type(step) for step in best.scheduled.schedule} >= {Tile, Parallelize}
+    assert best.donor is tiled and any("of donor marked" in entry.reason for entry in best.log)
+    assert isinstance(target.replayer.replay(best.scheduled.schedule), ScheduledNest)
+
+
+def test_candidates_of_the_whole_are_taken_apart():
+    target = side(MVT)
+    trees = trees_of(target)
+    pool = [
+        *candidates(donor(MVT, "tile([i, j], [32, 64]); vectorize(j_2)"), target),
+        *candidates(donor(MVT, "parallelize(i); interchange(i_2, j_2); vectorize(i_2)"), target),
+        *candidates(donor(MVT, "interchange(i_2, j_2); fuse(i, j_2); fuse(j, i_2)"), target),
+    ]
+    found = compositions(target, trees, [(), ()], pool, scored(Tile, Vectorize, Fuse))
+    assert found and not any(isinstance(step, Fuse) for c in found for step in c.scheduled.schedule)
+    assert {type(step) for step in found[0].scheduled.schedule} >= {Tile, Vectorize}
+    known = {c.scheduled.tree for c in pool}
+    assert any(c.scheduled.tree not in known for c in found)
+    assert compositions(target, trees, [(), ()], pool, scored(Tile), lambda: True) == ()
