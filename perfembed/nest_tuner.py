@@ -159,6 +159,11 @@ class NestTuner:
             self.interrupted = True
             assert self._search is not None
             result = self._search.result(complete=False)
+        except SchedulerError as problem:
+            if self._search is None:
+                raise
+            outcome.notes.append(f"the search ended early: {problem}")
+            result = self._search.result(complete=False)
         outcome.illegal = result.illegal
         outcome.best_s = self._best_s
         self._confirm(original, result.ranked)

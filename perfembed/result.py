@@ -149,6 +149,7 @@ class NestReport:
     checks: tuple[str, ...] = ()  # what was verified
     transfer: TransferReport | None = None
     predicted: int = 0
+    notes: tuple[str, ...] = ()  # what went wrong on the way
 
 
 @dataclass(frozen=True, slots=True)

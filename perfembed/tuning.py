@@ -347,6 +347,7 @@ class _Tuning:
             tuned_s=min(comparison.samples_candidate) if comparison else None,
             candidates=outcome.candidates,
             predicted=outcome.predicted,
+            notes=tuple(outcome.notes),
             illegal=outcome.illegal,
             failed=outcome.failed,
             wrong=outcome.wrong,

@@ -59,6 +59,8 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
         add("checked", "; ".join(report.checks))
     if report.candidates and (verbose or report.status in ("tuned", "kept")):
         add("tried", _tried(report))
+    for note in report.notes if verbose else ():
+        add("note", note)
     return lines
 
 

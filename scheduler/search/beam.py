@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+from scheduler.errors import NotApplicable
 from scheduler.register_blocking import register_moves
 from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
 from scheduler.search.explorer import Evaluate, Explorer
@@ -86,8 +87,12 @@ class Beam(Explorer):
 
         What comes back is without those marks.
         """
-        space = self.space
-        marked = {space.vectorized(space.parallelized(s)): s for s in dict.fromkeys(schedules)}
+        marked: dict[Schedule, Schedule] = {}
+        for schedule in dict.fromkeys(schedules):
+            try:
+                marked[self.space.vectorized(self.space.parallelized(schedule))] = schedule
+            except NotApplicable:
+                self.illegal += 1
         return [marked[m] for m in self.best(marked, self.width)]
 
     def _variants(self, base: Schedule, chain: Chain) -> list[Schedule]:

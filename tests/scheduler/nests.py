@@ -122,3 +122,23 @@ PRIVATE = """nest private {
 
 def nest(text: str) -> LoopNest:
     return parse_nest(text)
+
+
+BLUR = """nest blur {
+  param h: int;
+  param w: int;
+  array sum: int private(x);
+  array src: int[h][w] const;
+  array dst: int[h][w];
+  for y: int in [3, h - 3) step 1 {
+    for x: int in [3, w - 3) step 1 {
+      S0: sum = 0;
+      for dy: int in [-3, 4) step 1 {
+        for dx: int in [-3, 4) step 1 {
+          S1: sum += src[y + dy][x + dx];
+        }
+      }
+      S2: dst[y][x] = sum / 49;
+    }
+  }
+}"""

@@ -1,5 +1,6 @@
 """Beam search with the evaluation injected: no compiler, no clock."""
 
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -8,11 +9,12 @@ from scheduler.ir.tree import tree_loops
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.search.beam import Beam
-from scheduler.search.explorer import SearchResult, SearchStopped
+from scheduler.search.explorer import Evaluate, SearchResult, SearchStopped
+from scheduler.search.neighbours import neighbours
 from scheduler.space import Space, Target
 from tests.scheduler import nests
 
-PARAMETERS = {"n": 1000, "m": 1000, "l": 1000, "T": 100}
+PARAMETERS = {"n": 1000, "m": 1000, "l": 1000, "T": 100, "h": 1000, "w": 1000}
 
 
 def pretended_seconds(scheduled: ScheduledNest) -> float:
@@ -33,6 +35,10 @@ def search(nest: str, limit: int = 10_000) -> tuple[SearchResult, list[str]]:
 
     space = Space(Replayer(nests.nest(nest)), Target(threads=2), PARAMETERS)
     return Beam(space, evaluate).run(), seen
+
+
+def at_random(rng: random.Random) -> Evaluate:
+    return lambda schedules: [rng.random() for _ in schedules]
 
 
 def test_finds_the_blocked_packed_matmul() -> None:
@@ -78,6 +84,19 @@ def test_failures_are_not_ranked() -> None:
     result = Beam(space, lambda schedules: [None] * len(schedules)).run()
     assert result.ranked == ()
     assert result.evaluated > 0
+
+
+@pytest.mark.parametrize("width", [3, 8])
+@pytest.mark.parametrize("nest", [nests.BLUR, nests.COVARIANCE, nests.JACOBI, nests.PRIVATE])
+def test_whatever_turns_out_fast_the_search_goes_on(nest: str, width: int) -> None:
+    replayer = Replayer(nests.nest(nest))
+    for seed in range(4):
+        space = Space(replayer, Target(threads=2), PARAMETERS)
+        result = Beam(space, at_random(random.Random(seed)), width=width).run()
+        assert result.complete and result.ranked
+        for candidate in result.ranked[:4]:
+            near = neighbours(space, candidate.scheduled, limit=4)
+            assert all(isinstance(replayer.replay(n.schedule), ScheduledNest) for n in near)
 
 
 def test_shortest_keeps_the_tree() -> None:
