@@ -139,14 +139,16 @@ class Retrieval:
 
         def composed(pool: Sequence[Candidate]) -> Sequence[Candidate]:
             trees = trees_of(side) if not expired() else ()
-            partials: list[list[Candidate]] = []
-            for tree in trees:
-                near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)
-                partials.append([])
+            partials: list[list[Candidate]] = [[] for _ in trees]
+            for tree, own in zip(trees, partials, strict=True):
+                near: tuple[Found, ...] = ()
+                with contextlib.suppress(SchedulerError):
+                    near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)
+                found.extend(one for one in near if one.donor.nest_id not in {f.donor.nest_id for f in found})
                 for donor in self._readable(near, unreadable):
                     if not expired():
-                        partials[-1] += partial(donor, side, tree)
-                found.extend(one for one in near if one.donor.nest_id not in {f.donor.nest_id for f in found})
+                        with contextlib.suppress(SchedulerError):
+                            own += partial(donor, side, tree)
             return compositions(side, trees, partials, pool, slowness, expired)
 
         composing = cost is not None and self._repair and self._compose

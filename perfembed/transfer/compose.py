@@ -13,7 +13,6 @@ from perfembed.transfer.align import Logged, align
 from perfembed.transfer.candidates import Candidate, Donor, completed, outer_sequential, prove, variants
 from perfembed.transfer.instantiate import operands
 from perfembed.transfer.view import Part, Side
-from scheduler.errors import SchedulerError
 from scheduler.ir.nest import Loop, LoopNest
 from scheduler.ir.tree import tree_loops
 from scheduler.ir.walk import placed_statements, uses
@@ -24,6 +23,7 @@ Score = Callable[[Sequence[Candidate]], Sequence[float]]
 _MOST = 4  # trees that are looked at
 _LEAST_SHARE = 0.05
 _OPTIONS = 5  # schedules of a tree, tried with those of the others
+_CUTS = 12  # schedules of a tree, taken from those of the whole
 _WIDTH = 3  # compositions kept
 
 
@@ -86,13 +86,15 @@ def compositions(
         if expired():
             break
         options = {c.scheduled.schedule: c for c in own}
+        cuts: dict[Schedule, Candidate] = {}
         for candidate in pool:
-            cut = _restricted(target, candidate, tree.statements)
-            if cut is not None:
-                options.setdefault(cut.scheduled.schedule, cut)
-        alone = _best(list(options.values()), score, _OPTIONS)
-        joined = [made for one in kept for option in alone if (made := _joined(target, one, option, tree)) is not None]
-        kept = _best([*kept, *alone, *joined], score, _WIDTH)
+            cuts.setdefault(_cut(target, candidate.scheduled.schedule, tree.statements), candidate)
+        for schedule, candidate in [(s, c) for s, c in cuts.items() if s and s not in options][:_CUTS]:
+            if not expired() and (alone := _alone(target, candidate, schedule)) is not None:
+                options[schedule] = alone
+        best = _best(list(options.values()), score, _OPTIONS)
+        joined = [made for one in kept for option in best if (made := _joined(target, one, option, tree)) is not None]
+        kept = _best([*kept, *best, *joined], score, _WIDTH)
     found = {c.scheduled.tree: c for one in kept for c in (one, *completed(target, one))}
     return tuple(found.values())
 
@@ -120,27 +122,26 @@ def _named(donor: Donor, reason: str) -> str:
     return f"of donor {donor.name}" + (f": {reason}" if reason else "")
 
 
-def _restricted(target: Side, candidate: Candidate, statements: frozenset[str]) -> Candidate | None:
-    """What a candidate does to one tree; None where that is nothing or concerns other trees, too."""
-    steps = []
-    schedule = candidate.scheduled.schedule
+def _cut(target: Side, schedule: Schedule, statements: frozenset[str]) -> Schedule:
+    """The steps that concern these statements; none where one of them concerns others, too."""
+    steps: Schedule = ()
     for position, step in enumerate(schedule):
         named = set(operands(step))
         tree = target.replayer.tree(schedule[:position])
         concerned = {s for loop in tree_loops(tree) if loop.name in named for s, _ in loop.rows}
-        if not concerned & statements:
-            continue
-        if not concerned <= statements:
-            return None
-        steps.append(step)
-    try:
-        proved, dropped = prove(target, tuple(steps)) if steps else (None, ())
-    except SchedulerError:
-        return None
+        if concerned & statements:
+            if not concerned <= statements:
+                return ()
+            steps = (*steps, step)
+    return steps
+
+
+def _alone(target: Side, candidate: Candidate, steps: Schedule) -> Candidate | None:
+    """Only these steps of a candidate; None where they do not make a legal schedule without the others."""
+    proved, dropped = prove(target, steps)
     if proved is None or not proved.schedule:
         return None
-    kept = set(steps)
-    return replace(candidate, scheduled=proved, log=(*_own(candidate.log, kept), *dropped), completed=False)
+    return replace(candidate, scheduled=proved, log=(*_own(candidate.log, set(steps)), *dropped), completed=False)
 
 
 def _own(log: Sequence[Logged], kept: set[Transformation]) -> Iterator[Logged]:
