@@ -36,6 +36,7 @@ _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to n
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _RETRIEVAL_S = 2.0  # for finding candidates; of a long or a short budget so much:
 _RETRIEVAL_SHARES = 1 / 30, 0.3
+_BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
@@ -47,7 +48,8 @@ class Effort:
     A transfer measures the `top` candidates that donors lead to, and, with `refine` and while there is time,
     neighbours of the best.
     `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
-    and measures the `top` best, then, with `refine`, neighbours of the best one until none of them is better.
+    and measures the `top` best; with `refine` then neighbours of the best one until none of them is better, and so on
+    with the next `top`, once at least and while that helps.
     `schedules` different ones are measured at most (None: as many as fit). A candidate is given up when it takes
     `stop_best` times as long as the best so far, or `stop_original` times as long as the original.
     """
@@ -194,10 +196,16 @@ class NestTuner:
         self._search = Explorer(space, self._evaluate)
         found = [c.scheduled.schedule for c in predicted.ranked]
         order = in_variety(found, [c.seconds for c in predicted.ranked])
-        chosen = [found[place] for place in order[: effort.top]]
-        self._search.start((*self.ledger.promising(), *chosen))
-        while effort.refine and self._refine(space, self._search):
-            pass
+        self._search.start(self.ledger.promising())
+        for first in range(0, len(order), effort.top):
+            before_s = self._best_s
+            self._search.start([found[place] for place in order[first : first + effort.top]])
+            if not effort.refine:
+                break
+            while self._refine(space, self._search):
+                pass
+            if self._expired() or (first and self._best_s > _BETTER * before_s):
+                break
         return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
 
     def _transferred(self, space: Space) -> SearchResult:
