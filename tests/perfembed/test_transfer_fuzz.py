@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 from perfembed.transfer.candidates import candidates, read_donor
+from perfembed.transfer.compose import compositions, partial, trees_of
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
 from scheduler.generator.random_nest import random_nest
@@ -55,6 +56,11 @@ def transfer(seed):
     found = candidates(given, target)
     fresh = Replayer(second)
     for candidate in found:
+        again = fresh.replay(candidate.scheduled.schedule)
+        assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
+    trees = trees_of(target)
+    partials = [partial(given, target, tree) for tree in trees]
+    for candidate in compositions(target, trees, partials, found, lambda pool: [rng.random() for _ in pool]):
         again = fresh.replay(candidate.scheduled.schedule)
         assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
     for near in neighbours(target.space, found[0].scheduled, limit=3) if found else ():
