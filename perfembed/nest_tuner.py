@@ -217,9 +217,7 @@ class NestTuner:
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
         try:
-            least, most = (self.effort.budget_s * share for share in _RETRIEVAL_SHARES)
-            enough = time.monotonic() + min(max(_RETRIEVAL_S, least), most)
-            found = self._retrieval.retrieve(side, measure=self.effort.top, expired=lambda: time.monotonic() > enough)
+            found = self._retrieval.retrieve(side, measure=self.effort.top, expired=self._retrieval_clock())
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")
             chosen: list[Schedule] = []
@@ -231,6 +229,20 @@ class NestTuner:
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self._expired())
+
+    def _retrieval_clock(self) -> Callable[[], bool]:
+        """Whether donors enough were looked at; asked first after the nearest, for which models had to be loaded."""
+        least, most = (self.effort.budget_s * share for share in _RETRIEVAL_SHARES)
+        last = time.monotonic() + most
+        started: list[float] = []
+
+        def expired() -> bool:
+            now = time.monotonic()
+            if not started:
+                started.append(now)
+            return now > min(started[0] + max(_RETRIEVAL_S, least), last)
+
+        return expired
 
     def _refine(self, space: Space, search: Explorer) -> bool:
         """Measures neighbours of the best schedule so far; whether one of them is better."""
