@@ -347,6 +347,8 @@ class NestTuner:
         close = [c for c in ranked[: self.effort.finalists] if c.seconds <= _CLOSE * ranked[0].seconds]
         if len(close) < 2 or self.interrupted or close[0].seconds >= _HOPEFUL * self._original_s:
             return ranked
+        if any(c.scheduled.schedule not in self.outcome.seconds for c in close):
+            return ranked  # predicted, and never run
         bodies = [self.measurer.body(c.scheduled) for c in close]
         built = self.measurer.build([body for body in bodies if isinstance(body, str)])
         settings = TimingSettings(min_samples=1 if self._best_s > 0.05 else 3, target_seconds=0.05)

@@ -48,7 +48,8 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to a schedule. `donors`: which ones a transfer takes; `factor`: of the budget.
+    """A way to a schedule. `donors`: which ones a transfer takes, `compose`: one for each loop tree, too; `factor`: of
+    the budget.
 
     With `factor` 0 it may take as long as the first method did. `top`: candidates measured, None for the bench's.
     """
@@ -59,6 +60,7 @@ class Method:
     k: int = 5
     donors: OneOf["nearest", "random", "hand-made", "profiled"] = "nearest"
     repair: bool = True
+    compose: bool = True
     refine: bool = True
     factor: float = 1.0
     top: int | None = None

@@ -34,6 +34,7 @@ METHODS = (
     Method("beam by model", "beam", "model+run", factor=0),
     Method("with profiles", donors="profiled"),
     Method("without alignment", repair=False),
+    Method("without composition", compose=False),
     Method("without refinement", refine=False),
     Method("recipes of the paper", repair=False, refine=False),
 )
@@ -54,6 +55,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 without_algorithms=(algorithm,),
                 choose=choosers.of(m, algorithm),
                 repair=m.repair,
+                compose=m.compose,
             )
             for m in methods
             if m.search == "transfer"
