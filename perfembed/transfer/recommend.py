@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Union
 
 from perfembed.transfer.candidates import Candidate, Donor, candidates
 from perfembed.transfer.embedder import Tree
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
+from scheduler.ir.tree import Leaf
 from scheduler.search.explorer import in_variety
 
+Sharing = frozenset[Union[str, "Sharing"]]
 Scorer = Callable[[Sequence[Candidate]], Sequence[float]]
 """A figure for each candidate, the lower the better: predicted seconds, or `by_donor`."""
 
@@ -58,9 +61,11 @@ def recommend(
 
     They are taken by turns from the order of `scorer` and from that of `by_donor`: what a model predicts and what was
     measured elsewhere err in different ways. Candidates that fail together are not to fill an order: of a model's,
-    schedules of the same kinds of steps (`in_variety`); else two of every donor come before the third of any. Never
-    raises for what a donor's schedule is: such a donor is in `failed`. Once `expired`, donors that were not looked at
-    yet are left out. `more`: further candidates, once those of the donors are known.
+    schedules of the same kinds of steps (`in_variety`); else two of every donor come before the third of any. And of
+    the ways in which statements can share loops, a third of `measure` at most, the first candidate of each is taken.
+
+    Never raises for what a donor's schedule is: such a donor is in `failed`. Once `expired`, donors that were not
+    looked at yet are left out. `more`: further candidates, once those of the donors are known.
     """
     pool: dict[Tree, Candidate] = {}
     failed: list[tuple[str, str]] = []
@@ -86,9 +91,26 @@ def recommend(
     orders = [_fair(every, by_donor(every))] * 2
     if scorer is not by_donor:
         orders[0] = in_variety([c.scheduled.schedule for c in every], scores)
-    taken = list(dict.fromkeys(k for pair in zip(*orders, strict=True) for k in pair))[:measure]
+    order = dict.fromkeys(k for pair in zip(*orders, strict=True) for k in pair)
+    shared: dict[Sharing, int] = {}
+    for k in order:
+        shared.setdefault(_sharing(every[k].scheduled.tree), k)
+    kept = list(shared.values())[: measure // 3]
+    taken = list(dict.fromkeys((*kept, *order)))[:measure]
     chosen = sorted(taken, key=lambda k: (scores[k], k))
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))
+
+
+def _sharing(nodes: Tree) -> Sharing:
+    """Which statements are in a loop together, at every depth at which they part."""
+    found = set[str | Sharing]()
+    for node in nodes:
+        if isinstance(node, Leaf):
+            found.add(node.statement)
+        else:
+            found.add(_sharing(node.children))
+    alone = next(iter(found)) if len(found) == 1 else None
+    return alone if isinstance(alone, frozenset) else frozenset(found)
 
 
 def _fair(pool: Sequence[Candidate], scores: Sequence[float]) -> list[int]:

@@ -3,6 +3,7 @@
 import pytest
 
 from perfembed.transfer.recommend import by_donor, recommend
+from scheduler.schedule import format_schedule
 from tests.perfembed.transfer_support import (
     BICG,
     GEMM,
@@ -35,6 +36,21 @@ def test_the_scorer_decides_by_turns_with_what_donors_gained():
     assert {c.donor.name for c in found.chosen} == {"far", "near"}
     lengths = [len(c.scheduled.schedule) for c in found.chosen]
     assert lengths == sorted(lengths) and lengths[0] == min(len(c.scheduled.schedule) for c in found.pool)
+
+
+def test_a_way_to_share_loops_that_no_order_favours_is_tried_too():
+    target = side(MVT)
+    fused = "interchange(i_2, j_2); fuse(i, j_2); fuse(j, i_2); vectorize(j)"
+    apart = (MVT_SCHEDULE, "unroll_jam(i, 8)", "unroll_jam(i, 2)", "tile([i, j], [32, 32]); parallelize(i_t)")
+    given = [donor(MVT, s, s, speedup=1.1 if s is fused else 9.0) for s in (fused, *apart)]
+
+    def fusion_is_bad(pool):
+        return [float("fuse(" in format_schedule(c.scheduled.schedule)) for c in pool]
+
+    found = recommend(given, target, scorer=fusion_is_bad, measure=6)
+    assert found.scores.count(0.0) > 6  # enough to fill the list
+    fused_ones = ["fuse(" in format_schedule(c.scheduled.schedule) for c in found.chosen]
+    assert sum(fused_ones) == 1 and len(found.chosen) == 6
 
 
 def test_without_a_model_gain_nearness_and_fit_count():
