@@ -8,6 +8,7 @@ measured twice.
 from __future__ import annotations
 
 import contextlib
+import functools
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ from perfembed.tuning import nothing_tunable, parse, target_of
 from profilers.build import CompilerConfig, compiler_version
 from profilers.machine import describe_machine
 from profilers.timing import machine_lock
+from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
@@ -340,7 +342,7 @@ class _Search:
             )
             kind = _Ledger if options.search == "random" else DatabaseLedger
             ledger = kind(store, Origin(nest, source_id, under), resume=True)
-            model = load_cost_model(folder=own_weights(options.weights)) if options.evaluate != "run" else None
+            model = _cost_model(options.weights) if options.evaluate != "run" else None
             tuner = NestTuner(
                 nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s, model
             )
@@ -349,6 +351,11 @@ class _Search:
             outcome = NestOutcome(reason=str(problem))
         best = outcome.original_s / outcome.best_s if outcome.original_s and outcome.best_s else None
         self.progress(NestSearched(self.program, nest.name, outcome.candidates, best, outcome.reason))
+
+
+@functools.cache
+def _cost_model(weights: str | None) -> CostModel:
+    return load_cost_model(folder=own_weights(weights))
 
 
 def _run_id(program: Program, content: bytes, options: PopulateOptions, place: Place) -> str:

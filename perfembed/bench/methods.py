@@ -291,7 +291,8 @@ class MethodScore:
     measured: float  # candidates a nest
     predicted: float  # candidates a nest
     tuning_s: float  # a nest
-    overhead_s: float  # a nest, in the median
+    overhead_s: float  # a program, in the median
+    overhead_most_s: float  # the most of a program
 
 
 def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
@@ -307,6 +308,7 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
         every = [row for nests in whole for row in nests]
         if not ratios:
             continue
+        overheads = [sum(row.overhead.get(method, 0.0) for row in nests) for nests in whole]
         found.append(
             MethodScore(
                 method=method,
@@ -319,7 +321,8 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
                 measured=float(np.mean([row.measured.get(method, 0) for row in every])),
                 predicted=float(np.mean([row.predicted.get(method, 0) for row in every])),
                 tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
-                overhead_s=float(np.median([row.overhead.get(method, 0.0) for row in every])),
+                overhead_s=float(np.median(overheads)),
+                overhead_most_s=max(overheads),
             )
         )
     return tuple(found)

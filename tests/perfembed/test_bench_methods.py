@@ -14,8 +14,8 @@ from tests.perfembed.transfer_support import GEMM, MACHINE
 
 ROWS = (
     NestRow("gemm", "a", 1, 1.0, {ORIGINAL: 10.0, REFERENCE: 1.0, "m": 1.02}, {"m": 10}, {"m": 2.0}),
-    NestRow("mvt", "a", 1, 2.0, {ORIGINAL: 4.0, REFERENCE: 1.0, "m": 1.0}, {"m": 4}, {"m": 4.0}),
-    NestRow("mvt", "b", 9, 1.0, {ORIGINAL: 4.0, REFERENCE: 2.0, "m": 4.0}, {"m": 4}, {"m": 6.0}),
+    NestRow("mvt", "a", 1, 2.0, {ORIGINAL: 4.0, REFERENCE: 1.0, "m": 1.0}, {"m": 4}, {"m": 4.0}, {"m": 1.0}),
+    NestRow("mvt", "b", 9, 1.0, {ORIGINAL: 4.0, REFERENCE: 2.0, "m": 4.0}, {"m": 4}, {"m": 6.0}, {"m": 2.0}),
     NestRow("lost", "a", 1, 1.0, {ORIGINAL: 4.0, REFERENCE: None, "m": 4.0}),
 )
 
@@ -27,6 +27,7 @@ def test_scores_are_of_whole_programs_that_have_a_reference() -> None:
     assert (mine.within, mine.beyond) == (1, 1)
     assert mine.speedup == pytest.approx(((10 / 1.02) * (12 / 6)) ** 0.5)
     assert mine.measured == pytest.approx(6) and mine.tuning_s == pytest.approx(4)
+    assert (mine.overhead_s, mine.overhead_most_s) == (1.5, 3.0)
     assert "no program has a time" in render_methods((), ["m"], REFERENCE, "here")
     assert "1.26" in render_methods(ROWS, ["m"], REFERENCE, "here")
 
