@@ -22,27 +22,30 @@ class Program:
     algorithm: str
     seed: int = 0
     number: int | None = None
+    settings: GeneratorSettings = SETTINGS
     text: bytes | None = None  # of a file that was read already
 
     def content(self) -> bytes:
         """The C text. Raises PerfembedError where a file cannot be read, SchedulerError where none is generated."""
         if self.number is not None:
-            return _generated(self.seed, self.number)[0]
+            return _generated(self, self.number)[0]
         return read_input(self.path) if self.text is None else self.text
 
     def sizes(self) -> dict[str, int]:
         """The values that a generated program's kernel may get as arguments. Raises SchedulerError as `content`."""
-        return {} if self.number is None else dict(generate(self.seed, self.number, SETTINGS).sizes)
+        return {} if self.number is None else dict(generate(self.seed, self.number, self.settings).sizes)
 
     def read(self) -> Program:
         """With its text, where it is a file. Raises PerfembedError."""
         return self if self.number is not None else replace(self, text=self.content())
 
 
-def programs_of(files: Sequence[str], generated: int, seed: int) -> tuple[Program, ...]:
+def programs_of(
+    files: Sequence[str], generated: int, seed: int, settings: GeneratorSettings = SETTINGS
+) -> tuple[Program, ...]:
     """Files first, then `generated` programs of the generator with that seed."""
     listed = [Program(path, Path(path).stem) for path in files]
-    made = [Program(f"gen_{seed}_{number}.c", "generated", seed, number) for number in range(generated)]
+    made = [Program(f"gen_{seed}_{number}.c", "generated", seed, number, settings) for number in range(generated)]
     return (*listed, *made)
 
 
@@ -51,11 +54,14 @@ def source_record(program: Program, content: bytes) -> SourceRecord:
     text = content.decode(errors="surrogateescape")
     if program.number is None:
         return SourceRecord.of(text, "file", program.path, program.algorithm)
-    patterns = _generated(program.seed, program.number)[1]
-    return SourceRecord.of(text, "generated", f"seed {program.seed} number {program.number}", patterns)
+    patterns = _generated(program, program.number)[1]
+    origin = f"seed {program.seed} number {program.number}"
+    if program.settings != SETTINGS:
+        origin += f" work {program.settings.least_work:g} to {program.settings.most_work:g}"
+    return SourceRecord.of(text, "generated", origin, patterns)
 
 
-def _generated(seed: int, number: int) -> tuple[bytes, str]:
+def _generated(program: Program, number: int) -> tuple[bytes, str]:
     """(C text, the patterns it combines)."""
-    made = generate(seed, number, SETTINGS)
+    made = generate(program.seed, number, program.settings)
     return made.source.encode(), "+".join(made.patterns)

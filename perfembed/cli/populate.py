@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from perfembed.profiling import ProfilingOptions
     from perfembed.programs import Program
     from perfembed.result import Evaluate
+    from scheduler.generator.programs import GeneratorSettings
 
 SEARCHES = ("beam", "mcts", "random", "exhaustive")
 _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
@@ -51,6 +53,15 @@ def command(
     generate: Annotated[
         int, typer.Option("--generate", metavar="N", min=0, help="And so many generated programs.")
     ] = 0,
+    work: Annotated[
+        str | None,
+        typer.Option(
+            "--work",
+            metavar="LEAST,MOST",
+            help="Statements a generated program runs; 1e8 take about 0.2 s, and often exceed the last cache.",
+            show_default="1e6,3e7",
+        ),
+    ] = None,
     search: Annotated[
         str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
     ] = "beam",
@@ -136,6 +147,7 @@ def command(
                 "--profiles goes with --generate N or shards of donors, and without --shard, clusters and --dry-run"
             )
         from perfembed.donors import read_donors
+        from perfembed.profiling import SETTINGS as PROFILED
         from perfembed.profiling import ProfilingOptions
 
         profiling = ProfilingOptions(
@@ -150,6 +162,7 @@ def command(
             budget_s=budget_s,
             files=() if shards else tuple(files or ()),
             donors=tuple(read_donors(shards).values()),
+            settings=generator_settings(work, PROFILED),
         )
         return _profile(profiling, quiet)
     if emit_sbatch is not None:
@@ -160,7 +173,7 @@ def command(
 
     from optdb.errors import OptdbError
     from perfembed.populate import PopulateOptions, make_plan
-    from perfembed.programs import programs_of
+    from perfembed.programs import SETTINGS, programs_of
     from perfembed.report.population import plan_document, population_document, render_plan, render_population
 
     options = PopulateOptions(
@@ -181,7 +194,7 @@ def command(
         environment=tuple(sorted(session.environment.items())),
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )
-    programs = programs_of(files or (), generate, seed)
+    programs = programs_of(files or (), generate, seed, generator_settings(work, SETTINGS))
     try:
         if dry_run:
             plan = make_plan(programs, options)
@@ -226,6 +239,17 @@ def shard_of(text: str) -> tuple[int, int]:
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"--shard {text!r}: expected I/N with 1 <= I <= N, such as 2/8")
     return int(match[1]), int(match[2])
+
+
+def generator_settings(work: str | None, usual: GeneratorSettings) -> GeneratorSettings:
+    """`1e6,3e7` instead of the usual bounds. Raises UsageError."""
+    if work is None:
+        return usual
+    try:
+        least, most = (float(part) for part in work.split(","))
+        return replace(usual, least_work=least, most_work=most)
+    except ValueError as problem:
+        raise UsageError(f"--work {work!r}: expected LEAST,MOST, such as 2e7,2e8", str(problem)) from None
 
 
 def _populate(

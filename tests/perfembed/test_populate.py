@@ -17,7 +17,8 @@ from optdb.locks import FileLock
 from perfembed.bench.population import content, inconsistencies, kill_tree, measurements
 from perfembed.errors import UsageError
 from perfembed.populate import Place, PopulateOptions, make_plan, recover, this_place
-from perfembed.programs import Program, programs_of
+from perfembed.programs import Program, programs_of, source_record
+from scheduler.generator.programs import GeneratorSettings
 from tests.perfembed.populate_support import run, spooled, start, write_programs
 
 Programs = tuple[Path, Path, Path, Path]
@@ -73,6 +74,9 @@ def test_programs() -> None:
     assert b"kernel" in made[2].content() and made[2].content() != made[3].content()
     with pytest.raises(UsageError, match=r"b\.c"):
         made[1].content()
+    large = programs_of([], 1, 7, GeneratorSettings(least_work=2e7, most_work=2e8))[0]
+    assert large.content() != made[2].content() and max(large.sizes().values()) > max(made[2].sizes().values())
+    assert source_record(large, large.content()).place == "seed 7 number 0 work 2e+07 to 2e+08"
 
 
 def test_plan(programs: Programs, whole: Path, tmp_path: Path) -> None:
