@@ -57,6 +57,7 @@ class PopulateOptions:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     threads: int = 1
     reassociate: bool = False
+    refine: bool = False  # `Effort.refine`
     all_nests: bool = False  # of files, those that hardly take time, too
     environment: tuple[tuple[str, str], ...] = ()
     command: str = "populate"
@@ -321,7 +322,7 @@ class _Search:
             search=options.search,
             evaluate=options.evaluate,
             top=options.schedules,
-            refine=False,
+            refine=options.refine,
             budget_s=options.nest_budget_s,
             schedules=options.schedules if options.evaluate == "run" else _PREDICTED,
             stop_best=None,
@@ -364,5 +365,6 @@ def _run_id(program: Program, content: bytes, options: PopulateOptions, place: P
         "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
         options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
         *([options.evaluate, *([options.weights] if options.weights else [])] if options.evaluate != "run" else []),
+        *(["refined"] if options.refine else []),
         *([options.nest_budget_s] if options.nest_budget_s != NEST_BUDGET_S else []),
     )  # fmt: skip

@@ -76,6 +76,12 @@ def command(
             help="run: measure every candidate; model+run: predict them, measure the best --schedules of them.",
         ),
     ] = "run",
+    refine: Annotated[
+        bool,
+        typer.Option(
+            "--refine", help="With model+run: then neighbours of the fastest and the next best, while that helps."
+        ),
+    ] = False,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time for all: 60s, 30m, 8h.")] = "30m",
     nest_budget: Annotated[str, typer.Option("--nest-budget", metavar="TIME", help="Time for each nest.")] = "5m",
     db: Database = None,
@@ -136,6 +142,8 @@ def command(
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
     if evaluate not in ("run", "model+run"):
         raise UsageError(f"--evaluate {evaluate!r}: expected run or model+run")
+    if refine and evaluate == "run":
+        raise UsageError("--refine goes with --evaluate model+run")
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
@@ -181,6 +189,7 @@ def command(
         search=search,
         evaluate=cast("Evaluate", evaluate),
         schedules=schedules,
+        refine=refine,
         seed=seed,
         budget_s=budget_s,
         nest_budget_s=budget_seconds(nest_budget, "--nest-budget"),

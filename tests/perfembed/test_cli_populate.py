@@ -67,6 +67,7 @@ def test_live_progress() -> None:
         (["a.c", "--shard", "3/2"], "--shard '3/2'"),
         (["a.c", "--shard", "0/2"], "--shard '0/2'"),
         (["missing.c"], "missing.c"),
+        (["a.c", "--refine"], "--evaluate model+run"),
         (["--generate", "1", "--work", "3e7"], "--work '3e7'"),
         (["--generate", "1", "--work", "3e7,1e7"], "1e3 <= least <= most / 4"),
         (["a.c", "--emit-sbatch", "3", "--shard", "1/2"], "makes the shards itself"),

@@ -94,6 +94,7 @@ def test_plan(programs: Programs, whole: Path, tmp_path: Path) -> None:
         {"search": "beam"},
         {"threads": 2},
         {"nest_budget_s": 600.0},
+        {"refine": True},
     ):
         assert len(make_plan(listed, replace(options, **change)).waiting) == 7
     here = this_place(options)
