@@ -30,6 +30,7 @@ from scheduler.replay import Replayer
 
 NAME = "embedding.safetensors"
 MAP = "schedule-map.safetensors"
+_STRESS = 0.3  # of 0, 0.1, 0.3 and 1 that with neighbours most alike in validation
 
 
 def load_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
@@ -111,7 +112,7 @@ def train_embedding_model(
         progress(f"epoch {done.epoch} of {done.epochs}: loss {done.loss:.4f}{found}")
 
     folder.mkdir(parents=True, exist_ok=True)
-    settings = TrainSettings(seed=seed, epochs=epochs, contrast=contrast)
+    settings = TrainSettings(seed=seed, epochs=epochs, stress=_STRESS, contrast=contrast)
     known = {e.group for e in generated}
     alike = _donor_examples([d for d in read_donors(donors).values() if d.nest_id not in known]) if contrast else []
     similarity = _similarity(len(train), [recipes for _, recipes in alike]) if alike else None

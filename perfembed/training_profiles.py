@@ -93,6 +93,7 @@ def _example(
         text=row["text"],
         sizes=sizes,
         target=target,
+        least_bytes=least,
     )
 
 

@@ -21,7 +21,7 @@ from perfembed.cost_models import part_of
 from perfembed.encoding.graph import encode
 from perfembed.index import VectorIndex
 from perfembed.likeness import good_recipes, likenesses
-from perfembed.model.examples import Example, scaled_metrics
+from perfembed.model.examples import Example
 from perfembed.model.gnn import DIMENSION
 from perfembed.model.targets import scale_metrics, targets
 from perfembed.nest_space import NestSpace
@@ -96,7 +96,8 @@ def score_embedding(
     """
     if not examples:
         raise ValueError("no nests to score the embedding on")
-    measured = scaled_metrics(examples)
+    values = np.array([e.metrics for e in examples], dtype=np.float64)
+    measured = scale_metrics(values)
     found = {}
     vectors: dict[str, npt.NDArray[np.float32]] = {}
     for name, with_profile in (("profiled", True), ("static", False)):
@@ -110,7 +111,6 @@ def score_embedding(
         )
         for k, target in enumerate(targets())
     ]
-    values = np.array([e.metrics for e in examples], dtype=np.float64)
     embeddings: dict[str, npt.NDArray[np.float32]] = {
         "ours, with profile": vectors["profiled"],
         "ours, static": vectors["static"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.encoding.graph import NestGraph
-from perfembed.model.targets import scale_metrics, targets
+from perfembed.model.targets import targets, to_learned
 from scheduler.space import Target
 
 
@@ -20,7 +21,8 @@ class Example:
 
     `profile`: 95 features or None; `metrics`: 20 in their units (`targets.metric_row`), NaN where unknown; `machine`:
     `gnn.machine_numbers`; `group`: what must not be on both sides of a split (an algorithm, a generated program).
-    `text`, `sizes` and `target`: the nest itself, for other models.
+    `text`, `sizes` and `target`: the nest itself, for other models. `least_bytes`: of traffic with memory that the nest
+    can do with, NaN where unknown.
     """
 
     graph: NestGraph
@@ -31,6 +33,7 @@ class Example:
     text: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
     target: Target | None = None
+    least_bytes: float = math.nan
 
 
 def data_hash(examples: Sequence[Example]) -> str:
@@ -39,7 +42,7 @@ def data_hash(examples: Sequence[Example]) -> str:
     for e in examples:
         for array in (e.graph.features, e.graph.edges, e.graph.edge_features):
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((e.profile, e.metrics, e.machine, e.group)).encode())
+        digest.update(repr((e.profile, e.metrics, e.machine, e.group, e.least_bytes)).encode())
     return digest.hexdigest()[:16]
 
 
@@ -57,6 +60,7 @@ def split_by_group(
     return tuple(e for e in examples if e.group not in chosen), tuple(e for e in examples if e.group in chosen)
 
 
-def scaled_metrics(examples: Sequence[Example]) -> npt.NDArray[np.float64]:
-    """[n, 20], as `targets` scales them."""
-    return scale_metrics(np.array([e.metrics for e in examples], dtype=np.float64).reshape(-1, len(targets())))
+def learned(examples: Sequence[Example]) -> npt.NDArray[np.float64]:
+    """[n, 20], as `targets.to_learned` makes them."""
+    metrics = np.array([e.metrics for e in examples], dtype=np.float64).reshape(-1, len(targets()))
+    return to_learned(metrics, np.array([e.least_bytes for e in examples], dtype=np.float64))

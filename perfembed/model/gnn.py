@@ -3,7 +3,9 @@
 Source: Trümper et al. 2023 (Performance Embeddings, ICS), section 3: graph transformer layers with edge attributes
 (Shi et al. 2021, PyG's TransformerConv), attentional pooling, the 95 profile features in a linear branch of their own,
 an MLP that fuses both, and a head that predicts 20 metrics. Beyond the paper: numbers of the machine are an input, a
-flag says whether there is a profile, so that one space serves with and without, and maxima over nodes are pooled too.
+flag says whether there is a profile, so that one space serves with and without, maxima over nodes are pooled too, and
+the profile reaches the embedding, and that the metrics, on linear ways as well: the logarithm of a rate is a
+difference of those of counts.
 
 Shapes: N nodes and M edges of B graphs together, F node and E edge features (`perfembed.encoding.schema`).
 """
@@ -25,7 +27,7 @@ from torch_geometric.nn import AttentionalAggregation, TransformerConv, global_m
 
 from perfembed.encoding.graph import NestGraph
 from perfembed.encoding.schema import NODE_KINDS, columns, edge_features, node_features
-from perfembed.model.targets import targets, unscale_metrics
+from perfembed.model.targets import from_learned, targets
 from profilers.counters import feature_names
 from scheduler.space import Target
 
@@ -78,7 +80,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`nodes` [N, 128], `graph` [B, 128], `nest` [B, 128], `metrics` [B, 20] (scaled and standardized)."""
+    """`nodes` [N, 128], `graph` [B, 128], `nest` [B, 128], `metrics` [B, 20] (as learned, standardized)."""
 
     nodes: Tensor
     graph: Tensor
@@ -155,6 +157,7 @@ class Network(nn.Module):
             nn.Linear(settings.fusion, DIMENSION),
         )
         self.head = nn.Sequential(nn.GELU(), nn.Linear(DIMENSION, DIMENSION), nn.GELU(), nn.Linear(DIMENSION, outputs))
+        self.straight = nn.Linear(DIMENSION, outputs)
         self.register_buffer("node_has", _features_of_kinds())
         for name, size in (("node", len(node_features())), ("profile", counts), ("target", outputs)):
             self.register_buffer(f"{name}_mean", torch.zeros(size))
@@ -174,8 +177,8 @@ class Network(nn.Module):
         given = known.any(1, keepdim=True).float()  # [B, 1]
         standard = (profiles.clamp(min=0).log1p() - self.profile_mean) / self.profile_std
         seen = self.profile(torch.where(known, standard, 0.0)) * given  # [B, 128]
-        nest = self.fuse(torch.cat((graph, seen, given, machine), dim=1))  # [B, 128]
-        return Output(nodes, graph, nest, self.head(nest))
+        nest = seen + self.fuse(torch.cat((graph, seen, given, machine), dim=1))  # [B, 128]
+        return Output(nodes, graph, nest, self.head(nest) + self.straight(nest))
 
 
 class EmbeddingModel:
@@ -204,7 +207,7 @@ class EmbeddingModel:
             (output.metrics * self.network.target_std.cpu() + self.network.target_mean.cpu()).numpy()
             for output, _ in self._run(graphs, profiles, machine)
         ]
-        return unscale_metrics(np.concatenate(rows)) if rows else np.zeros((0, len(targets())))
+        return from_learned(np.concatenate(rows)) if rows else np.zeros((0, len(targets())))
 
     def _run(
         self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Machine

@@ -1,7 +1,8 @@
 """Training of the performance embedding: mean absolute error over 20 scaled metrics, AdamW, one learning-rate cycle.
 
 Source: Trümper et al. 2023, section 3.3 (MAE). Beyond the paper: the profile is left out of a share of the examples,
-and a metric loss may pull nests together whose good schedules are the same (Hadsell et al. 2006, contrastive loss).
+distances between nests are made those between their metrics (Kruskal 1964), and a metric loss may pull nests
+together whose good schedules are the same (Hadsell et al. 2006, contrastive loss).
 Same data, seed and number of threads: the same weights on a CPU, whether or not training was interrupted.
 """
 
@@ -20,7 +21,7 @@ from torch import Tensor, nn
 
 from perfembed.encoding.schema import FEATURE_VERSION, NODE_KINDS
 from perfembed.model.checkpoint import ModelUnusable
-from perfembed.model.examples import Example, data_hash, scaled_metrics
+from perfembed.model.examples import Example, data_hash, learned
 from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings, Output, collate, profile_tensor, torch_threads
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training
@@ -36,9 +37,10 @@ Similarity = Callable[[Sequence[int]], npt.NDArray[np.float32]]
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """`profile_dropout`: share of the examples that are shown without profile; `patience`: epochs without a better
-    validation before it stops (0: never); `contrast`: weight of the metric loss, `margin`: how far apart (in units of
-    the root mean square over coordinates) nests are pushed whose schedules differ; `threads`: on a CPU, where more than
-    one seldom helps and beside other work hurts.
+    validation before it stops (0: never); `stress`: weight of the loss that makes nests lie as far apart as their
+    metrics; `contrast`: weight of the metric loss, `margin`: how far apart (in units of the root mean square over
+    coordinates) nests are pushed whose schedules differ; `threads`: on a CPU, where more than one seldom helps and
+    beside other work hurts.
     """
 
     seed: int = 0
@@ -48,6 +50,7 @@ class TrainSettings:
     weight_decay: float = 0.01
     profile_dropout: float = 0.5
     patience: int = 20
+    stress: float = 0.0
     contrast: float = 0.0
     margin: float = 1.0
     threads: int = 1
@@ -57,13 +60,15 @@ class TrainSettings:
         """Raises ValueError."""
         if not (min(self.epochs, self.batch, self.threads) >= 1 and self.rate > 0 and self.patience >= 0):
             raise ValueError(f"epochs, batch, threads and rate must be positive: {self}")
-        if not (0 <= self.profile_dropout <= 1 and self.contrast >= 0 and self.margin > 0):
-            raise ValueError(f"expected 0 <= profile_dropout <= 1, contrast >= 0, margin > 0: {self}")
+        if not (0 <= self.profile_dropout <= 1 and min(self.stress, self.contrast) >= 0 and self.margin > 0):
+            raise ValueError(f"expected 0 <= profile_dropout <= 1, stress >= 0, contrast >= 0, margin > 0: {self}")
 
 
 @dataclass(frozen=True, slots=True)
 class EpochDone:
-    """Errors are means over scaled, standardized metrics; `static` and `profiled` of the validation examples."""
+    """Errors are means over scaled, standardized metrics; `loss` has what is added to them in training; `static` and
+    `profiled` are of the validation examples.
+    """
 
     epoch: int
     epochs: int
@@ -142,6 +147,24 @@ def contrastive_loss(vectors: Tensor, similar: Tensor, margin: float) -> Tensor:
     return (wanted * squares + (1 - wanted) * apart).mean()
 
 
+def stress_loss(vectors: Tensor, metrics: Tensor) -> Tensor:
+    """Kruskal 1964 (multidimensional scaling): squared differences between distances of nests and of their metrics.
+
+    `vectors` [b, 128], `metrics` [b, 20] standardized, NaN where unknown; distances are root mean squares, of what both
+    nests have. 0 without a pair.
+    """
+    rows, columns = torch.triu_indices(len(vectors), len(vectors), offset=1, device=vectors.device)
+    apart = metrics[rows] - metrics[columns]
+    known = ~apart.isnan()
+    count = known.sum(1)
+    rows, columns, apart, known, count = (t[count > 0] for t in (rows, columns, apart, known, count))
+    if not len(count):
+        return vectors.sum() * 0
+    wanted = (torch.where(known, apart, 0.0).square().sum(1) / count).sqrt()
+    found = ((vectors[rows] - vectors[columns]).square().mean(1) + 1e-12).sqrt()
+    return (found - wanted).square().mean()
+
+
 class _Training:
     def __init__(
         self,
@@ -218,16 +241,19 @@ class _Training:
         return EmbeddingModel(self.network.cpu(), {**card, "metrics": metrics, "torch": torch.__version__})
 
     def _loss(self, batch: Sequence[Example], shown: Sequence[bool]) -> tuple[Output, Tensor]:
-        """The mean absolute error over the metrics that are known."""
+        """The mean absolute error over the metrics that are known; in training, and what is added to it."""
         profiles = profile_tensor([e.profile if s else None for e, s in zip(batch, shown, strict=True)])
         machine = torch.tensor([e.machine for e in batch], dtype=torch.float32)
         graphs = collate([e.graph for e in batch])
         output: Output = self.network(graphs.to(self.device), profiles.to(self.device), machine.to(self.device))
-        wanted = torch.from_numpy(scaled_metrics(batch)).to(self.device, torch.float32)
+        wanted = torch.from_numpy(learned(batch)).to(self.device, torch.float32)
         standard = (wanted - self.network.target_mean) / self.network.target_std
         known = ~standard.isnan()
         errors = torch.where(known, output.metrics - torch.where(known, standard, 0.0), 0.0).abs()
-        return output, errors.sum() / known.sum().clamp(min=1)
+        loss = errors.sum() / known.sum().clamp(min=1)
+        if self.settings.stress > 0 and self.network.training:
+            loss = loss + self.settings.stress * stress_loss(output.nest, standard)
+        return output, loss
 
     def _error(self, *, profiled: bool) -> float | None:
         """Of the validation examples, with their profiles (those that have one) or without; None without any."""
@@ -273,7 +299,7 @@ def _standardize(network: Network, examples: Sequence[Example]) -> None:
     kinds = features[:, : len(NODE_KINDS)]
     nodes = torch.where((kinds @ network.node_has) > 0, features, math.nan)
     nodes[:, : len(NODE_KINDS)] = math.nan  # stay 0 and 1
-    wanted = torch.from_numpy(scaled_metrics(examples)).float()
+    wanted = torch.from_numpy(learned(examples)).float()
     counts = profile_tensor([e.profile for e in examples]).clamp(min=0).log1p()
     for values, mean, std, least in (
         (nodes, network.node_mean, network.node_std, 0.05),

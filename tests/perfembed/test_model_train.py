@@ -12,10 +12,10 @@ import torch
 
 from perfembed.encoding.graph import encode
 from perfembed.model.checkpoint import ModelUnusable
-from perfembed.model.examples import Example, data_hash, split_by_group
+from perfembed.model.examples import Example, data_hash, learned, split_by_group
 from perfembed.model.gnn import NetworkSettings, machine_numbers
 from perfembed.model.targets import metric_row, scale_metrics, targets
-from perfembed.model.train import EpochDone, TrainSettings, contrastive_loss, train_embedding
+from perfembed.model.train import EpochDone, TrainSettings, contrastive_loss, stress_loss, train_embedding
 from profilers.profile import Profile
 from scheduler.polyhedral.io_bound import io_lower_bound
 from scheduler.polyhedral.model import Model
@@ -54,8 +54,10 @@ def example(text: str, size: int) -> Example:
     one, sizes = nest(text), {"n": size, "m": size, "l": size, "T": 10}
     cubic = text != STENCIL
     found = profile(float(size) ** (3 if cubic else 2) + 1, size * size / 8 + 1, vector=text == STENCIL)
-    metrics = metric_row(found.metrics(io_lower_bound(Model(one), sizes, 1 << 20).bytes))
-    return Example(encode(one, sizes), found.features(), metrics, machine_numbers(HERE), f"{one.name}{size}")
+    least = io_lower_bound(Model(one), sizes, 1 << 20).bytes
+    metrics = metric_row(found.metrics(least))
+    group = f"{one.name}{size}"
+    return Example(encode(one, sizes), found.features(), metrics, machine_numbers(HERE), group, least_bytes=least)
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +170,34 @@ def test_contrastive_loss() -> None:
     twins = torch.zeros((2, 2), requires_grad=True)
     contrastive_loss(twins, torch.zeros((2, 2)), 1.0).backward()
     assert twins.grad is not None and twins.grad.isfinite().all()
+
+
+def test_stress_loss() -> None:
+    nan = math.nan
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])  # root mean square distances: 1, 2, 3
+    metrics = torch.tensor([[0.0, nan, 5.0], [1.0, 4.0, nan], [3.0, nan, nan]])  # of what is known of both: 1, 2, 3
+    assert stress_loss(vectors, metrics).item() == pytest.approx(0, abs=1e-6)
+    assert stress_loss(vectors * 2, metrics).item() == pytest.approx((1 + 4 + 9) / 3, rel=1e-4)
+    assert stress_loss(vectors, torch.full((3, 3), nan)).item() == 0
+    twins = torch.zeros((2, 2), requires_grad=True)
+    stress_loss(twins, torch.tensor([[0.0], [1.0]])).backward()
+    assert twins.grad is not None and twins.grad.isfinite().all()
+
+
+def test_distances_become_those_of_the_metrics(examples: tuple[Example, ...]) -> None:
+    metrics = learned(examples)
+    metrics = metrics[:, np.isfinite(metrics).any(axis=0)]
+    metrics = (metrics - np.nanmean(metrics, axis=0)) / np.maximum(np.nanstd(metrics, axis=0), 1e-3)
+    wanted = np.sqrt(np.nanmean((metrics[:, None] - metrics[None]) ** 2, axis=2))
+
+    def off(weight: float) -> float:
+        model = train_embedding(examples, (), replace(SMALL, epochs=30, batch=12, stress=weight, rate=3e-3))
+        vectors = np.array([e.vector for e in model.embed([e.graph for e in examples], None, HERE)])
+        apart = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
+        above = np.triu_indices(len(apart), 1)
+        return float(np.abs(apart[above] / math.sqrt(vectors.shape[1]) - wanted[above]).mean())
+
+    assert off(1.0) < 0.7 * off(0.0)
 
 
 def test_similar_schedules_are_pulled_together(examples: tuple[Example, ...]) -> None:
