@@ -7,12 +7,14 @@ against time.
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import pairwise, product
 
+from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
-from scheduler.ir.tree import TreeLoop, TreeNode, path_to, statements_below
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, find_loop, path_to, statements_below
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Fuse, Schedule, Shift, Skew
+from scheduler.schedule import Fuse, Schedule, Shift, Sink, Skew
 
 _MAX_SHIFT = 4
 _MAX_SKEW = 4
@@ -73,6 +75,86 @@ def fuse_time_loop(replayer: Replayer, schedule: Schedule, time: TreeLoop, depth
         steps += [Fuse(levels[0][level], levels[number][level]) for number in range(1, len(children))]
     candidate = (*schedule, *steps)
     return candidate if isinstance(replayer.replay(candidate), ScheduledNest) else None
+
+
+def sink_into_band(replayer: Replayer, schedule: Schedule, time: TreeLoop, depth: int) -> Schedule | None:
+    """Makes a time loop and `depth` levels inside it a perfect chain: level by level, statements that stand beside a
+    loop move into its first or last iteration or next to it, and loops beside each other are fused (Cholesky).
+
+    None if that is not legal.
+    """
+    for _ in range(depth):
+        sunk = _sunk(replayer, schedule, time)
+        if sunk is None:
+            return None
+        schedule, time = sunk
+        if len(time.children) > 1:
+            fused = fuse_time_loop(replayer, schedule, time, 1)
+            if fused is None:
+                return None
+            schedule, time = fused, _named(replayer.tree(fused), time.name)
+        (inner,) = time.children
+        if not isinstance(inner, TreeLoop):
+            return None
+        time = inner
+    return schedule
+
+
+def _sunk(replayer: Replayer, schedule: Schedule, around: TreeLoop) -> tuple[Schedule, TreeLoop] | None:
+    """Every statement among the children moved into the loop before it, or, where there is none, behind it."""
+    while any(isinstance(child, Leaf) for child in around.children):
+        tree, children = replayer.tree(schedule), around.children
+        beside = [
+            (leaf, loop, after)
+            for pair in pairwise(children)
+            for leaf, loop, after in ((pair[1], pair[0], True), (pair[0], pair[1], False))
+            if isinstance(leaf, Leaf) and isinstance(loop, TreeLoop)
+        ]
+        for leaf, loop, after in sorted(beside, key=lambda found: not found[2]):
+            steps = (Sink(leaf.statement, loop.name, at) for at in _ends(replayer, tree, loop, leaf.statement, after))
+            found = next((s for s in ((*schedule, step) for step in steps) if _legal(replayer, s)), None)
+            if found is not None:
+                schedule, around = found, _named(replayer.tree(found), around.name)
+                break
+        else:
+            return None
+    return schedule, around
+
+
+def _ends(
+    replayer: Replayer, tree: tuple[TreeNode, ...], loop: TreeLoop, statement: str, after: bool
+) -> Iterator[Affine]:
+    """Where a loop that runs as written ends (or begins), for a statement beside it: beyond, then just inside."""
+    member = next((s for s, row in loop.rows if row == Affine.of(loop.origin)), None)
+    written = next((x for x in replayer.model.placed[member].loops if x.name == loop.origin), None) if member else None
+    if member is None or written is None or written.is_opaque or written.step != 1:
+        return
+    # What the member's iterators are outside, the statement's rows in the same loops are.
+    same = {
+        outer.origin: outer.row(statement)
+        for _, outer in path_to(tree, statement)
+        if isinstance(outer, TreeLoop) and outer.row(member) == Affine.of(outer.origin)
+    }
+    known = {p.name for p in replayer.nest.parameters} | same.keys()
+    bounds = written.stop if after else written.start
+    assert isinstance(bounds, tuple)
+    for bound in bounds:
+        if bound.names() <= known:
+            end = bound.substitute(same)
+            yield from (end, end - 1) if after else (end - 1, end)
+
+
+def _legal(replayer: Replayer, schedule: Schedule) -> bool:
+    try:
+        return isinstance(replayer.replay(schedule), ScheduledNest)
+    except NotApplicable:
+        return False
+
+
+def _named(tree: tuple[TreeNode, ...], name: str) -> TreeLoop:
+    found = find_loop(tree, name)
+    assert found is not None
+    return found
 
 
 def _chain_names(node: TreeNode) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import chains
-from scheduler.permutable import fuse_time_loop, permutable_band
+from scheduler.permutable import fuse_time_loop, permutable_band, sink_into_band
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 from scheduler.space import Chain, Space
@@ -44,22 +44,21 @@ def _time_loops(space: Space, schedule: Schedule) -> list[str]:
 
 def _tiled(space: Space, schedule: Schedule, name: str, depth: int) -> Iterator[Schedule]:
     """The time loop and `depth` levels inside it as one tiled band."""
-    loop = next(x for x in tree_loops(space.replayer.tree(schedule)) if x.name == name)
-    if len(loop.children) > 1:
-        fused = fuse_time_loop(space.replayer, schedule, loop, depth)
+    replayer = space.replayer
+    loop = next(x for x in tree_loops(replayer.tree(schedule)) if x.name == name)
+    if len(_chain_from(replayer, schedule, name)) <= depth:
+        fused = fuse_time_loop(replayer, schedule, loop, depth) or sink_into_band(replayer, schedule, loop, depth)
         if fused is None:
             return
         schedule = fused
-    chain = _chain_from(space.replayer, schedule, name)
-    if len(chain) <= depth:
-        return
-    band = permutable_band(space.replayer, schedule, chain[: depth + 1])
+    chain = _chain_from(replayer, schedule, name)
+    band = permutable_band(replayer, schedule, chain[: depth + 1])
     if band is None:
         return
-    for tiled in space.wavefronts(band, _chain_from(space.replayer, band, name)[: depth + 1]):
+    for tiled in space.wavefronts(band, _chain_from(replayer, band, name)[: depth + 1]):
         if not space.legal(tiled):
             continue
-        split = maximal_fission(space.replayer, tiled, only=lambda x: not x.tile)
+        split = maximal_fission(replayer, tiled, only=lambda x: not x.tile)
         inside = [s for c in space.leaf_chains(split)[:1] for s in space.inner_wavefront(split, c)]
         yield from inside or [split]
 
