@@ -30,7 +30,7 @@ from scheduler.replay import Replayer
 
 NAME = "embedding.safetensors"
 MAP = "schedule-map.safetensors"
-_STRESS = 0.3  # of 0, 0.1, 0.3 and 1 that with neighbours most alike in validation
+_STRESS = 0.3
 
 
 def load_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:

@@ -27,6 +27,7 @@ from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.inputs import NestInputs
 from perfembed.profile import canonical_request
+from perfembed.programs import place_of
 from perfembed.result import TuneOptions
 from perfembed.store import Store, conditions_record, finished_runs, installed_versions, nest_record, settle
 from perfembed.training_data import is_generated
@@ -156,7 +157,7 @@ def _subject(options: ProfilingOptions, number: int) -> Subject:
     if options.files:
         return variant(options.files[number // options.count], number % options.count, options.seed)
     program = generate(options.seed, number, options.settings)
-    place = f"seed {options.seed} number {number}"
+    place = place_of(options.seed, number, options.settings)
     source = SourceRecord.of(program.source, "generated", place, "+".join(program.patterns))
     return Subject(source, program.name, f"{program.name}.c", program.source, (), program.function, dict(program.sizes))
 

@@ -55,10 +55,17 @@ def source_record(program: Program, content: bytes) -> SourceRecord:
     if program.number is None:
         return SourceRecord.of(text, "file", program.path, program.algorithm)
     patterns = _generated(program, program.number)[1]
-    origin = f"seed {program.seed} number {program.number}"
-    if program.settings != SETTINGS:
-        origin += f" work {program.settings.least_work:g} to {program.settings.most_work:g}"
-    return SourceRecord.of(text, "generated", origin, patterns)
+    return SourceRecord.of(text, "generated", place_of(program.seed, program.number, program.settings), patterns)
+
+
+def place_of(seed: int, number: int, settings: GeneratorSettings) -> str:
+    """What makes the generator write a program again."""
+    place = f"seed {seed} number {number}"
+    if settings.nests != SETTINGS.nests:
+        place += f" nests {settings.nests}"
+    if (settings.least_work, settings.most_work) != (SETTINGS.least_work, SETTINGS.most_work):
+        place += f" work {settings.least_work:g} to {settings.most_work:g}"
+    return place
 
 
 def _generated(program: Program, number: int) -> tuple[bytes, str]:

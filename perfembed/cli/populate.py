@@ -59,7 +59,7 @@ def command(
             "--work",
             metavar="LEAST,MOST",
             help="Statements a generated program runs; 1e8 take about 0.2 s, and often exceed the last cache.",
-            show_default="1e6,3e7",
+            show_default="1e6,3e7; with --profiles 3e5,3e7",
         ),
     ] = None,
     search: Annotated[
@@ -146,6 +146,8 @@ def command(
         raise UsageError("--refine goes with --evaluate model+run")
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")
+    if work is not None and (not generate or (profiles and files)):
+        raise UsageError("--work is for generated programs: --generate N, and with --profiles no files")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
     if profiles:
         shards = [Path(name) for name in files or () if name.endswith(".parquet")]

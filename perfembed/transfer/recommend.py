@@ -14,9 +14,10 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.tree import Leaf
 from scheduler.search.explorer import in_variety
 
-Sharing = frozenset[Union[str, "Sharing"]]
 Scorer = Callable[[Sequence[Candidate]], Sequence[float]]
 """A figure for each candidate, the lower the better: predicted seconds, or `by_donor`."""
+
+_Sharing = frozenset[Union[str, "_Sharing"]]
 
 _LITERAL_COST = 0.01
 _UNKNOWN_SPEEDUP = 1.5
@@ -92,7 +93,7 @@ def recommend(
     if scorer is not by_donor:
         orders[0] = in_variety([c.scheduled.schedule for c in every], scores)
     order = dict.fromkeys(k for pair in zip(*orders, strict=True) for k in pair)
-    shared: dict[Sharing, int] = {}
+    shared: dict[_Sharing, int] = {}
     for k in order:
         shared.setdefault(_sharing(every[k].scheduled.tree), k)
     kept = list(shared.values())[: measure // 3]
@@ -101,9 +102,9 @@ def recommend(
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))
 
 
-def _sharing(nodes: Tree) -> Sharing:
+def _sharing(nodes: Tree) -> _Sharing:
     """Which statements are in a loop together, at every depth at which they part."""
-    found = set[str | Sharing]()
+    found = set[str | _Sharing]()
     for node in nodes:
         if isinstance(node, Leaf):
             found.add(node.statement)

@@ -68,6 +68,8 @@ def test_live_progress() -> None:
         (["a.c", "--shard", "0/2"], "--shard '0/2'"),
         (["missing.c"], "missing.c"),
         (["a.c", "--refine"], "--evaluate model+run"),
+        (["a.c", "--work", "1e6,1e7"], "--work is for generated programs"),
+        (["a.c", "--generate", "2", "--profiles", "--work", "1e6,1e7"], "--work is for generated programs"),
         (["--generate", "1", "--work", "3e7"], "--work '3e7'"),
         (["--generate", "1", "--work", "3e7,1e7"], "1e3 <= least <= most / 4"),
         (["a.c", "--emit-sbatch", "3", "--shard", "1/2"], "makes the shards itself"),

@@ -15,7 +15,7 @@ from scheduler.space import Space, Target
 from scheduler.time_tiling import time_tiled
 from tests.scheduler import nests
 
-# Neither the first nor the last statement can be distributed, and the loops run differently far.
+# A statement before the loop and one behind it, which the next time step needs.
 BESIDE = """nest beside {
   param n: int in [2, ?];
   array A: double[n][n]; array s: double[n];
