@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
@@ -9,7 +10,7 @@ from typing import Literal as OneOf
 from perfembed.transfer.align import Alignment, Logged, align
 from perfembed.transfer.embedder import NodeEmbedder, Tree
 from perfembed.transfer.view import WHOLE, Part, Side, View
-from scheduler.errors import SchedulerError
+from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.ir.tree import Leaf, TreeLoop
@@ -28,6 +29,7 @@ _NORMALIZED_COST = 0.02
 _STALE_MARKS = 8
 _PERFECT = 0.06
 _NOT_ALIKE = 0.6
+_LONG = 16  # steps; of more than these the shortest are not looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,16 @@ def read_donor(
 ) -> Donor:
     """A donor from what a database holds: texts are parsed strictly. `sizes` of the parameters, `machine` it ran on.
 
-    A side that was read before is used as it is. Raises SchedulerError (text that does not parse, dependences too
-    hard to compute).
+    A side that was read before is used as it is. What a search did and undid again is left out: the target need not fit
+    it. Raises SchedulerError (text that does not parse, dependences too hard to compute).
     """
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
     if not isinstance(nest, Side):
         found = parse_nest(nest) if isinstance(nest, str) else nest
         nest = Side(Replayer(found), sizes, machine, embedder)
+    if len(steps) <= _LONG:
+        with contextlib.suppress(NotApplicable):  # the alignment says which step does not fit
+            steps = nest.replayer.shortest(steps)
     return Donor(nest, steps, name, distance, speedup)
 
 

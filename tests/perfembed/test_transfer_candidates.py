@@ -125,3 +125,10 @@ def test_a_transfer_is_the_same_every_time():
 def test_stored_text_that_is_none_is_refused(nest, schedule):
     with pytest.raises(SchedulerError):
         read_donor(nest, schedule, {}, MACHINE, EMBEDDER, name="bad")
+
+
+def test_of_a_donor_what_was_done_and_undone_again_is_left_out():
+    undone = "interchange(i_2, j_2); interchange(j_2, i_2); interchange(j_2, k); parallelize(i); parallelize(i_2)"
+    assert donor(GEMM, undone).schedule == parse_schedule("interchange(j_2, k); parallelize(i); parallelize(i_2)")
+    unfit = parse_schedule("interchange(i, k); interchange(k, i)")
+    assert donor(GEMM, "interchange(i, k); interchange(k, i)").schedule == unfit
