@@ -18,7 +18,7 @@ from optdb.codec import encode, object_text
 from optdb.database import Database
 from optdb.errors import OptdbError, RecordError
 from optdb.ingest import IngestReport, ingest
-from optdb.queries import exact_hit, measured, schedule_texts
+from optdb.queries import SearchEffort, exact_hit, measured, schedule_texts, search_effort
 from optdb.records import (
     ConditionsRecord,
     MachineRecord,
@@ -285,10 +285,10 @@ def best_known(path: Path, nest: LoopNest, conditions: ConditionsRecord, here: R
     return None if best is None else _carried(best.schedule, canonical, there, here)
 
 
-def was_searched(path: Path, nest: LoopNest, conditions: ConditionsRecord) -> bool:
-    """Whether anything was measured of a nest under these conditions. Raises OptdbError."""
+def effort_spent(path: Path, nest: LoopNest, conditions: ConditionsRecord) -> SearchEffort | None:
+    """On searches of a nest under these conditions; None where nothing was measured. Raises OptdbError."""
     with Database.open(path, read_only=True) as database:
-        return bool(measured(database, nest_id(nest), conditions.conditions_id))
+        return search_effort(database, nest_id(nest), conditions.conditions_id)
 
 
 def _carried(text: str, canonical: CanonicalNest, there: Replayer, here: Replayer) -> Schedule | None:

@@ -26,7 +26,7 @@ from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
 from perfembed.result import Evaluate, TuneOptions
 from perfembed.retrieval import Retrieval
-from perfembed.store import best_known, conditions_record, was_searched
+from perfembed.store import best_known, conditions_record, effort_spent
 from perfembed.tuning import parse, target_of
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
@@ -244,7 +244,10 @@ class _Nest:
         under = conditions_record(
             describe_machine(), bench.cc, version, flags, bench.threads, self.inputs.nest, captured.parameters, False
         )
-        self.searched = was_searched(database, self.inputs.nest, under)
+        spent = effort_spent(database, self.inputs.nest, under)
+        if spent is not None:
+            self.searched = True
+            self.row.tuning[REFERENCE], self.row.measured[REFERENCE] = spent.seconds, spent.schedules
         return best_known(database, self.inputs.nest, under, replayer)
 
     def _compare(self, replayer: Replayer, winners: Mapping[str, Schedule | None]) -> None:
