@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,12 @@ from optdb.queries import embeddings
 from optdb.records import EmbeddingRecord
 from optdb.spool import SpoolWriter, spool_directory
 from perfembed.index import VectorIndex, database_index, open_index
+from perfembed.result import Same
 from perfembed.shards import read_query, read_shards, write_shard
+from perfembed.store import element_type
 from perfembed.training_data import target_of_machine
 from scheduler.errors import SchedulerError
+from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from scheduler.space import Target
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
 SHARD_VERSION = 1
+_ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
 _LEAST = 1.05  # speedup of what is worth transferring
 _COLUMNS = (
@@ -75,7 +80,8 @@ class StoredDonor:
 
     The output of at least one of its schedules was verified, not of each: what is made of them is verified again.
 
-    `place`: the file or the generator's number it came from. `sizes` by the names of `text`'s parameters.
+    `place`: the file or the generator's number it came from. `machine`: the fingerprint of the one it ran on.
+    `sizes` by the names of `text`'s parameters.
     """
 
     nest_id: str
@@ -83,6 +89,7 @@ class StoredDonor:
     text: str
     algorithm: str
     place: str
+    machine: str
     target: Target
     sizes: Mapping[str, int]
     element_type: str
@@ -121,19 +128,37 @@ def nearest(
     *,
     without_algorithms: Collection[str] = (),
     without_nests: Collection[str] = (),
+    only: Callable[[StoredDonor], bool] | None = None,
 ) -> tuple[Found, ...]:
-    """The `k` nearest of all sources, each nest once; none that belongs to one of the algorithms (or, generated, to a
-    combination of patterns) or nests left out."""
+    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that belongs to one of
+    the algorithms (or, generated, to a combination of patterns) or nests left out."""
 
     def accept(donor: StoredDonor) -> bool:
-        return donor.algorithm not in without_algorithms and donor.nest_id not in without_nests
+        if donor.algorithm in without_algorithms or donor.nest_id in without_nests:
+            return False
+        return only is None or only(donor)
 
-    every = accept if without_algorithms or without_nests else None
+    every = accept if without_algorithms or without_nests or only is not None else None
     found: dict[str, Found] = {}
     for source in sources:
         for one in source.nearest(vector, k, every):
             found.setdefault(one.donor.nest_id, one)
     return tuple(sorted(found.values(), key=lambda f: (f.distance, f.donor.nest_id))[:k])
+
+
+def alike(nest: LoopNest, machine: str, things: Collection[Same]) -> Callable[[StoredDonor], bool] | None:
+    """Lets through the donors measured on that machine, with the nest's element type, and that assume something of
+    their parameters only where the nest does; of these conditions, those named. None where none is."""
+    own, assumes = element_type(nest), bool(nest.assumptions)
+
+    def accept(donor: StoredDonor) -> bool:
+        if "machine" in things and donor.machine != machine:
+            return False
+        if "type" in things and donor.element_type != own:
+            return False
+        return "assumptions" not in things or assumes or _ASSUMES.search(donor.text) is None
+
+    return accept if things else None
 
 
 def donor_shards(folder: Path = SEED) -> list[Path]:
@@ -223,6 +248,7 @@ def _donor(row: Mapping[str, Any]) -> StoredDonor | None:
             text=str(row["text"]),
             algorithm=str(row["algorithm"]),
             place=str(row["place"]),
+            machine=str(row["machine"]),
             target=target_of_machine(row["isa"], row["caches"], int(row["threads"])),
             sizes={str(name): int(value) for name, value in json.loads(row["sizes"]).items()},
             element_type=str(row["element_type"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import get_args
@@ -10,6 +11,8 @@ from perfembed.errors import UsageError
 
 Evaluate = OneOf["run", "model", "model+run"]
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
+Same = OneOf["machine", "type", "assumptions"]
+SAME: tuple[Same, ...] = get_args(Same)
 Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 
@@ -31,6 +34,7 @@ class TuneOptions:
     neighbours: int = 5  # donors a nest, of a transfer
     measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
     without: tuple[str, ...] = ()  # algorithms whose nests are no donors
+    same: tuple[Same, ...] = ()  # what donors must have in common with a nest
     budget_s: float = 60.0
     reassociate: bool = False
     seed: int = 0
@@ -53,6 +57,14 @@ def evaluation_of(search: str, asked: str | None) -> Evaluate:
         if evaluate == asked:
             return evaluate
     raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
+
+
+def same_things(asked: Collection[str]) -> tuple[Same, ...]:
+    """What donors are to have in common with a nest. Raises UsageError."""
+    for text in asked:
+        if text not in SAME:
+            raise UsageError(f"--same {text!r}: expected {', '.join(SAME)}")
+    return tuple(thing for thing in SAME if thing in asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model, own_weights
-from perfembed.donors import Donors, Found, database_donors, nearest, seed_donors
+from perfembed.donors import Donors, Found, alike, database_donors, nearest, seed_donors
 from perfembed.embedding_model import usable_space
 from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.nest_space import NestSpace
+from perfembed.result import Same
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, partial, trees_of
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
+from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
@@ -55,10 +57,12 @@ def open_retrieval(
     *,
     k: int = 5,
     without_algorithms: Collection[str] = (),
+    same: Collection[Same] = (),
     weights: str | None = None,
 ) -> Retrieval:
     """With the shipped models, the shipped donors and those of the user's database, where there are any.
 
+    `same`: what donors must have in common with the nest (`perfembed.donors.alike`).
     `weights`: folder of a cost model to take instead. Raises EnvironmentMissing where the embedding's weights or all
     donors are missing.
     """
@@ -67,7 +71,7 @@ def open_retrieval(
         cost = load_cost_model(folder=own_weights(weights))
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
-    return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms)
+    return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
 
 
 def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:
@@ -92,6 +96,7 @@ class Retrieval:
         k: int = 5,
         cost: CostModel | None = None,
         without_algorithms: Collection[str] = (),
+        same: Collection[Same] = (),
         choose: Choose | None = None,
         repair: bool = True,
         compose: bool = True,
@@ -103,7 +108,7 @@ class Retrieval:
         """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
-        self._without = frozenset(without_algorithms)
+        self._without, self._same = frozenset(without_algorithms), frozenset(same)
         self._choose, self._repair, self._compose = choose, repair, compose
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
@@ -168,7 +173,10 @@ class Retrieval:
         if self._choose is not None:
             return self._choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        return nearest(self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests)
+        only = alike(side.replayer.nest, describe_machine().fingerprint, self._same)
+        return nearest(
+            self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests, only=only
+        )
 
     def _readable(self, found: Sequence[Found], unreadable: list[tuple[str, str]]) -> list[Donor]:
         donors: list[Donor] = []

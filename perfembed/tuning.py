@@ -246,6 +246,7 @@ class _Tuning:
                 database,
                 k=options.neighbours,
                 without_algorithms=options.without,
+                same=options.same,
                 weights=options.weights,
             )
         return self.retrieval

@@ -25,6 +25,7 @@ from perfembed.cli.options import (
     NoDatabase,
     Parameters,
     Quiet,
+    SameThings,
     Seed,
     Standard,
     Threads,
@@ -59,6 +60,7 @@ def command(
     param: Parameters = None,
     threads: Threads = None,
     k: Neighbours = 5,
+    same: SameThings = None,
     measure: Measure = 10,
     without: Annotated[
         list[str] | None,
@@ -91,7 +93,7 @@ def command(
     from perfembed.report.explanation import render_explanation, render_remarks
     from perfembed.report.explanation_page import explanation_page
     from perfembed.report.style import Style
-    from perfembed.result import TuneOptions
+    from perfembed.result import TuneOptions, same_things
     from perfembed.tuning import tune
 
     options = TuneOptions(
@@ -104,6 +106,7 @@ def command(
         threads=thread_count(threads),
         search="transfer",
         neighbours=k,
+        same=same_things(same or ()),
         measure=measure,
         without=tuple(without or ()),
         budget_s=budget_s,

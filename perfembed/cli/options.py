@@ -69,6 +69,16 @@ Parameters = Annotated[
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads.  [default: cores]")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
 Neighbours = Annotated[int, typer.Option("-k", metavar="N", min=1, max=100, help="Donors a nest, of a transfer.")]
+SameThings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--same",
+        metavar="THING",
+        help="Only donors of the same machine, of the same element type, or without assumptions (of sizes, say) where "
+        "the nest makes none: machine, type, assumptions (repeatable).",
+        show_default=False,
+    ),
+]
 Measure = Annotated[
     int,
     typer.Option("--measure", metavar="N", min=1, max=1000, help="Candidates measured a nest, where not all are."),

@@ -25,6 +25,7 @@ from perfembed.cli.options import (
     NoDatabase,
     Parameters,
     Quiet,
+    SameThings,
     Seed,
     Standard,
     Threads,
@@ -40,7 +41,7 @@ from perfembed.cli.options import (
 )
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
-from perfembed.result import evaluation_of
+from perfembed.result import evaluation_of, same_things
 
 SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
 
@@ -76,6 +77,7 @@ def command(
         ),
     ] = None,
     k: Neighbours = 5,
+    same: SameThings = None,
     measure: Measure = 10,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to search: 60s, 2m, 1h.")] = "60s",
     reassociate: Annotated[
@@ -101,7 +103,7 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    evaluation = evaluation_of(search, evaluate)
+    evaluation, alike = evaluation_of(search, evaluate), same_things(same or ())
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     arguments = words(args, "--args")
@@ -132,6 +134,7 @@ def command(
         search=search,
         evaluate=evaluation,
         neighbours=k,
+        same=alike,
         measure=measure,
         budget_s=budget_s,
         reassociate=reassociate,

@@ -116,6 +116,13 @@ def test_evaluate_is_of_a_search(tuner: Tuner, source: Path, capsys: pytest.Capt
     assert "expected run, model, model+run" in capsys.readouterr().err
 
 
+def test_what_donors_have_in_common(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", str(source), "--same", "type", "--same", "machine"], Session({})) == 0
+    assert tuner.options.same == ("machine", "type")
+    assert main(["tune", str(source), "--same", "luck"], Session({})) == 2
+    assert "expected machine, type, assumptions" in capsys.readouterr().err
+
+
 def test_in_place(tuner: Tuner, source: Path) -> None:
     assert main(["tune", str(source), "--in-place"], Session({})) == 0
     assert tuner.options.in_place and tuner.options.output is None

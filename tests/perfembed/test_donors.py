@@ -7,14 +7,16 @@ import pytest
 
 from optdb.database import Database
 from optdb.queries import embeddings
-from perfembed.donors import database_donors, export_donors, nearest, seed_donors
+from perfembed.donors import StoredDonor, alike, database_donors, export_donors, nearest, seed_donors
 from perfembed.errors import UsageError
 from perfembed.nest_space import NestSpace
+from perfembed.result import SAME
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from tests.optdb.support import filled, one, store
 from tests.perfembed.embedding_support import tiny_model
+from tests.perfembed.transfer_support import GEMM, MACHINE
 
 SPACE = NestSpace(tiny_model())
 
@@ -78,3 +80,23 @@ def test_nearest_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:
     others = nearest([donors], vector, 9, without_algorithms=[wanted.algorithm])
     assert all(f.donor.algorithm != wanted.algorithm for f in others)
     assert np.isfinite([f.distance for f in others]).all()
+
+
+def test_donors_with_something_in_common() -> None:
+    def donor(machine: str, element_type: str, text: str) -> StoredDonor:
+        return StoredDonor("0" * 16, "n", text, "a", "a.c", machine, MACHINE, {}, element_type, (), ())
+
+    plain, assuming = GEMM, GEMM.replace("nest gemm {", "nest gemm {\n  param n: int;\n  assume n - 8 >= 0;")
+    own = donor("here", "double", plain)
+    others = {
+        "machine": donor("there", "double", plain),
+        "type": donor("here", "float", plain),
+        "assumptions": donor("here", "double", assuming),
+    }
+    assert alike(parse_nest(plain), "here", ()) is None
+    for thing in SAME:
+        accept = alike(parse_nest(plain), "here", (thing,))
+        assert accept is not None and accept(own)
+        assert [name for name, other in others.items() if not accept(other)] == [thing]
+    accept = alike(parse_nest(assuming), "here", SAME)
+    assert accept is not None and accept(own) and accept(others["assumptions"])

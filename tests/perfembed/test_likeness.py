@@ -12,7 +12,7 @@ from tests.perfembed.transfer_support import MACHINE
 
 def donor(*schedules: str, speedups: tuple[float, ...] = ()) -> StoredDonor:
     return StoredDonor(
-        "0" * 16, "n", "", "a", "a.c", MACHINE, {}, "double", schedules, speedups or (2.0,) * len(schedules)
+        "0" * 16, "n", "", "a", "a.c", "here", MACHINE, {}, "double", schedules, speedups or (2.0,) * len(schedules)
     )
 
 

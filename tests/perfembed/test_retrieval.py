@@ -21,7 +21,7 @@ SPACE = NestSpace(tiny_model())
 def stored(text: str, algorithm: str, schedule: str) -> StoredDonor:
     identity = nest_id(parse_nest(text))
     return StoredDonor(
-        identity, algorithm, text, algorithm, f"{algorithm}.c", MACHINE, {}, "double", (schedule,), (8.0,)
+        identity, algorithm, text, algorithm, f"{algorithm}.c", "here", MACHINE, {}, "double", (schedule,), (8.0,)
     )
 
 
@@ -62,8 +62,19 @@ def test_an_algorithm_left_out_gives_no_donor() -> None:
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"] and not found.predicted
 
 
+def test_donors_must_have_in_common_what_is_asked_for() -> None:
+    whole = Retrieval(SPACE, [DONORS], MACHINE, same=["type"])
+    assert len(whole.retrieve(whole.side(Replayer(parse_nest(BICG)), {})).neighbours) == 2
+    floats = whole.retrieve(whole.side(Replayer(parse_nest(BICG.replace("double", "float"))), {}))
+    assert floats.neighbours == floats.recommendation.chosen == ()
+    elsewhere = Retrieval(SPACE, [DONORS], MACHINE, same=["machine"])
+    assert elsewhere.retrieve(elsewhere.side(Replayer(parse_nest(BICG)), {})).neighbours == ()
+
+
 def test_a_damaged_donor_is_reported_and_the_others_are_used() -> None:
-    bad = StoredDonor("0" * 16, "bad", "nest bad {", "bad", "bad.c", MACHINE, {}, "double", ("tile([i], [8])",), (9.0,))
+    bad = StoredDonor(
+        "0" * 16, "bad", "nest bad {", "bad", "bad.c", "here", MACHINE, {}, "double", ("tile([i], [8])",), (9.0,)
+    )
     vector = SPACE.vector(Replayer(parse_nest(BICG)), {}, MACHINE)
     good = stored(MVT, "mvt", MVT_SCHEDULE)
     vectors = np.zeros((2, len(vector)), dtype=np.float32)
