@@ -373,7 +373,8 @@ class NestTuner:
         finalists = 1 if self.interrupted else self.effort.finalists
         hopeful = [c for c in ranked if c.seconds < _HOPEFUL * original_s][:finalists]
         if not hopeful:
-            outcome.reason = "no legal schedule was faster than the original"
+            alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
+            outcome.reason = "no donor to transfer from" if alone else "no legal schedule was faster than the original"
         for candidate in hopeful:
             concluded = self.ledger.concluded(candidate.scheduled.schedule)
             if concluded:
