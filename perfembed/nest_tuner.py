@@ -66,7 +66,7 @@ class Effort:
     stop_best: float | None = 1.5
     stop_original: float = 8.0
     finalists: int = 4  # how many of the fastest are confirmed, until one is
-    confirm_s: float = 5.0  # for comparing a short nest with the original
+    confirm_s: float | None = None  # for comparing a short nest with the original; None: what suits the search
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
 
 
@@ -367,6 +367,12 @@ class NestTuner:
         order = sorted(range(len(close)), key=lambda k: (median(seconds[k]), k))
         return (*(close[k] for k in order), *ranked[len(close) :])
 
+    @property
+    def _confirm_s(self) -> float:
+        if self.effort.confirm_s is not None:
+            return self.effort.confirm_s
+        return 2.0 if self.effort.search == "transfer" else 5.0
+
     def _confirm(self, original: Original, ranked: tuple[Candidate, ...]) -> None:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
         outcome, original_s = self.outcome, original.timed.min
@@ -393,7 +399,7 @@ class NestTuner:
                 outcome.failed += 1
                 continue
             longer = 0.0 if self.interrupted else 20 * original_s
-            comparison = self.measurer.compare(original, built, self.effort.confirm_s + longer)
+            comparison = self.measurer.compare(original, built, self._confirm_s + longer)
             if not isinstance(comparison, Comparison):
                 continue
             self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)

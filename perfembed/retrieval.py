@@ -17,7 +17,7 @@ from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.nest_space import NestSpace
 from perfembed.result import Same
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
-from perfembed.transfer.compose import compositions, partial, trees_of
+from perfembed.transfer.compose import compositions, partial, trees_of, wavefronts
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
@@ -154,7 +154,8 @@ class Retrieval:
                     if not expired():
                         with contextlib.suppress(SchedulerError):
                             own += partial(donor, side, tree)
-            return compositions(side, trees, partials, pool, slowness, expired)
+            made = compositions(side, trees, partials, pool, slowness, expired)
+            return (*made, *(wavefronts(side, pool) if not expired() else ()))
 
         composing = cost is not None and self._repair and self._compose
         recommendation = recommend(

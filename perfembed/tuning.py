@@ -177,7 +177,6 @@ class _Tuning:
                 evaluate=self.options.evaluate,
                 top=self.options.measure,
                 budget_s=budget_s,
-                confirm_s=2.0 if self.options.search == "transfer" else 5.0,
             )
             tuner = NestTuner(
                 nest,

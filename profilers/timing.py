@@ -29,7 +29,8 @@ class CompareSettings:
 
     A round is four runs, each in its own process: original, candidate, candidate, original; a run
     counts by its fastest sample. The interval is looked at after each number of rounds in `looks`,
-    and the comparison ends when it lies above or below 1, or when `budget_s` seconds are over.
+    and the comparison ends when it lies above 1 or below `least_gain` (a smaller gain is not worth more time), or when
+    `budget_s` seconds are over.
     `confidence` holds for the whole comparison (the looks share the error among them).
     A round during which others used more than `max_other_load` cores is measured again, at most
     `max_repeats` times in all. `noisy_cov` is the coefficient of variation that counts as noise.
@@ -42,6 +43,7 @@ class CompareSettings:
     max_other_load: float = 0.15
     max_repeats: int = 6
     noisy_cov: float = 0.02
+    least_gain: float = 1.01
 
     def __post_init__(self) -> None:
         increasing = list(self.looks) == sorted(set(self.looks))
@@ -129,8 +131,9 @@ def compare_interleaved(
         late = time.monotonic() >= deadline
         if late or (used in settings.looks and not disturbed):
             comparison = _summary(rounds, settings, seed)
-            margin = 1.05 if comparison.noisy else 1.0  # under noise only a clear verdict ends it early
-            decided = comparison.low > margin or comparison.high < 1 / margin
+            # Under noise only a clear verdict ends it early.
+            least, most = (1.05, 1 / 1.05) if comparison.noisy else (1.0, settings.least_gain)
+            decided = comparison.low > least or comparison.high < most
             if late or decided or used >= settings.looks[-1]:
                 return comparison
 

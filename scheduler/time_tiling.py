@@ -7,6 +7,7 @@ Source: Bondhugula et al. 2008 (PLDI), section 5; the split inside tiles is ours
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.normalize.fission import maximal_fission
@@ -19,12 +20,12 @@ from scheduler.space import Chain, Space
 _MAX_DEPTH = 3
 
 
-def time_tiled(space: Space) -> Iterator[Schedule]:
-    """Time-tiled schedules in a few depths and sizes, from the nest as written and as fissioned."""
+def time_tiled(space: Space, each: int | None = None) -> Iterator[Schedule]:
+    """Time-tiled schedules in a few depths and sizes (`each`: of one depth), of the nest as written and fissioned."""
     for base in dict.fromkeys((maximal_fission(space.replayer), ())):
         for name in _time_loops(space, base):
             for depth in range(1, _MAX_DEPTH + 1):
-                yield from _tiled(space, base, name, depth)
+                yield from islice(_tiled(space, base, name, depth), each)
 
 
 def _time_loops(space: Space, schedule: Schedule) -> list[str]:

@@ -7,7 +7,7 @@ nests are in the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
@@ -21,7 +21,7 @@ from perfembed.transfer.instantiate import (
     counterpart,
     operands,
 )
-from perfembed.transfer.match import ORDERS, Matcher, Matching, Order, Pair, statement_key
+from perfembed.transfer.match import Matcher, Matching, Order, Pair, statement_key
 from perfembed.transfer.substitute import isolate, renamed, substitutes
 from perfembed.transfer.view import WHOLE, Part, Side, View
 from scheduler.errors import NotApplicable, SchedulerError
@@ -162,9 +162,14 @@ class _Alignments:
         if self.refused[position]:
             reasons.append(f"the donor itself cannot take it: {self.refused[position]}")
         else:
-            for order, matching in self._matchings(position, state):
-                if order == "level" and self.repair and (found or not unmatched):
-                    break
+
+            def orders() -> Iterator[Order]:
+                if self.repair:
+                    yield from ("outer", "free")
+                if not self.repair or (unmatched and not found):
+                    yield "level"
+
+            for matching in self._matchings(position, state, orders()):
                 theirs = self.target.view(state.schedule)
                 rest = self.schedule[position + 1 :]
                 moments.append(Moment(self.donor, self.target, self.views[position], theirs, matching, step, rest))
@@ -186,17 +191,16 @@ class _Alignments:
             entry = Logged("skipped", step, (), reasons[0] if reasons else "nothing of it fits")
             yield 1, replace(state, cost=state.cost + self.weight(position), log=(*state.log, entry))
 
-    def _matchings(self, position: int, state: Alignment) -> Iterator[tuple[Order, Matching]]:
-        """Those that say something different about the step's operands, with how they were made."""
+    def _matchings(self, position: int, state: Alignment, orders: Iterable[Order]) -> Iterator[Matching]:
+        """Those that say something different about the step's operands."""
         named = operands(self.schedule[position])
         seen: list[tuple[str | None, ...]] = []
         ours, theirs = self.views[position], self.target.view(state.schedule)
-        orders: tuple[Order, ...] = ORDERS if self.repair else ("level",)
-        for order, found in self.matcher.match(ours, theirs, dict(state.known), orders):
+        for _, found in self.matcher.match(ours, theirs, dict(state.known), orders):
             partners = tuple(pair.target if (pair := found.loops.get(n)) else None for n in named)
             if partners not in seen:
                 seen.append(partners)
-                yield order, found
+                yield found
 
     def _applied(self, position: int, state: Alignment, moment: Moment) -> Alignment:
         made = counterpart(moment)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from perfembed.transfer.align import Logged, align
 from perfembed.transfer.candidates import Candidate, Donor, completed, outer_sequential, prove, variants
@@ -17,6 +18,7 @@ from scheduler.ir.nest import Loop, LoopNest
 from scheduler.ir.tree import tree_loops
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.schedule import Schedule, Transformation
+from scheduler.time_tiling import time_tiled
 
 Score = Callable[[Sequence[Candidate]], Sequence[float]]
 
@@ -25,6 +27,8 @@ _LEAST_SHARE = 0.05
 _OPTIONS = 5  # schedules of a tree, tried with those of the others
 _CUTS = 12  # schedules of a tree, taken from those of the whole
 _WIDTH = 3  # compositions kept
+_TIME_TILINGS, _SIZES = 6, 2  # in all, and of each depth
+_INSERTED_COST = 0.4  # what a step costs that was substituted
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,22 @@ def partial(donor: Donor, target: Side, tree: LoopTree) -> tuple[Candidate, ...]
                     one = Candidate(proved, donor, alignment.cost, log, parameters, False, ours.hidden != frozenset())
                     found.setdefault(proved.schedule, one)
     return tuple(found.values())
+
+
+def wavefronts(target: Side, pool: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Time tilings of a target whose outermost loops are sequential: such a recipe, of many steps, rarely comes through
+    whole from a donor. They go with the nearest donor of `pool`, every step inserted."""
+    if not pool or not outer_sequential(target):
+        return ()
+    nearest = min(pool, key=lambda c: (c.donor.distance, c.cost))
+    reason = "the time loop tiled along a wavefront; no step of the donor"
+    found: list[Candidate] = []
+    for schedule in islice(time_tiled(target.space, _SIZES), _TIME_TILINGS):
+        proved, dropped = prove(target, target.space.vectorized(schedule))
+        if proved is not None:
+            log = (Logged("inserted", None, proved.schedule, reason), *dropped)
+            found.append(Candidate(proved, nearest.donor, _INSERTED_COST, log, "adapted", True, False))
+    return tuple(found)
 
 
 def compositions(

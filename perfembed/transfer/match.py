@@ -7,7 +7,7 @@ along a pair of paths, so that the loops of one band go to one band; a loop that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
@@ -68,9 +68,9 @@ class Matcher:
         self._solved: Solved = {}
 
     def match(
-        self, donor: View, target: View, known: Mapping[str, str], orders: Sequence[Order] = ORDERS
+        self, donor: View, target: View, known: Mapping[str, str], orders: Iterable[Order] = ORDERS
     ) -> Iterator[tuple[Order, Matching]]:
-        """All nodes matched, in one way after the other; made only when asked for.
+        """All nodes matched, in one way after the other; made, and `orders` asked for the next, only when wanted.
 
         `known`: donor's loop -> target's loop (names in the nests as written) of earlier steps, and donor's statement
         -> target's, their keys made by `statement_key`; these are preferred.
@@ -78,8 +78,10 @@ class Matcher:
         costs = _LoopCosts(donor, target, known, self._solved)
         ours = _visible(donor.paths, self._parts[0])
         theirs = _visible(target.paths, self._parts[1])
+        kept = False
         for order in orders:
-            if order != "free" or costs.crossed or "outer" not in orders:
+            kept = kept or order == "outer"
+            if order != "free" or costs.crossed or not kept:
                 yield order, self._matching(donor, target, ours, theirs, costs, order, known)
 
     def _matching(
@@ -107,8 +109,12 @@ class Matcher:
             fixed = {x.name: loops[x.name].target for x in one.loops if x.name in loops}
             for a, b in costs.along(one, other, order, fixed, taken)[1]:
                 loops.setdefault(a, Pair("loop", a, b, costs.distance(a, b)))
-            matrix = apart[[[row] for row in rows[r]], columns[c]]
-            for i, j in assign(matrix):
+            if len(rows[r]) == len(columns[c]) == 1:
+                matrix, matched = apart[rows[r][0] :, columns[c][0] :], [(0, 0)]
+            else:
+                matrix = apart[[[row] for row in rows[r]], columns[c]]
+                matched = assign(matrix)
+            for i, j in matched:
                 a, b = one.statements[i], other.statements[j]
                 statements[a] = Pair("statement", a, b, float(matrix[i, j]))
         paths = tuple((ours[r], theirs[c]) for r, c in chosen)
@@ -201,21 +207,37 @@ class _LoopCosts:
     ) -> tuple[float, list[tuple[str, str]]]:
         """(mean cost, pairs) of the loops along two paths; `fixed` and `taken` come from paths matched before."""
         rows, columns = one.loops, other.loops
-        if not rows or not columns:
-            return 0.0, []
-        costs = self.matrix[[[self.rows[x.name]] for x in rows], [self.columns[x.name] for x in columns]]
+        costs = self.matrix[self.numbers(one, self.rows)[:, None], self.numbers(other, self.columns)]
         if fixed or taken:
             for r, ours in enumerate(rows):
                 for c, theirs in enumerate(columns):
                     other_partner = fixed.get(ours.name, theirs.name) != theirs.name
                     if other_partner or taken.get(theirs.name, ours.name) != ours.name:
                         costs[r, c] = _NEVER
-        key = (order, costs.shape[0], costs.tobytes())
-        if key not in self._solved:
-            self._solved[key] = _solve(costs, order)
-        mean, pairs, crossed = self._solved[key]
-        self.crossed = self.crossed or crossed
+        mean, pairs = self._solution(costs, order)
         return mean, [(rows[r].name, columns[c].name) for r, c in pairs]
+
+    def between(self, ours: list[Path], theirs: list[Path], order: Order) -> Iterator[tuple[float, int]]:
+        """(mean cost, how many pairs) of the loops along every pair of paths, row by row."""
+        columns = [self.numbers(path, self.columns) for path in theirs]
+        for path in ours:
+            block = self.matrix[self.numbers(path, self.rows)]
+            for column in columns:
+                mean, pairs = self._solution(block[:, column], order)
+                yield mean, len(pairs)
+
+    def numbers(self, path: Path, of: Mapping[str, int]) -> npt.NDArray[np.intp]:
+        import numpy as np
+
+        return np.array([of[loop.name] for loop in path.loops], dtype=np.intp)
+
+    def _solution(self, costs: Matrix, order: Order) -> tuple[float, list[tuple[int, int]]]:
+        key = (order, costs.shape[0], costs.tobytes())
+        known = self._solved.get(key)
+        if known is None:
+            known = self._solved[key] = _solve(costs, order)
+        self.crossed = self.crossed or known[2]
+        return known[0], known[1]
 
 
 def _solve(costs: Matrix, order: Order) -> tuple[float, list[tuple[int, int]], bool]:
@@ -287,16 +309,17 @@ def _assign_paths(
     """Numbers of pairs of paths, those with most work first."""
     matrix = statement_costs.copy()
     heaviest = [max((path.work for path in paths), default=1.0) for paths in (ours, theirs)]
+    solved = costs.between(ours, theirs, order)
     for r, one in enumerate(ours):
         partners = {known[key] for s in one.statements if (key := statement_key(s)) in known}
         for c, other in enumerate(theirs):
-            loops, pairs = costs.along(one, other, order, {}, {})
-            lengths = (len(one.loops), len(other.loops))
+            loops, pairs = next(solved)
+            longest = max(len(one.loops), len(other.loops))
             if partners:
                 loops += _KEPT_DISCOUNT if partners.isdisjoint(other.statements) else -_KEPT_DISCOUNT
             matrix[r, c] += (
                 loops
-                + _LENGTH_COST * (max(lengths) - len(pairs)) / max(*lengths, 1)
+                + _LENGTH_COST * (longest - pairs) / max(longest, 1)
                 + _LENGTH_COST * abs(one.work / heaviest[0] - other.work / heaviest[1])
             )
     return sorted(assign(matrix), key=lambda p: -min(ours[p[0]].work / heaviest[0], theirs[p[1]].work / heaviest[1]))
