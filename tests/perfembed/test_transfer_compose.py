@@ -1,11 +1,11 @@
 """Regions of several loop trees: schedules of their trees put together."""
 
 from perfembed.transfer.candidates import candidates
-from perfembed.transfer.compose import compositions, partial, trees_of
+from perfembed.transfer.compose import compositions, partial, trees_of, wavefronts
 from scheduler.ir.tree import find_loop
-from scheduler.replay import ScheduledNest
-from scheduler.schedule import Fuse, Parallelize, Tile, Vectorize
-from tests.perfembed.transfer_support import GEMM, MVT, SEIDEL, donor, side
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Fuse, Parallelize, Skew, Tile, Vectorize
+from tests.perfembed.transfer_support import GEMM, JACOBI, MVT, MVT_SCHEDULE, SEIDEL, TWO, donor, side
 
 HALF = "nest h { array A: double[5900][5900]; array x: double[5900]; array y: double[5900];"
 HALF += "for a: int in [0, 5900) step 1 { for b: int in [0, 5900) step 1 { S0: x[a] += A[a][b] * y[b]; } } }"
@@ -60,3 +60,15 @@ def test_candidates_of_the_whole_are_taken_apart():
     known = {c.scheduled.tree for c in pool}
     assert any(c.scheduled.tree not in known for c in found)
     assert compositions(target, trees, [(), ()], pool, scored(Tile), lambda: True) == ()
+
+
+def test_a_time_loop_is_tiled_along_a_wavefront_though_no_donor_does() -> None:
+    target = side(JACOBI)
+    pool = candidates(donor(MVT, MVT_SCHEDULE), target)
+    found = wavefronts(target, pool)
+    assert found and all(any(isinstance(s, Skew) for s in c.scheduled.schedule) for c in found)
+    assert len({s.loops for c in found for s in c.scheduled.schedule if isinstance(s, Tile)}) > 1  # several depths
+    for candidate in found:
+        assert isinstance(Replayer(target.replayer.nest).replay(candidate.scheduled.schedule), ScheduledNest)
+        assert candidate.log[0].action == "inserted"
+    assert wavefronts(target, ()) == () and wavefronts(side(TWO), candidates(donor(MVT, MVT_SCHEDULE), side(TWO))) == ()

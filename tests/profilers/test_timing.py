@@ -49,6 +49,14 @@ def test_equal_builds_are_not_declared_different(build):
     assert sum(verdict.slower for verdict in verdicts) <= 1
 
 
+def test_a_comparison_ends_where_no_gain_is_left_to_be_found(build):
+    one = spinner(build, 200_000)
+    patient = CompareSettings(run=SETTINGS.run, budget_s=20.0, max_repeats=2, least_gain=1.5)
+    verdict = compare_interleaved(one, one, settings=patient, seed=1)
+    assert isinstance(verdict, Comparison)
+    assert verdict.noisy or sum(one.used for one in verdict.rounds) < patient.looks[-1]
+
+
 def test_a_planted_difference_is_found_both_ways(build):
     slow, fast = spinner(build, 200_000), spinner(build, 100_000)
     verdict = compare_interleaved(slow, fast, settings=SETTINGS, seed=1)
