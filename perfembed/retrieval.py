@@ -155,7 +155,7 @@ class Retrieval:
                         with contextlib.suppress(SchedulerError):
                             own += partial(donor, side, tree)
             made = compositions(side, trees, partials, pool, slowness, expired)
-            return (*made, *(wavefronts(side, pool) if not expired() else ()))
+            return (*made, *wavefronts(side, pool))
 
         composing = cost is not None and self._repair and self._compose
         recommendation = recommend(

@@ -30,7 +30,8 @@ class CompareSettings:
     A round is four runs, each in its own process: original, candidate, candidate, original; a run
     counts by its fastest sample. The interval is looked at after each number of rounds in `looks`,
     and the comparison ends when it lies above 1 or below `least_gain` (a smaller gain is not worth more time), or when
-    `budget_s` seconds are over.
+    `budget_s` seconds are over; `patience` times as many where the candidate seems to gain `promising` and only the
+    noise leaves it undecided.
     `confidence` holds for the whole comparison (the looks share the error among them).
     A round during which others used more than `max_other_load` cores is measured again, at most
     `max_repeats` times in all. `noisy_cov` is the coefficient of variation that counts as noise.
@@ -44,6 +45,8 @@ class CompareSettings:
     max_repeats: int = 6
     noisy_cov: float = 0.02
     least_gain: float = 1.01
+    promising: float = 1.1
+    patience: float = 4.0
 
     def __post_init__(self) -> None:
         increasing = list(self.looks) == sorted(set(self.looks))
@@ -116,7 +119,8 @@ def compare_interleaved(
 
     `limits` hold for each run. At least one round is measured whatever the budget.
     """
-    deadline = time.monotonic() + settings.budget_s
+    began = time.monotonic()
+    deadline = began + settings.budget_s
     rounds: list[Round] = []
     repeats = 0
     while True:
@@ -134,6 +138,9 @@ def compare_interleaved(
             # Under noise only a clear verdict ends it early.
             least, most = (1.05, 1 / 1.05) if comparison.noisy else (1.0, settings.least_gain)
             decided = comparison.low > least or comparison.high < most
+            if late and not decided and comparison.ratio > settings.promising:
+                late = time.monotonic() >= began + settings.patience * settings.budget_s
+                deadline = began + settings.patience * settings.budget_s
             if late or decided or used >= settings.looks[-1]:
                 return comparison
 
