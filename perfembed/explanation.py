@@ -47,12 +47,12 @@ def _candidate(
     schedule: Schedule, candidate: Candidate | None, outcome: NestOutcome, retrieved: Retrieved
 ) -> CandidateReport:
     seconds = outcome.seconds.get(schedule)
-    known = candidate is None and schedule not in outcome.refined
+    own = "known" if schedule not in outcome.refined else "refined"
     return CandidateReport(
         schedule=format_schedule(schedule),
-        origin="known" if known else "refined" if candidate is None else "transferred",
-        donor=candidate.donor.name if candidate else "",
-        parameters=candidate.parameters if candidate else "",
+        origin=own if candidate is None else "transferred" if candidate.donated else "derived",
+        donor=candidate.donor.name if candidate and candidate.donated else "",
+        parameters=candidate.parameters if candidate and candidate.donated else "",
         cost=candidate.cost if candidate else None,
         predicted=retrieved.predicted.get(schedule),
         measured=outcome.original_s / seconds if outcome.original_s and seconds else None,

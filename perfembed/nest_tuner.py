@@ -224,7 +224,9 @@ class NestTuner:
         else:
             self.outcome.retrieved = found
             chosen = [c.scheduled.schedule for c in found.recommendation.chosen]
-            self._donors = {c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen}
+            self._donors = {
+                c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen if c.donated
+            }
         search.start((*self.ledger.promising(), *chosen))
         if self.effort.refine:
             self._refine(space, search)

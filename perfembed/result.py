@@ -104,13 +104,14 @@ class StepReport:
 class CandidateReport:
     """A transferred schedule that was to be measured, best predicted first.
 
-    `origin`: transferred; refined around the best transferred one; or known to be good from an earlier run.
+    `origin`: transferred; derived from the nest itself; refined around the best of these; or known to be good from an
+    earlier run.
     `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
     it failed or the time was up. `given_up`: it was stopped when it was as slow as that.
     """
 
     schedule: str  # text form
-    origin: OneOf["transferred", "refined", "known"]
+    origin: OneOf["transferred", "derived", "refined", "known"]
     donor: str  # its nest_id; empty where there is none
     parameters: str
     cost: float | None

@@ -104,11 +104,12 @@ class Retrieval:
         """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
 
         For comparisons: `choose` takes other donors than the nearest; without `repair` every step of a recipe must fit;
-        without `compose` each candidate comes from one donor.
+        without `compose` each candidate comes from one donor, and none from the nest itself.
         """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without, self._same = frozenset(without_algorithms), frozenset(same)
+        self._machine = describe_machine().fingerprint if same else ""
         self._choose, self._repair, self._compose = choose, repair, compose
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
@@ -174,7 +175,7 @@ class Retrieval:
         if self._choose is not None:
             return self._choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        only = alike(side.replayer.nest, describe_machine().fingerprint, self._same)
+        only = alike(side.replayer.nest, self._machine, self._same)
         return nearest(
             self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests, only=only
         )

@@ -139,8 +139,8 @@ def compare_interleaved(
             least, most = (1.05, 1 / 1.05) if comparison.noisy else (1.0, settings.least_gain)
             decided = comparison.low > least or comparison.high < most
             if late and not decided and comparison.ratio > settings.promising:
-                late = time.monotonic() >= began + settings.patience * settings.budget_s
                 deadline = began + settings.patience * settings.budget_s
+                late = time.monotonic() >= deadline
             if late or decided or used >= settings.looks[-1]:
                 return comparison
 

@@ -59,6 +59,11 @@ class Candidate:
     completed: bool
     inside: bool
 
+    @property
+    def donated(self) -> bool:
+        """Whether anything of it is the donor's: else all of it was derived from the target."""
+        return any(entry.donor is not None and entry.action != "skipped" for entry in self.log)
+
 
 def read_donor(
     nest: Side | LoopNest | str,

@@ -28,7 +28,7 @@ _OPTIONS = 5  # schedules of a tree, tried with those of the others
 _CUTS = 12  # schedules of a tree, taken from those of the whole
 _WIDTH = 3  # compositions kept
 _TIME_TILINGS, _SIZES = 6, 2  # in all, and of each depth
-_INSERTED_COST = 0.4  # what a step costs that was substituted
+_DERIVED_COST = 0.4  # of an alignment: no step of the donor's
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def wavefronts(target: Side, pool: Sequence[Candidate]) -> tuple[Candidate, ...]
         proved, dropped = prove(target, target.space.vectorized(schedule))
         if proved is not None:
             log = (Logged("inserted", None, proved.schedule, reason), *dropped)
-            found.append(Candidate(proved, nearest.donor, _INSERTED_COST, log, "adapted", True, False))
+            found.append(Candidate(proved, nearest.donor, _DERIVED_COST, log, "adapted", True, False))
     return tuple(found)
 
 

@@ -65,10 +65,11 @@ def test_candidates_of_the_whole_are_taken_apart():
 def test_a_time_loop_is_tiled_along_a_wavefront_though_no_donor_does() -> None:
     target = side(JACOBI)
     pool = candidates(donor(MVT, MVT_SCHEDULE), target)
+    assert all(candidate.donated for candidate in pool)
     found = wavefronts(target, pool)
     assert found and all(any(isinstance(s, Skew) for s in c.scheduled.schedule) for c in found)
     assert len({s.loops for c in found for s in c.scheduled.schedule if isinstance(s, Tile)}) > 1  # several depths
     for candidate in found:
         assert isinstance(Replayer(target.replayer.nest).replay(candidate.scheduled.schedule), ScheduledNest)
-        assert candidate.log[0].action == "inserted"
+        assert candidate.log[0].action == "inserted" and not candidate.donated
     assert wavefronts(target, ()) == () and wavefronts(side(TWO), candidates(donor(MVT, MVT_SCHEDULE), side(TWO))) == ()

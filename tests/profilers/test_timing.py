@@ -4,6 +4,7 @@ import math
 import multiprocessing
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,15 @@ def test_a_comparison_ends_where_no_gain_is_left_to_be_found(build):
     verdict = compare_interleaved(one, one, settings=patient, seed=1)
     assert isinstance(verdict, Comparison)
     assert verdict.noisy or sum(one.used for one in verdict.rounds) < patient.looks[-1]
+
+
+def test_noise_gets_more_time_where_much_seems_to_be_gained(build):
+    slow, fast = spinner(build, 200_000), spinner(build, 100_000)
+    hasty = CompareSettings(run=SETTINGS.run, budget_s=0.01, max_repeats=2, patience=1.0)
+    verdict = compare_interleaved(slow, fast, settings=hasty, seed=1)
+    assert isinstance(verdict, Comparison) and len(verdict.rounds) == 1 and not verdict.faster
+    verdict = compare_interleaved(slow, fast, settings=replace(hasty, patience=1000.0), seed=1)
+    assert isinstance(verdict, Comparison) and len(verdict.rounds) > 1 and verdict.faster
 
 
 def test_a_planted_difference_is_found_both_ways(build):
