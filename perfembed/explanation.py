@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfembed.nest_tuner import NestOutcome
-from perfembed.result import CandidateReport, DonorReport, MatchReport, StepReport, TransferReport
+from perfembed.result import CandidateReport, DonorReport, MatchReport, Origin, StepReport, TransferReport
 from perfembed.retrieval import Retrieved
 from perfembed.transfer.align import Logged
 from perfembed.transfer.candidates import Candidate
@@ -47,10 +47,12 @@ def _candidate(
     schedule: Schedule, candidate: Candidate | None, outcome: NestOutcome, retrieved: Retrieved
 ) -> CandidateReport:
     seconds = outcome.seconds.get(schedule)
-    own = "known" if schedule not in outcome.refined else "refined"
+    origin: Origin = "known" if schedule not in outcome.refined else "refined"
+    if candidate is not None:
+        origin = "transferred" if candidate.donated else "derived"
     return CandidateReport(
         schedule=format_schedule(schedule),
-        origin=own if candidate is None else "transferred" if candidate.donated else "derived",
+        origin=origin,
         donor=candidate.donor.name if candidate and candidate.donated else "",
         parameters=candidate.parameters if candidate and candidate.donated else "",
         cost=candidate.cost if candidate else None,

@@ -13,6 +13,7 @@ Evaluate = OneOf["run", "model", "model+run"]
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
 Same = OneOf["machine", "type", "assumptions"]
 SAME: tuple[Same, ...] = get_args(Same)
+Origin = OneOf["transferred", "derived", "refined", "known"]
 Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 
@@ -111,7 +112,7 @@ class CandidateReport:
     """
 
     schedule: str  # text form
-    origin: OneOf["transferred", "derived", "refined", "known"]
+    origin: Origin
     donor: str  # its nest_id; empty where there is none
     parameters: str
     cost: float | None
