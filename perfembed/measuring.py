@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.replay import ScheduledNest
+from scheduler.schedule import Schedule
 from scheduler.space import Target
 
 VERIFY_SEEDS = (1, 2)
@@ -91,7 +90,7 @@ class Measurer:
     conditions: Conditions
     constants: Mapping[str, int] = field(default_factory=dict)  # parameters whose values the compiler gets to see
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, memory_bytes=16 << 30))
-    outside_s: float = 0.0  # seconds that compilers and the nest's runs have taken: the rest is ours
+    _bodies: dict[Schedule, str | BuildFailed] = field(default_factory=dict)
 
     def original(self, expected_s: float | None) -> Original | str:
         """The baseline, or why it does not run. `expected_s`: what it takes in the program.
@@ -126,43 +125,44 @@ class Measurer:
 
     def body(self, scheduled: ScheduledNest) -> str | BuildFailed:
         """The C text of a schedule, or why there is none."""
-        try:
-            return emit(scheduled, self.model, vector_bytes=self.conditions.target.vector_bytes)
-        except (CodegenUnsupported, QuotaExceeded) as problem:
-            return BuildFailed(f"no code: {problem}")
+        body = self._bodies.get(scheduled.schedule)
+        if body is None:
+            try:
+                body = emit(scheduled, self.model, vector_bytes=self.conditions.target.vector_bytes)
+            except (CodegenUnsupported, QuotaExceeded) as problem:
+                body = BuildFailed(f"no code: {problem}")
+            self._bodies[scheduled.schedule] = body
+        return body
 
     def build(
-        self, bodies: Sequence[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None
+        self, bodies: Iterable[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None
     ) -> tuple[Built | BuildFailed, ...]:
-        """Compiles texts, several at a time. Raises NestNotMeasurable."""
+        """Compiles texts, several at a time, the first while the next is made. Raises NestNotMeasurable."""
         c = self.conditions
-        workloads = [self._workload(body, captured or self.captured) for body in bodies]
-        with self._outside():
-            return compile_workloads(
-                workloads, compiler or c.compiler, c.workdir / "build", c.jobs, _COMPILE_S, environment=c.environment
-            )
+        workloads = (self._workload(body, captured or self.captured) for body in bodies)
+        return compile_workloads(
+            workloads, compiler or c.compiler, c.workdir / "build", c.jobs, _COMPILE_S, environment=c.environment
+        )
 
     def time(self, built: Built | BuildFailed, settings: TimingSettings) -> Measured:
         """Runs one build alone."""
         if isinstance(built, BuildFailed):
             return Measured(built)
         load, environment = LoadMeter(), self.conditions.environment
-        with self._outside():
-            outcome = time_workload(built, settings=settings, limits=self.limits, environment=environment)
+        outcome = time_workload(built, settings=settings, limits=self.limits, environment=environment)
         return Measured(outcome, load.other_load())
 
     def compare(self, original: Original, candidate: Built, budget_s: float) -> Comparison | ComparisonFailed:
         """Both in alternation, until it is clear which one is faster."""
         run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
-        with self._outside():
-            return compare_interleaved(
-                original.built,
-                candidate,
-                settings=CompareSettings(run=run, budget_s=budget_s),
-                seed=self.conditions.seed,
-                limits=self.limits,
-                environment=self.conditions.environment,
-            )
+        return compare_interleaved(
+            original.built,
+            candidate,
+            settings=CompareSettings(run=run, budget_s=budget_s),
+            seed=self.conditions.seed,
+            limits=self.limits,
+            environment=self.conditions.environment,
+        )
 
     def check(self, body: str) -> Checked:
         """Whether a text computes what the original does, on the captured and on randomized inputs.
@@ -183,28 +183,18 @@ class Measurer:
             assert isinstance(reference, Built) and isinstance(candidate, Built)
             path = c.workdir / f"{self.nest.name}-{seed}.reference"
             if not path.exists():
-                with self._outside():
-                    written = write_reference(reference, path, limits=self.limits, environment=c.environment)
+                written = write_reference(reference, path, limits=self.limits, environment=c.environment)
                 if not isinstance(written, Verified):
                     if seed is None:
                         return Checked((), written)
                     continue  # the original itself cannot run on these inputs: they prove nothing
             for _ in range(2 if c.threads > 1 else 1):  # a race shows in some runs only
-                with self._outside():
-                    verdict = check_workload(candidate, path, tolerance, limits=self.limits, environment=c.environment)
+                verdict = check_workload(candidate, path, tolerance, limits=self.limits, environment=c.environment)
                 if not isinstance(verdict, Verified):
                     return Checked((), verdict)
             discard(candidate)
             passed[seed] = f"{how} on {'the captured input' if seed is None else f'randomized input {seed}'}"
         return Checked(tuple(passed.values()), inputs=tuple(passed))
-
-    @contextlib.contextmanager
-    def _outside(self) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.outside_s += time.monotonic() - began
 
     def _workload(self, body: str, captured: CapturedNest) -> Workload:
         source, specs = kernel_source(self.nest, body, captured.parameters, self.constants)

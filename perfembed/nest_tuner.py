@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING
@@ -284,28 +285,36 @@ class NestTuner:
     def _measure(self, schedules: Sequence[ScheduledNest], known: Sequence[Outcome | None]) -> list[float | None]:
         """In their order; of those with the same text the first one counts, known or not, as in an earlier run."""
         assert self._original is not None
-        bodies = [self.measurer.body(s) for s in schedules]
+        bodies: list[str | BuildFailed] = []
         new: dict[str, ScheduledNest] = {}
-        for scheduled, body, outcome in zip(schedules, bodies, known, strict=True):
-            if isinstance(body, BuildFailed):
-                if outcome is not None:
-                    continue
-                self.outcome.failed += 1
-                self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {body.message}")
-                self.ledger.searched(scheduled.schedule, Measured(body), self._donors.get(scheduled.schedule))
-            elif outcome is not None:
-                self._seconds.setdefault(body, self._known(outcome))
-            elif body not in self._seconds:
-                new.setdefault(body, scheduled)
-        built = dict(zip(new, self.measurer.build(tuple(new)), strict=True))
+
+        def texts() -> Iterator[str]:
+            for scheduled, outcome in zip(schedules, known, strict=True):
+                body = self.measurer.body(scheduled)
+                bodies.append(body)
+                if isinstance(body, BuildFailed):
+                    if outcome is not None:
+                        continue
+                    self.outcome.failed += 1
+                    self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {body.message}")
+                    self.ledger.searched(scheduled.schedule, Measured(body), self._donors.get(scheduled.schedule))
+                elif outcome is not None:
+                    self._seconds.setdefault(body, self._known(outcome))
+                elif body not in self._seconds and body not in new:
+                    new[body] = scheduled
+                    yield body
+
+        programs = self.measurer.build(texts())
+        built = dict(zip(new, programs, strict=True))
         for body, scheduled in new.items():
             measured = self._time(built[body])
             self._seconds[body] = self._seconds_of(measured.outcome)
             if isinstance(measured.outcome, Stopped):
                 self.outcome.given_up.add(scheduled.schedule)
             self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
-        for program in built.values():
-            if isinstance(program, Built) and program.executable != self._original.executable:
+        for body, program in built.items():
+            slow = (self._seconds[body] or math.inf) > _CLOSE * self._best_s  # the others are run again
+            if slow and isinstance(program, Built) and program.executable != self._original.executable:
                 discard(program)  # a candidate may have the original's text
         found = [self._seconds[body] if isinstance(body, str) else None for body in bodies]
         self.outcome.seconds |= {s.schedule: seconds for s, seconds in zip(schedules, found, strict=True)}

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -72,7 +72,7 @@ def _version(path: str, _stamp: tuple[int, int], environment: tuple[tuple[str, s
 
 
 def compile_workloads(
-    workloads: Sequence[Workload],
+    workloads: Iterable[Workload],
     config: CompilerConfig,
     workdir: Path,
     jobs: int,
@@ -84,8 +84,9 @@ def compile_workloads(
     """Builds every workload, `jobs` compilers at a time, each within `timeout_s` seconds of wall time.
 
     Executables and refusals are kept in `workdir` by content, so that equal texts with equal flags
-    are compiled once, also across calls; timeouts are not kept. Raises CompilerMissing, and
-    HarnessError where the harness itself does not compile with these flags.
+    are compiled once, also across calls; timeouts are not kept. A workload is asked for when a compiler is free: what
+    makes them works while earlier ones are compiled. Raises CompilerMissing, and HarnessError where the harness itself
+    does not compile with these flags.
     """
     workdir = workdir.absolute()
     workdir.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def compile_workloads(
 
 
 def _compile(
-    workloads: Sequence[Workload],
+    workloads: Iterable[Workload],
     config: CompilerConfig,
     workdir: Path,
     jobs: int,
@@ -108,17 +109,23 @@ def _compile(
     identity = (_fingerprint(), cc, _version_of(cc, env), _harness_digest())
     harness = _build_harness(cc, config, workdir, env, identity)
 
-    keys = [_digest(*identity, *config.flags, "--", *config.libs, workload.source) for workload in workloads]
-    sources = {key: workload.source for key, workload in zip(keys, workloads, strict=True)}
-    missing = [key for key in sources if not _is_known(workdir, key)]
-    commands = []
-    for key in missing:
-        _write(workdir / f"{key}.c", sources[key])
-        argv = (cc, *config.flags, f"{key}.c", str(harness), "-o", _unfinished(key), *config.libs)
-        commands.append(Command(argv, limits, env, workdir))
+    asked: list[tuple[str, Workload]] = []
+    missing: list[str] = []
+
+    def commands() -> Iterator[Command]:
+        for workload in workloads:
+            key = _digest(*identity, *config.flags, "--", *config.libs, workload.source)
+            asked.append((key, workload))
+            if key not in missing and not _is_known(workdir, key):
+                missing.append(key)
+                _write(workdir / f"{key}.c", workload.source)
+                argv = (cc, *config.flags, f"{key}.c", str(harness), "-o", _unfinished(key), *config.libs)
+                yield Command(argv, limits, env, workdir)
+
     failures: dict[str, BuildFailed] = {}
     try:
-        for key, finished in zip(missing, run_many(commands, jobs=jobs), strict=True):
+        compiled = run_many(commands(), jobs=jobs)
+        for key, finished in zip(missing, compiled, strict=True):
             if finished.ok and (workdir / _unfinished(key)).exists():
                 os.replace(workdir / _unfinished(key), workdir / f"{key}.exe")
                 continue
@@ -129,8 +136,7 @@ def _compile(
         for key in missing:
             (workdir / _unfinished(key)).unlink(missing_ok=True)
     return tuple(
-        failures[key] if key in failures else _known(workdir, key, workload, config)
-        for key, workload in zip(keys, workloads, strict=True)
+        failures[key] if key in failures else _known(workdir, key, workload, config) for key, workload in asked
     )
 
 

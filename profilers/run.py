@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import IO
@@ -232,23 +232,39 @@ def memory_file(name: str, data: bytes = b"") -> Iterator[IO[bytes]]:
         yield file
 
 
-def run_many(commands: Sequence[Command], *, jobs: int) -> tuple[Finished, ...]:
+_contained_s = 0.0
+
+
+def contained_seconds() -> float:
+    """Wall time during which `run_many` had at least one program running, since this process began."""
+    return _contained_s
+
+
+def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
     """Runs the commands, at most `jobs` at a time, and returns their results in order.
 
+    A command is asked for when there is room for it: what makes them works while earlier ones run.
     On any exception (KeyboardInterrupt too) everything started is killed before it is passed on.
     """
     results: dict[int, Finished] = {}
     running: dict[int, _Child] = {}
-    waiting = list(enumerate(commands))[::-1]
+    spans: list[tuple[float, float]] = []
+    waiting = enumerate(commands)
+    more = True
     with selectors.DefaultSelector() as selector:
         try:
-            while waiting or running:
-                while waiting and len(running) < max(1, jobs):
-                    index, command = waiting.pop()
+            while more or running:
+                while more and len(running) < max(1, jobs):
+                    index, command = next(waiting, (-1, None))
+                    if command is None:
+                        more = False
+                        break
                     child = running[index] = _Child(command)
                     selector.register(child.control, selectors.EVENT_READ, (index, None))
                     for stream in child.streams:
                         selector.register(stream.file, selectors.EVENT_READ, (index, stream))
+                if not running:
+                    break
                 soonest = min(child.deadline for child in running.values())
                 ended = []
                 for key, _ in selector.select(max(0.0, soonest - time.monotonic())):
@@ -267,14 +283,28 @@ def run_many(commands: Sequence[Command], *, jobs: int) -> tuple[Finished, ...]:
                         with contextlib.suppress(KeyError):
                             selector.unregister(stream.file)
                     results[index] = child.finished()
+                    spans.append((child.started, child.started + results[index].wall_s))
                     del running[index]
         except BaseException:
+            spans += [(child.started, time.monotonic()) for child in running.values()]
             for child in running.values():
                 child.control.close()
             for child in running.values():
                 child.close(2.0)
             raise
-    return tuple(results[index] for index in range(len(commands)))
+        finally:
+            global _contained_s
+            _contained_s += _covered(spans)
+    return tuple(results[index] for index in sorted(results))
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """The length of the union of (from, to)."""
+    total, end = 0.0, -math.inf
+    for start, stop in sorted(spans):
+        total += max(0.0, stop - max(start, end))
+        end = max(end, stop)
+    return total
 
 
 def run_contained(

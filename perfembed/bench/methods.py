@@ -32,6 +32,7 @@ from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
 from profilers.machine import describe_machine
 from profilers.outcome import Timed
+from profilers.run import contained_seconds
 from profilers.timing import machine_lock
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import plain
@@ -88,7 +89,7 @@ class NestRow:
     """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
 
     By method also candidates `measured` and `predicted` by a cost model, seconds of `tuning`, and `overhead`: those
-    that were neither a compiler's nor a run's. `weight` turns seconds into the program's.
+    in which neither a compiler nor a nest ran. `weight` turns seconds into the program's.
     """
 
     program: str
@@ -203,10 +204,10 @@ class _Nest:
         winners: dict[str, Schedule | None] = {}
         first_s = 0.0
         for method in self.bench.methods:
-            began = time.monotonic()
+            began, contained_s = time.monotonic(), contained_seconds()
             outcome = self._tuned(method, first_s)
             self.row.tuning[method.name] = time.monotonic() - began
-            self.row.overhead[method.name] = self.row.tuning[method.name] - self.measurer.outside_s
+            self.row.overhead[method.name] = self.row.tuning[method.name] - (contained_seconds() - contained_s)
             first_s = first_s or self.row.tuning[method.name]
             self.row.measured[method.name] = outcome.candidates
             self.row.predicted[method.name] = outcome.predicted

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from profilers.errors import ContainmentError, NotExecutable
-from profilers.run import DEFAULT_ENVIRONMENT, Command, Finished, Limits, memory_file, run_contained, run_many
+from profilers.run import (
+    DEFAULT_ENVIRONMENT,
+    Command,
+    Finished,
+    Limits,
+    contained_seconds,
+    memory_file,
+    run_contained,
+    run_many,
+)
 
 ROOT = Path(__file__).parents[2]
 TIMES = int(os.environ.get("PERFEMBED_ATTACK_TIMES", "2"))  # how often each attack is made
@@ -203,6 +212,30 @@ def test_many_keep_their_order_and_run_side_by_side():
     finished = run_many(commands, jobs=4)
     assert [one.stdout for one in finished] == [b"0\n", b"1\n", b"2\n", b"3\n"]
     assert time.monotonic() - start < 0.55
+
+
+def test_commands_are_made_while_earlier_ones_run(tmp_path):
+    def commands():
+        yield Command(("sh", "-c", "echo > started; sleep 1; echo > ended"), Limits(), DEFAULT_ENVIRONMENT, tmp_path)
+        while not (tmp_path / "started").exists():
+            time.sleep(0.01)
+        assert not (tmp_path / "ended").exists()
+        yield Command(("sh", "-c", "sleep 1"), Limits(), DEFAULT_ENVIRONMENT, tmp_path)
+
+    before_s = contained_seconds()
+    first, second = run_many(commands(), jobs=2)
+    together_s = contained_seconds() - before_s
+    assert max(first.wall_s, second.wall_s) <= together_s <= first.wall_s + second.wall_s
+
+
+def test_what_fails_to_make_a_command_kills_the_earlier_ones(marked):
+    def commands():
+        yield Command(("sleep", "60"), Limits(wall_s=60), marked.env, "/")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_many(commands(), jobs=2)
+    assert marked.survivors() == []
 
 
 def test_one_missing_program_among_many_kills_the_others(marked):
