@@ -130,10 +130,10 @@ def in_variety(schedules: Sequence[Schedule], seconds: Sequence[float]) -> list[
 
     A model errs alike on schedules that are alike: where it is wrong about one they should not fill the list.
     """
-    before: Counter[tuple[str, ...]] = Counter()
+    before: Counter[frozenset[str]] = Counter()
     handicapped: list[tuple[float, int]] = []
     for place in sorted(range(len(schedules)), key=lambda k: (seconds[k], k)):
-        kinds = tuple(sorted(type(step).__name__ for step in schedules[place]))
+        kinds = frozenset(type(step).__name__ for step in schedules[place])
         handicapped.append((seconds[place] * _ALIKE ** before[kinds], place))
         before[kinds] += 1
     return [place for _, place in sorted(handicapped)]

@@ -38,12 +38,44 @@ def neighbours(
 
 
 def _varied(space: Space, schedule: Schedule) -> Iterator[Schedule]:
-    """All tilings scaled, then one loop's tile, then the other parameters; those of a step together, by turns."""
+    """Register blocks exchanged, all tilings scaled, then one loop's tile, then the other parameters; those of a step
+    together, by turns.
+    """
     turns = [list(_of_step(space, schedule, k)) for k in range(len(schedule))]
+    turns.insert(0, list(_register_blocks(space, schedule)))
     for round_ in range(max(map(len, turns), default=0)):
         for options in turns:
             if round_ < len(options):
                 yield options[round_]
+
+
+def _register_blocks(space: Space, schedule: Schedule) -> Iterator[Schedule]:
+    """Other sizes of all register blocks at once, then of one."""
+    positions = [k for k, s in enumerate(schedule) if isinstance(s, RegisterBlock) and len(s.sizes) == 2]
+    together = [positions] if len(positions) > 1 else []
+    for chosen in (*together, *([k] for k in positions)):
+        for rows, vectors in _BLOCKS:
+            new: dict[int, int] = {}  # sizes of the block before
+            steps: list[Transformation] = []
+            for position, step in enumerate(schedule):
+                if isinstance(step, RegisterBlock):
+                    new = {}
+                    if position in chosen:
+                        sizes = (rows, vectors * _lanes(space, schedule, position))
+                        new = dict(zip(step.sizes, sizes, strict=True))
+                        step = RegisterBlock(step.loops, sizes)
+                elif isinstance(step, Pack):  # panels stay as wide as the register block that reads them
+                    step = replace(step, panel=new.get(step.panel, step.panel))
+                steps.append(step)
+            yield tuple(steps)
+
+
+def _lanes(space: Space, schedule: Schedule, position: int) -> int:
+    """Elements in a vector of the innermost loop of the register block there."""
+    block = schedule[position]
+    assert isinstance(block, RegisterBlock)
+    chain = chains_with(space.replayer.tree(schedule[:position]), block.loops[-1])
+    return max(1, space.target.vector_bytes // space.element_bytes(chain)) if chain else block.sizes[-1]
 
 
 def _of_step(space: Space, schedule: Schedule, position: int) -> Iterator[Schedule]:
@@ -62,14 +94,6 @@ def _of_step(space: Space, schedule: Schedule, position: int) -> Iterator[Schedu
                     for factor in (0.5, 2.0):
                         sizes = (*step.sizes[:k], max(2, int(step.sizes[k] * factor)), *step.sizes[k + 1 :])
                         yield exchanged(Tile(step.loops, sizes))
-        case RegisterBlock() if len(step.sizes) == 2:
-            chain = chains_with(space.replayer.tree(schedule[:position]), step.loops[-1])
-            width = max(1, space.target.vector_bytes // space.element_bytes(chain)) if chain else step.sizes[-1]
-            for rows, vectors in _BLOCKS:
-                sizes = (rows, vectors * width)
-                new = dict(zip(step.sizes, sizes, strict=True))
-                later = [_repanelled(s, new) for s in schedule[position + 1 :]]
-                yield (*schedule[:position], RegisterBlock(step.loops, sizes), *later)
         case Unroll() | UnrollJam():
             for factor in _UNROLLED:
                 if factor != step.factor:
@@ -81,8 +105,3 @@ def _of_step(space: Space, schedule: Schedule, position: int) -> Iterator[Schedu
             yield exchanged(replace(step, dynamic=1 - step.dynamic, chunk=0 if step.dynamic else 1))
         case _:
             return
-
-
-def _repanelled(step: Transformation, sizes: dict[int, int]) -> Transformation:
-    """Panels stay as wide as the register block that reads them."""
-    return replace(step, panel=sizes.get(step.panel, step.panel)) if isinstance(step, Pack) else step

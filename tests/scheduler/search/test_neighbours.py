@@ -7,6 +7,16 @@ from scheduler.schedule import Pack, RegisterBlock, Skew, Tile, parse_schedule
 from scheduler.search.neighbours import neighbours
 from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, JACOBI, JACOBI_SCHEDULE, MVT, MVT_SCHEDULE, side
 
+BOTH = """nest both {
+  array A: double[400][400]; array B: double[400][400]; array C: double[400][400]; array D: double[400][400];
+  for k: int in [0, 400) step 1 {
+    for i: int in [0, 400) step 1 { for j: int in [0, 400) step 1 { S0: C[i][j] += A[i][k] * B[k][j]; } }
+  }
+  for k_2: int in [0, 400) step 1 {
+    for r: int in [0, 400) step 1 { for c: int in [0, 400) step 1 { S1: D[r][c] += A[r][k_2] * B[k_2][c]; } }
+  }
+}"""
+
 
 @pytest.mark.parametrize(("nest", "schedule"), [(GEMM, GEMM_SCHEDULE), (MVT, MVT_SCHEDULE), (JACOBI, JACOBI_SCHEDULE)])
 def test_they_are_legal_new_and_no_two_alike(nest, schedule):
@@ -39,6 +49,16 @@ def test_panels_stay_as_wide_as_the_blocks_that_read_them():
             "B": block.sizes[1],
         }
     assert len(blocks) > 3
+
+
+def test_register_blocks_change_together_first():
+    target = side(BOTH).space
+    schedule = "register_block([i, j], [4, 16]); register_block([r, c], [6, 8])"
+    winner = target.replayer.replay(parse_schedule(schedule))
+    assert isinstance(winner, ScheduledNest)
+    sizes = [tuple(s.sizes for s in one.schedule) for one in neighbours(target, winner, limit=15)]
+    assert sizes[0][0] == sizes[0][1]
+    assert any(first == (4, 16) for first, _ in sizes) and any(second == (6, 8) for _, second in sizes)
 
 
 def test_tiles_of_a_wavefront_keep_their_shape():
