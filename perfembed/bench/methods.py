@@ -44,7 +44,7 @@ from scheduler.space import Target
 
 ORIGINAL, REFERENCE = "original", "long search"
 _SHARE = 0.05  # of the program's time; less is not worth tuning
-_ROUNDS = 5
+_ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class _Nest:
         return best_known(database, self.inputs.nest, under, replayer)
 
     def _compare(self, replayer: Replayer, winners: Mapping[str, Schedule | None]) -> None:
-        """All different texts in turns, several rounds; the least time of each."""
+        """All different texts in turns, several rounds and short ones more; the least time of each."""
         bodies = {ORIGINAL: emit_original(self.measurer.nest)}
         for name, schedule in winners.items():
             scheduled = replayer.replay(schedule) if schedule is not None else None
@@ -263,7 +263,10 @@ class _Nest:
         texts = list(dict.fromkeys(bodies.values()))
         built = dict(zip(texts, self.measurer.build(texts), strict=True))
         times: dict[str, list[float]] = {text: [] for text in texts}
-        for _ in range(_ROUNDS):
+        enough = time.monotonic() + _COMPARE_S
+        for number in range(_MOST_ROUNDS):
+            if number >= _ROUNDS and time.monotonic() > enough:
+                break
             for text in texts:
                 program = built[text]
                 if isinstance(program, Built):

@@ -283,6 +283,8 @@ def substitute(expr: IntExpr, values: Mapping[str, IntExpr]) -> IntExpr:
     if isinstance(expr, IntOp):
         return IntOp(expr.op, tuple(substitute(a, values) for a in expr.args))
     used = {n: values[n] for n in expr.names() if n in values}
+    if not used:
+        return expr
     plain = {n: v for n, v in used.items() if isinstance(v, Affine)}
     if len(plain) == len(used):
         return expr.substitute(plain)

@@ -11,6 +11,7 @@ from scheduler.codegen.text import vector_type
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Assign, Binary, Cast, Conditional, Expr, Read, Unary
 from scheduler.ir.types import COMPARISONS, common_type, scalar_type
+from scheduler.ir.walk import children
 
 _ARITHMETIC = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 
@@ -35,6 +36,7 @@ class Lanes:
     fresh: Callable[[str], str] = str
     memo: dict[int, tuple[Expr, list[str]]] = field(default_factory=dict)  # id -> expression (kept alive), texts
     holding: list[Printer] = field(default_factory=list)
+    accesses: dict[Access, list[str]] = field(default_factory=dict)  # their texts
 
     @property
     def vector(self) -> str:
@@ -58,7 +60,9 @@ class Lanes:
         return "contiguous"
 
     def texts(self, access: Access) -> list[str]:
-        return [printer.access(access) for printer in self.printers]
+        if access not in self.accesses:
+            self.accesses[access] = [printer.access(access) for printer in self.printers]
+        return self.accesses[access]
 
     def load(self, access: Access) -> Rendered:
         texts = self.texts(access)
@@ -98,7 +102,11 @@ class Lanes:
         return tuple(self.holding)
 
     def varies(self, e: Expr) -> bool:
-        return len(set(self._lane_texts(e))) > 1
+        e = self.printers[0].packed.get(e, e)
+        if isinstance(e, Read):
+            return len(set(self.texts(e.access))) > 1
+        inner = tuple(children(e))
+        return any(map(self.varies, inner)) if inner else len(set(self._lane_texts(e))) > 1
 
     def scalar(self, e: Expr) -> Rendered:
         """A value that is the same in all lanes, of the element type."""

@@ -52,12 +52,13 @@ class Affine:
         total: dict[Atom, int] = {}
         for atom, coefficient in terms:
             total[atom] = total.get(atom, 0) + coefficient
-        kept = sorted(((a, c) for a, c in total.items() if c), key=lambda t: _atom_key(t[0]))
-        return Affine(tuple(kept), const)
+        return _normal(total, const)
 
     def __add__(self, other: Affine | int) -> Affine:
         if isinstance(other, int):
             return Affine(self.terms, self.const + other)
+        if not (self.terms and other.terms):
+            return Affine(self.terms or other.terms, self.const + other.const)
         return Affine.build((*self.terms, *other.terms), self.const + other.const)
 
     def __neg__(self) -> Affine:
@@ -98,17 +99,28 @@ class Affine:
         """Every iterator and parameter in the expression, also inside floors."""
         found: set[str] = set()
         for atom, _ in self.terms:
-            found |= {atom} if isinstance(atom, str) else atom.numerator.names()
+            if isinstance(atom, str):
+                found.add(atom)
+            else:
+                found |= atom.numerator.names()
         return frozenset(found)
 
     def substitute(self, values: Mapping[str, Affine]) -> Affine:
-        result = Affine.constant(self.const)
+        total: dict[Atom, int] = {}
+        const = self.const
         for atom, coefficient in self.terms:
-            if isinstance(atom, str):
-                result += values.get(atom, Affine.of(atom)) * coefficient
-            else:
-                result += atom.numerator.substitute(values).floordiv(atom.denominator) * coefficient
-        return result
+            value = None
+            if not isinstance(atom, str):
+                value = atom.numerator.substitute(values).floordiv(atom.denominator)
+            elif atom in values:
+                value = values[atom]
+            if value is None:
+                total[atom] = total.get(atom, 0) + coefficient
+                continue
+            const += value.const * coefficient
+            for inner, factor in value.terms:
+                total[inner] = total.get(inner, 0) + factor * coefficient
+        return _normal(total, const)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """Raises KeyError for a name without a value."""
@@ -131,6 +143,13 @@ class Affine:
         if self.const:
             text += f" {'-' if self.const < 0 else '+'} {abs(self.const)}"
         return text
+
+
+def _normal(total: Mapping[Atom, int], const: int) -> Affine:
+    kept = [term for term in total.items() if term[1]]
+    if len(kept) > 1:
+        kept.sort(key=lambda term: _atom_key(term[0]))
+    return Affine(tuple(kept), const)
 
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*", re.ASCII)
