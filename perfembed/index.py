@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXACT = 100_000
 _MAGIC = b"perfembed-index-1\n"
-_LINKS, _BUILD_EFFORT, _EFFORT = 32, 80, 96  # of HNSW: M, efConstruction, efSearch
+_LINKS, _BUILD_EFFORT, _EFFORT = 32, 80, 160  # of HNSW: M, efConstruction, efSearch
 _FEW = 0.2  # share of accepted vectors below which scanning those beats walking the graph
 _MAX_HEADER = 1 << 16
 

@@ -3,9 +3,9 @@
 Source: Trümper et al. 2023 (Performance Embeddings, ICS), section 3: graph transformer layers with edge attributes
 (Shi et al. 2021, PyG's TransformerConv), attentional pooling, the 95 profile features in a linear branch of their own,
 an MLP that fuses both, and a head that predicts 20 metrics. Beyond the paper: numbers of the machine are an input, a
-flag says whether there is a profile, so that one space serves with and without, maxima over nodes are pooled too, and
-the profile reaches the embedding, and that the metrics, on linear ways as well: the logarithm of a rate is a
-difference of those of counts.
+flag says whether there is a profile, so that one space serves with and without, maxima over nodes are pooled too, the
+profile's branch has hidden layers beside the linear one, and the profile reaches the embedding, and that the metrics,
+on linear ways as well: the logarithm of a rate is a difference of those of counts.
 
 Shapes: N nodes and M edges of B graphs together, F node and E edge features (`perfembed.encoding.schema`).
 """
@@ -151,6 +151,10 @@ class Network(nn.Module):
         self.pool = AttentionalAggregation(gate, nn.Linear(DIMENSION, DIMENSION))
         self.summary = nn.Linear(2 * DIMENSION, DIMENSION)
         self.profile = nn.Linear(counts, DIMENSION)
+        width = settings.fusion
+        self.detail = nn.Sequential(
+            nn.Linear(counts, width), nn.GELU(), nn.Linear(width, width), nn.GELU(), nn.Linear(width, DIMENSION)
+        )
         self.fuse = nn.Sequential(
             nn.Linear(2 * DIMENSION + 1 + len(MACHINE_NUMBERS), settings.fusion),
             nn.GELU(),
@@ -163,8 +167,10 @@ class Network(nn.Module):
             self.register_buffer(f"{name}_mean", torch.zeros(size))
             self.register_buffer(f"{name}_std", torch.ones(size))
 
-    def forward(self, batch: Batch, profiles: Tensor, machine: Tensor) -> Output:
-        """`profiles` [B, 95] as `profile_tensor` gives them, `machine` [B, 5]."""
+    def forward(self, batch: Batch, profiles: Tensor, machine: Tensor, hidden: Tensor | None = None) -> Output:
+        """`profiles` [B, 95] as `profile_tensor` gives them, `machine` [B, 5]; `hidden` [B, 1]: 1 where the profile has
+        to do without the graph (in training).
+        """
         has = batch.features[:, : len(NODE_KINDS)] @ self.node_has  # [N, F]
         x = self.enter((batch.features - self.node_mean) / self.node_std * has)  # [N, 128]
         for layer in self.layers:
@@ -176,8 +182,10 @@ class Network(nn.Module):
         known = ~profiles.isnan()
         given = known.any(1, keepdim=True).float()  # [B, 1]
         standard = (profiles.clamp(min=0).log1p() - self.profile_mean) / self.profile_std
-        seen = self.profile(torch.where(known, standard, 0.0)) * given  # [B, 128]
-        nest = seen + self.fuse(torch.cat((graph, seen, given, machine), dim=1))  # [B, 128]
+        counts = torch.where(known, standard, 0.0)
+        seen = (self.profile(counts) + self.detail(counts)) * given  # [B, 128]
+        static = graph if hidden is None else graph * (1 - hidden)
+        nest = seen + self.fuse(torch.cat((static, seen, given, machine), dim=1))  # [B, 128]
         return Output(nodes, graph, nest, self.head(nest) + self.straight(nest))
 
 

@@ -1,8 +1,9 @@
 """Training of the performance embedding: mean absolute error over 20 scaled metrics, AdamW, one learning-rate cycle.
 
 Source: Trümper et al. 2023, section 3.3 (MAE). Beyond the paper: the profile is left out of a share of the examples,
-distances between nests are made those between their metrics (Kruskal 1964), and a metric loss may pull nests
-together whose good schedules are the same (Hadsell et al. 2006, contrastive loss).
+and the graph of a share of the others (what a profile says is not to be learned by heart from graphs), distances
+between nests are made those between their metrics (Kruskal 1964), and a metric loss may pull nests together whose good
+schedules are the same (Hadsell et al. 2006, contrastive loss).
 Same data, seed and number of threads: the same weights on a CPU, whether or not training was interrupted.
 """
 
@@ -22,7 +23,15 @@ from torch import Tensor, nn
 from perfembed.encoding.schema import FEATURE_VERSION, NODE_KINDS
 from perfembed.model.checkpoint import ModelUnusable
 from perfembed.model.examples import Example, data_hash, learned
-from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings, Output, collate, profile_tensor, torch_threads
+from perfembed.model.gnn import (
+    EmbeddingModel,
+    Network,
+    NetworkSettings,
+    Output,
+    collate,
+    profile_tensor,
+    torch_threads,
+)
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training
 
@@ -36,7 +45,8 @@ Similarity = Callable[[Sequence[int]], npt.NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`profile_dropout`: share of the examples that are shown without profile; `patience`: epochs without a better
+    """`profile_dropout`: share of the examples that are shown without profile, `graph_dropout`: of the others, share of
+    those shown without graph; `patience`: epochs without a better
     validation before it stops (0: never); `stress`: weight of the loss that makes nests lie as far apart as their
     metrics; `contrast`: weight of the metric loss, `margin`: how far apart (in units of the root mean square over
     coordinates) nests are pushed whose schedules differ; `threads`: on a CPU, where more than one seldom helps and
@@ -49,6 +59,7 @@ class TrainSettings:
     rate: float = 1e-3
     weight_decay: float = 0.01
     profile_dropout: float = 0.5
+    graph_dropout: float = 0.3
     patience: int = 20
     stress: float = 0.0
     contrast: float = 0.0
@@ -60,8 +71,9 @@ class TrainSettings:
         """Raises ValueError."""
         if not (min(self.epochs, self.batch, self.threads) >= 1 and self.rate > 0 and self.patience >= 0):
             raise ValueError(f"epochs, batch, threads and rate must be positive: {self}")
-        if not (0 <= self.profile_dropout <= 1 and min(self.stress, self.contrast) >= 0 and self.margin > 0):
-            raise ValueError(f"expected 0 <= profile_dropout <= 1, stress >= 0, contrast >= 0, margin > 0: {self}")
+        shares = (self.profile_dropout, self.graph_dropout)
+        if not (all(0 <= s <= 1 for s in shares) and min(self.stress, self.contrast) >= 0 and self.margin > 0):
+            raise ValueError(f"expected 0 <= dropout <= 1, stress >= 0, contrast >= 0, margin > 0: {self}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +212,13 @@ class _Training:
         rng = np.random.default_rng((settings.seed, state.epoch))
         order = rng.permutation(len(self.examples))
         shown = rng.random(len(self.examples)) >= settings.profile_dropout
+        alone = rng.random(len(self.examples)) < settings.graph_dropout
         total = 0.0
         self.network.train()
         for first in range(0, len(order), settings.batch):
             positions = [int(n) for n in order[first : first + settings.batch]]
-            output, loss = self._loss([self.examples[n] for n in positions], [bool(shown[n]) for n in positions])
+            batch = [self.examples[n] for n in positions]
+            output, loss = self._loss(batch, [bool(shown[n]) for n in positions], [bool(alone[n]) for n in positions])
             if self.similarity is not None and settings.contrast > 0:
                 similar = torch.from_numpy(np.asarray(self.similarity(positions), dtype=np.float32)).to(self.device)
                 loss = loss + settings.contrast * contrastive_loss(output.nest, similar, settings.margin)
@@ -240,12 +254,21 @@ class _Training:
         }
         return EmbeddingModel(self.network.cpu(), {**card, "metrics": metrics, "torch": torch.__version__})
 
-    def _loss(self, batch: Sequence[Example], shown: Sequence[bool]) -> tuple[Output, Tensor]:
-        """The mean absolute error over the metrics that are known; in training, and what is added to it."""
+    def _loss(
+        self, batch: Sequence[Example], shown: Sequence[bool], alone: Sequence[bool] | None = None
+    ) -> tuple[Output, Tensor]:
+        """The mean absolute error over the metrics that are known; in training, and what is added to it.
+
+        `shown`: whose profile is an input; `alone`: of those, whose graph is not.
+        """
         profiles = profile_tensor([e.profile if s else None for e, s in zip(batch, shown, strict=True)])
         machine = torch.tensor([e.machine for e in batch], dtype=torch.float32)
         graphs = collate([e.graph for e in batch])
-        output: Output = self.network(graphs.to(self.device), profiles.to(self.device), machine.to(self.device))
+        hidden = None
+        if alone is not None:
+            only = [e.profile is not None and s and a for e, s, a in zip(batch, shown, alone, strict=True)]
+            hidden = torch.tensor(only, dtype=torch.float32, device=self.device)[:, None]
+        output: Output = self.network(graphs.to(self.device), profiles.to(self.device), machine.to(self.device), hidden)
         wanted = torch.from_numpy(learned(batch)).to(self.device, torch.float32)
         standard = (wanted - self.network.target_mean) / self.network.target_std
         known = ~standard.isnan()

@@ -57,6 +57,15 @@ def test_one_by_one_or_together(model: EmbeddingModel) -> None:
         assert alone.nodes == pytest.approx(together[position].nodes, abs=1e-4)
 
 
+def test_where_the_profile_has_to_do_alone_the_graph_leaves_no_trace(model: EmbeddingModel) -> None:
+    batch, profiles = collate([graph(MATMUL), graph(STENCIL)]), profile_tensor([PROFILE, PROFILE])
+    machine = torch.tensor(machine_numbers(HERE)).expand(2, -1)
+    with torch.inference_mode():
+        for hidden, same in ((torch.ones(2, 1), True), (torch.zeros(2, 1), False), (None, False)):
+            metrics = model.network(batch, profiles, machine, hidden).metrics
+            assert torch.equal(metrics[0], metrics[1]) == same
+
+
 def test_order_of_nodes_and_edges_does_not_matter(model: EmbeddingModel) -> None:
     g = graph(STENCIL)
     shuffled = permuted(g, 4)

@@ -220,7 +220,8 @@ def test_similar_schedules_are_pulled_together(examples: tuple[Example, ...]) ->
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epochs": 0}, {"threads": 0}, {"rate": 0.0}, {"profile_dropout": 1.5}, {"margin": 0.0}]
+    "wrong",
+    [{"epochs": 0}, {"threads": 0}, {"rate": 0.0}, {"profile_dropout": 1.5}, {"graph_dropout": -0.5}, {"margin": 0.0}],
 )
 def test_refused_settings(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"positive|expected 0"):
