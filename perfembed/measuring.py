@@ -137,7 +137,7 @@ class Measurer:
     def build(
         self, bodies: Iterable[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None
     ) -> tuple[Built | BuildFailed, ...]:
-        """Compiles texts, several at a time, the first while the next is made. Raises NestNotMeasurable."""
+        """Compiles texts, several at a time, and asks for one while others compile. Raises NestNotMeasurable."""
         c = self.conditions
         workloads = (self._workload(body, captured or self.captured) for body in bodies)
         return compile_workloads(

@@ -23,15 +23,7 @@ from torch import Tensor, nn
 from perfembed.encoding.schema import FEATURE_VERSION, NODE_KINDS
 from perfembed.model.checkpoint import ModelUnusable
 from perfembed.model.examples import Example, data_hash, learned
-from perfembed.model.gnn import (
-    EmbeddingModel,
-    Network,
-    NetworkSettings,
-    Output,
-    collate,
-    profile_tensor,
-    torch_threads,
-)
+from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings, Output, collate, profile_tensor, torch_threads
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training
 
@@ -46,9 +38,8 @@ Similarity = Callable[[Sequence[int]], npt.NDArray[np.float32]]
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """`profile_dropout`: share of the examples that are shown without profile, `graph_dropout`: of the others, share of
-    those shown without graph; `patience`: epochs without a better
-    validation before it stops (0: never); `stress`: weight of the loss that makes nests lie as far apart as their
-    metrics; `contrast`: weight of the metric loss, `margin`: how far apart (in units of the root mean square over
+    those shown without graph; `patience`: epochs without a better validation before it stops (0: never); `stress`:
+    weight of the loss that makes nests lie as far apart as their metrics; `contrast`: weight of the metric loss, `margin`: how far apart (in units of the root mean square over
     coordinates) nests are pushed whose schedules differ; `threads`: on a CPU, where more than one seldom helps and
     beside other work hurts.
     """
