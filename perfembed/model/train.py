@@ -39,9 +39,9 @@ Similarity = Callable[[Sequence[int]], npt.NDArray[np.float32]]
 class TrainSettings:
     """`profile_dropout`: share of the examples that are shown without profile, `graph_dropout`: of the others, share of
     those shown without graph; `patience`: epochs without a better validation before it stops (0: never); `stress`:
-    weight of the loss that makes nests lie as far apart as their metrics; `contrast`: weight of the metric loss, `margin`: how far apart (in units of the root mean square over
-    coordinates) nests are pushed whose schedules differ; `threads`: on a CPU, where more than one seldom helps and
-    beside other work hurts.
+    weight of the loss that makes nests lie as far apart as their metrics; `contrast`: weight of the metric loss,
+    `margin`: how far apart (in units of the root mean square over coordinates) nests are pushed whose schedules differ;
+    `threads`: on a CPU, where more than one seldom helps and beside other work hurts.
     """
 
     seed: int = 0

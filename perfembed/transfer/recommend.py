@@ -63,7 +63,8 @@ def recommend(
     They are taken by turns from the order of `scorer` and from that of `by_donor`: what a model predicts and what was
     measured elsewhere err in different ways. Candidates that fail together are not to fill an order: of a model's,
     schedules of the same kinds of steps (`in_variety`); else two of every donor come before the third of any. And of
-    the ways in which statements can share loops, a third of `measure` at most, the first candidate of each is taken.
+    the ways in which statements can share loops, a third of `measure` at most, the first candidate of each is taken. A
+    fifth of `measure` is for what was derived from the target itself, which no donor speaks for.
 
     Never raises for what a donor's schedule is: such a donor is in `failed`. Once `expired`, donors that were not
     looked at yet are left out. `more`: further candidates, once those of the donors are known.
@@ -96,7 +97,8 @@ def recommend(
     shared: dict[_Sharing, int] = {}
     for k in order:
         shared.setdefault(_sharing(every[k].scheduled.tree), k)
-    kept = list(shared.values())[: measure // 3]
+    derived = sorted((k for k in order if not every[k].donated), key=lambda k: scores[k])[: measure // 5]
+    kept = [*list(shared.values())[: measure // 3], *derived]
     taken = list(dict.fromkeys((*kept, *order)))[:measure]
     chosen = sorted(taken, key=lambda k: (scores[k], k))
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))
@@ -116,11 +118,11 @@ def _sharing(nodes: Tree) -> _Sharing:
 
 def _fair(pool: Sequence[Candidate], scores: Sequence[float]) -> list[int]:
     """Positions in the order of the scores, but for those of a donor that had its share."""
-    before: dict[int, int] = {}
+    before: dict[str, int] = {}
     rounds: dict[int, int] = {}
     order = sorted(range(len(pool)), key=lambda k: (scores[k], k))
     for k in order:
-        donor = id(pool[k].donor)
+        donor = pool[k].donor.name
         rounds[k] = before.get(donor, 0) // _EACH
         before[donor] = before.get(donor, 0) + 1
     return sorted(order, key=lambda k: rounds[k])

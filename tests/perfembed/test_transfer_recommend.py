@@ -2,12 +2,14 @@
 
 import pytest
 
+from perfembed.transfer.compose import wavefronts
 from perfembed.transfer.recommend import by_donor, recommend
-from scheduler.schedule import format_schedule
+from scheduler.schedule import Skew, format_schedule
 from tests.perfembed.transfer_support import (
     BICG,
     GEMM,
     GEMM_SCHEDULE,
+    JACOBI,
     MVT,
     MVT_SCHEDULE,
     TWO,
@@ -51,6 +53,23 @@ def test_a_way_to_share_loops_that_no_order_favours_is_tried_too():
     assert found.scores.count(0.0) > 6  # enough to fill the list
     fused_ones = ["fuse(" in format_schedule(c.scheduled.schedule) for c in found.chosen]
     assert sum(fused_ones) == 1 and len(found.chosen) == 6
+
+
+def test_what_was_derived_from_the_target_has_its_share():
+    target = side(JACOBI)
+
+    def waves_are_bad(pool):
+        return [float(any(isinstance(s, Skew) for s in c.scheduled.schedule)) for c in pool]
+
+    def tried(measure):
+        given = [donor(GEMM, GEMM_SCHEDULE, "gemm"), donor(MVT, MVT_SCHEDULE, "mvt")]
+        found = recommend(
+            given, target, scorer=waves_are_bad, measure=measure, more=lambda pool: wavefronts(target, pool)
+        )
+        assert sum(score == 0 for score in found.scores) >= measure  # enough to fill the list
+        return sum(not c.donated for c in found.chosen)
+
+    assert tried(5) == 1 and tried(4) == 0
 
 
 def test_without_a_model_gain_nearness_and_fit_count():
