@@ -248,12 +248,22 @@ class NestTuner:
         return expired
 
     def _refine(self, space: Space, search: Explorer) -> bool:
-        """Measures neighbours of the best schedule so far; whether one of them is better."""
+        """Measures neighbours of the best schedule so far; whether one of them is better.
+
+        Where another one is nearly as fast and made of other kinds of steps, half of them are its neighbours.
+        """
         ranked = search.result(complete=True).ranked
         if self._expired() or not ranked or ranked[0].seconds >= _HOPEFUL * self._original_s:
             return False
         measured = {c.scheduled.tree for c in ranked}
-        near = tuple(n.schedule for n in neighbours(space, ranked[0].scheduled, measured=measured, limit=_REFINED))
+        best = ranked[0]
+        kinds = sorted(type(step).__name__ for step in best.scheduled.schedule)
+        others = (c for c in ranked if sorted(type(step).__name__ for step in c.scheduled.schedule) != kinds)
+        second = next((c for c in others if c.seconds <= _CLOSE * best.seconds), None)
+        near: tuple[Schedule, ...] = ()
+        for one in (best, second) if second is not None else (best,):
+            limit = _REFINED // (2 if second is not None else 1)
+            near += tuple(n.schedule for n in neighbours(space, one.scheduled, measured=measured, limit=limit))
         self.outcome.refined += near
         search.start(near)
         return search.result(complete=True).ranked[0] is not ranked[0]
