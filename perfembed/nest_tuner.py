@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -248,22 +249,17 @@ class NestTuner:
         return expired
 
     def _refine(self, space: Space, search: Explorer) -> bool:
-        """Measures neighbours of the best schedule so far; whether one of them is better.
-
-        Where another one is nearly as fast and made of other kinds of steps, half of them are its neighbours.
-        """
+        """Measures neighbours of the best schedules so far (`to_refine`); whether one of them is better than all."""
         ranked = search.result(complete=True).ranked
         if self._expired() or not ranked or ranked[0].seconds >= _HOPEFUL * self._original_s:
             return False
         measured = {c.scheduled.tree for c in ranked}
-        best = ranked[0]
-        kinds = sorted(type(step).__name__ for step in best.scheduled.schedule)
-        others = (c for c in ranked if sorted(type(step).__name__ for step in c.scheduled.schedule) != kinds)
-        second = next((c for c in others if c.seconds <= _CLOSE * best.seconds), None)
-        near: tuple[Schedule, ...] = ()
-        for one in (best, second) if second is not None else (best,):
-            limit = _REFINED // (2 if second is not None else 1)
-            near += tuple(n.schedule for n in neighbours(space, one.scheduled, measured=measured, limit=limit))
+        chosen = to_refine(ranked)
+        near = tuple(
+            neighbour.schedule
+            for one in chosen
+            for neighbour in neighbours(space, one.scheduled, measured=measured, limit=_REFINED // len(chosen))
+        )
         self.outcome.refined += near
         search.start(near)
         return search.result(complete=True).ranked[0] is not ranked[0]
@@ -438,3 +434,14 @@ class NestTuner:
         self.outcome.reason = f"the fastest schedule computed something else: {failure}"
         if failure is not None:
             self.ledger.refuted(schedule, failure)
+
+
+def to_refine(ranked: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The fastest, and the next one that is nearly as fast and made of other steps: sizes that suit it may turn it."""
+
+    def steps(candidate: Candidate) -> list[str]:
+        return sorted(type(step).__name__ for step in candidate.scheduled.schedule)
+
+    best = ranked[0]
+    others = (c for c in ranked[1:] if c.seconds <= _CLOSE * best.seconds and steps(c) != steps(best))
+    return (best, *islice(others, 1))
