@@ -87,14 +87,14 @@ class Walker:
     def _for(self, node: isl.AstNode, env: Env, loop: TreeLoop) -> tuple[CNode, ...]:
         iterator = node.for_get_iterator().get_id().get_name()
         start = self.expr(node.for_get_init(), env)
-        name = self.variables[loop.name]
+        name, grain = self.variables[loop.name], self.poly.grains.get(loop.name, 1)
         if node.for_is_degenerate():
             value: IntExpr = start
             before: tuple[CNode, ...] = ()
             if isinstance(start, IntOp) or not start.is_linear:
                 value, before = Affine.of(name), (Bind(name, start),)
             body = self._node(node.for_get_body(), env | {iterator: value}, None)
-            return (Scope(loop.name, value, (*before, *body)),)
+            return (Scope(loop.name, scale(value, grain), (*before, *body)),)
         step = self.expr(node.for_get_inc(), env)
         if not isinstance(step, Affine) or not step.is_constant:
             raise CodegenUnsupported(f"loop {loop.name} has a step that is no constant")
@@ -105,7 +105,7 @@ class Walker:
             time, stride = scale(variable, -1), -stride
             start, stop = scale(start, -1), scale(stop, -1)
         body = self._node(node.for_get_body(), env | {iterator: time}, None)
-        return (For(loop.name, name, start, stop, stride, time, body),)
+        return (For(loop.name, name, start, stop, stride, scale(time, grain), body),)
 
     def _stop(self, condition: isl.AstExpr, iterator: str, env: Env) -> IntExpr:
         """The exclusive upper bound in `c0 < n` or `c0 <= n`."""

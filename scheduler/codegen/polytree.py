@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import gcd
 
 import islpy as isl
 
@@ -26,11 +27,15 @@ UNIT = "__unit_"
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What an AST statement stands for: a statement of the nest, or the body of the last of some loops."""
+    """What an AST statement stands for: a statement of the nest, or the body of the last of some loops.
+
+    `blocks`: further dimensions that are numbers of blocks.
+    """
 
     text: str
     statement: str
     loops: tuple[str, ...] = ()
+    blocks: Mapping[FloorDiv, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,15 @@ def is_aligned(loop: TreeLoop) -> bool:
     return bool(loop.tile) and all(tiled_row(loop, statement) is not None for statement, _ in loop.rows)
 
 
+def wavefront_grain(loop: TreeLoop) -> int:
+    """What all times of a loop over sums of blocks (a tile loop skewed by another) are multiples of; else 1."""
+    rows = [row for _, row in loop.rows]
+    sums = any(len(row.terms) > 1 for row in rows)
+    if not loop.tile or not sums or not all(isinstance(atom, FloorDiv) for row in rows for atom, _ in row.terms):
+        return 1
+    return gcd(*(row.const for row in rows), *(factor for row in rows for _, factor in row.terms))
+
+
 def expression_names(expr: Expr) -> Iterator[str]:
     """Iterators and parameters an expression mentions, also in subscripts."""
     if isinstance(expr, Name):
@@ -91,6 +105,7 @@ class PolyTree:
         self.model = model
         self.tree = tree
         self.by_name = {place.loop.name: place for place in places(tree)}
+        self.grains: dict[str, int] = {}  # loops whose iterations isl's AST counts in multiples of these
         self.opaque: dict[str, Loop] = {}
         for placed in model.placed.values():
             for loop in placed.loops:
@@ -205,8 +220,14 @@ class PolyTree:
     ) -> isl.AstNode:
         """The isl AST of the nodes inside the loops `outer`, whose iterations are time parameters.
 
-        The bodies of the loops `units` become single statements `__unit_<loop>(iterations of its loops)`.
+        The bodies of the loops `units` become single statements `__unit_<loop>(iterations of its loops)`. The AST
+        counts the loops in `grains` in multiples of their grains: bounds of a sum of blocks of the tile's own size
+        take isl seconds, those of a sum of their numbers hundredths of one.
         """
+        for place in places(nodes):
+            grain = wavefront_grain(place.loop)
+            if grain > 1 and not any(below.loop.name in units for below in places(place.loop.children)):
+                self.grains[place.loop.name] = grain
         schedule = self._sequence(nodes, outer, outer, units)[0]
         context = self.context() if known is None else self.context().intersect(known)
         build = isl.AstBuild.from_context(context.coalesce())
@@ -225,8 +246,8 @@ class PolyTree:
         self, node: TreeNode, outer: Loops, path: Loops, units: Collection[str]
     ) -> tuple[isl.Schedule, tuple[_Unit, ...]]:
         if isinstance(node, Leaf):
-            domain = isl.UnionSet.from_set(self.at(node.statement, outer))
-            return isl.Schedule.from_domain(domain), (_Unit(self.model.tuple_text(node.statement), node.statement),)
+            domain, unit = self._leaf(node.statement, outer, path)
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(domain)), (unit,)
         path = (*path, node)
         if node.name in units:
             name = f"{UNIT}{node.name}"
@@ -246,8 +267,30 @@ class PolyTree:
         mark = isl.Id(node.name, context=self.model.context)
         return top.insert_mark(mark).get_schedule(), below
 
+    def _leaf(self, statement: str, outer: Loops, path: Loops) -> tuple[isl.Set, _Unit]:
+        """A statement's iterations; the numbers of the blocks that wavefronts add up are further dimensions."""
+        domain, text = self.at(statement, outer), self.model.tuple_text(statement)
+        rows = [loop.row(statement) for loop in path[len(outer) :] if loop.name in self.grains]
+        atoms = dict.fromkeys(atom for row in rows for atom, _ in row.terms if isinstance(atom, FloorDiv))
+        if not atoms:
+            return domain, _Unit(text, statement)
+        blocks = {atom: f"__b{k}" for k, atom in enumerate(atoms)}
+        wide = f"{text.removesuffix(']')}{''.join(f', {name}' for name in blocks.values())}]"
+        conditions = " and ".join(
+            f"0 <= {affine_text(atom.numerator)} - {atom.denominator}*{name} < {atom.denominator}"
+            for atom, name in blocks.items()
+        )
+        return domain.apply(self.read_map(f"{{ {text} -> {wide} : {conditions} }}")), _Unit(wide, statement, (), blocks)
+
     def _unit_row(self, unit: _Unit, loop: TreeLoop) -> str:
-        return self.row_text(unit.statement, loop) if unit.statement else f"__d{unit.loops.index(loop.name)}"
+        if not unit.statement:
+            return f"__d{unit.loops.index(loop.name)}"
+        grain = self.grains.get(loop.name)
+        if grain is None:
+            return self.row_text(unit.statement, loop)
+        row = loop.row(unit.statement)
+        numbers = [f"{factor // grain}*{unit.blocks[atom]}" for atom, factor in row.terms if isinstance(atom, FloorDiv)]
+        return " + ".join([*numbers, str(row.const // grain)])
 
     @staticmethod
     def _loop_type(loop: TreeLoop) -> isl.ast_loop_type | None:

@@ -45,10 +45,17 @@ def test_gemm(tmp_path: Path, schedule: str) -> None:
         " tile([t, i, j], [4, 8, 8])",
         "shift(i_2, S1, 1); shift(j_2, S1, 1); fuse(i, i_2); fuse(j, j_2); skew(t, i, 2); skew(t, j, 2);"
         " tile([t, i, j], [4, 8, 8]); skew(t_t, i_t, 2); interchange(t_t, i_t); parallelize(t_t)",
+        "shift(i_2, S1, 1); fuse(i, i_2); skew(t, i, 2); tile([t, i], [8, 64]); skew(t_t, i_t, 8);"
+        " interchange(t_t, i_t); parallelize(t_t)",
+        "shift(i_2, S1, 1); shift(j_2, S1, 1); fuse(i, i_2); fuse(j, j_2); skew(t, i, 2); skew(t, j, 2);"
+        " tile([t, i, j], [4, 8, 8]); skew(t_t, i_t, 3); skew(i_t, j_t, 1)",
+        "shift(i_2, S1, 1); fuse(i, i_2); skew(t, i, 2); tile([t, i], [4, 8]); reverse(t_t); reverse(t_t);"
+        " skew(t_t, i_t, 2); tile([j], [8]); parallelize(j_t)",
     ],
 )
 def test_jacobi(tmp_path: Path, schedule: str) -> None:
-    check_same(tmp_path, nests.JACOBI, schedule, {"t_max": 7, "n": 21}, {"t_max": 3, "n": 3}, {"t_max": 2, "n": 2})
+    sizes = [{"t_max": t, "n": n} for t, n in ((7, 21), (21, 75), (3, 3), (2, 2))]
+    check_same(tmp_path, nests.JACOBI, schedule, *sizes)
 
 
 @pytest.mark.parametrize(
