@@ -226,7 +226,7 @@ class PolyTree:
         """
         for place in places(nodes):
             grain = wavefront_grain(place.loop)
-            if grain > 1 and not any(below.loop.name in units for below in places(place.loop.children)):
+            if grain > 1 and not any(below.loop.name in units for below in places((place.loop,))):
                 self.grains[place.loop.name] = grain
         schedule = self._sequence(nodes, outer, outer, units)[0]
         context = self.context() if known is None else self.context().intersect(known)
