@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -92,9 +92,10 @@ class Measurer:
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, memory_bytes=16 << 30))
     _bodies: dict[Schedule, str | BuildFailed] = field(default_factory=dict)
 
-    def original(self, expected_s: float | None) -> Original | str:
+    def original(self, expected_s: float | None, meanwhile: Callable[[], None] = lambda: None) -> Original | str:
         """The baseline, or why it does not run. `expected_s`: what it takes in the program.
 
+        `meanwhile` is called once, while the first form compiles.
         Where a compiler inlines a function it knows the sizes and may choose other loops (gcc interchanges them). Of
         both forms, sizes known or not, the one that takes as long as in the program is the baseline.
         """
@@ -104,11 +105,12 @@ class Measurer:
         if expected_s is not None and unknown:
             forms = [({}, 2 * expected_s), (unknown, 2 * expected_s), ({}, None)]
         found: list[tuple[Original, Mapping[str, int]]] = []
+        calls = iter([meanwhile])
         for constants, stop in forms:
             if found and stop is None:
                 break
             self.constants = constants
-            built = self.build([emit_original(self.nest)])[0]
+            built = self.build(self._original_text(calls))[0]
             if isinstance(built, BuildFailed):
                 return f"the extracted nest does not compile: {built.message}"
             timed = self.time(built, TimingSettings(stop_above_s=stop)).outcome
@@ -122,6 +124,11 @@ class Measurer:
             found, key=lambda f: abs(math.log(f[0].timed.min / (expected_s or f[0].timed.min)))
         )
         return original
+
+    def _original_text(self, calls: Iterator[Callable[[], None]]) -> Iterator[str]:
+        yield emit_original(self.nest)
+        for call in calls:  # when a second text would be asked for: the first one compiles
+            call()
 
     def body(self, scheduled: ScheduledNest) -> str | BuildFailed:
         """The C text of a schedule, or why there is none."""

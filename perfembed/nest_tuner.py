@@ -148,7 +148,8 @@ class NestTuner:
         Raises NestNotMeasurable.
         """
         outcome = self.outcome
-        original = self.measurer.original(self._in_program_s)
+        transfer = self.effort.search == "transfer"
+        original = self.measurer.original(self._in_program_s, *([self._retrieve] if transfer else []))
         if isinstance(original, str):
             outcome.reason = original
             return outcome
@@ -215,24 +216,27 @@ class NestTuner:
 
     def _transferred(self, space: Space) -> SearchResult:
         """What donors lead to measured, then the neighbours of the best of it."""
-        assert self._retrieval is not None
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
-        side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
-        try:
-            found = self._retrieval.retrieve(side, measure=self.effort.top, expired=self._retrieval_clock())
-        except SchedulerError as problem:
-            self.outcome.notes.append(f"nothing could be transferred: {problem}")
-            chosen: list[Schedule] = []
-        else:
-            self.outcome.retrieved = found
-            chosen = [c.scheduled.schedule for c in found.recommendation.chosen]
-            self._donors = {
-                c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen if c.donated
-            }
+        found = self.outcome.retrieved
+        chosen = [c.scheduled.schedule for c in found.recommendation.chosen] if found is not None else []
         search.start((*self.ledger.promising(), *chosen))
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self._expired())
+
+    def _retrieve(self) -> None:
+        """Finds what donors lead to. Needs no time of the original: it is done while that compiles."""
+        assert self._retrieval is not None
+        try:
+            side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
+            found = self._retrieval.retrieve(side, measure=self.effort.top, expired=self._retrieval_clock())
+        except SchedulerError as problem:
+            self.outcome.notes.append(f"nothing could be transferred: {problem}")
+            return
+        self.outcome.retrieved = found
+        self._donors = {
+            c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen if c.donated
+        }
 
     def _retrieval_clock(self) -> Callable[[], bool]:
         """Whether donors enough were looked at; asked first after the nearest, for which models had to be loaded."""
