@@ -86,7 +86,8 @@ class JoinedEmbedder:
 def _joined(first: Vectors, second: Vectors) -> Vectors:
     import numpy as np
 
-    def unit(vector: Vector) -> Vector:
-        return vector / np.float32(np.linalg.norm(vector) + 1e-12)
-
-    return {name: np.concatenate((unit(first[name]), unit(second[name]))) for name in first}
+    if not first:
+        return {}
+    stacked = [np.stack([vectors[name] for name in first]) for vectors in (first, second)]
+    units = [rows / (np.linalg.norm(rows, axis=1, keepdims=True) + np.float32(1e-12)) for rows in stacked]
+    return dict(zip(first, np.concatenate(units, axis=1), strict=True))

@@ -92,10 +92,12 @@ def statements_below(node: TreeNode) -> tuple[str, ...]:
 
 def tree_loops(nodes: tuple[TreeNode, ...]) -> Iterator[TreeLoop]:
     """Every loop, outer before inner."""
-    for node in nodes:
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, TreeLoop):
             yield node
-            yield from tree_loops(node.children)
+            waiting.extend(reversed(node.children))
 
 
 def find_loop(nodes: tuple[TreeNode, ...], name: str) -> TreeLoop | None:
@@ -124,16 +126,15 @@ def paths_of(nodes: tuple[TreeNode, ...]) -> dict[str, NodePath]:
 
 
 def replace_loop(nodes: tuple[TreeNode, ...], name: str, new: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
-    """The same forest with the loop `name` replaced by the nodes `new`."""
-    result: list[TreeNode] = []
-    for node in nodes:
+    """The same forest with the loop `name` replaced by the nodes `new`; what is not around it stays the same object."""
+    for position, node in enumerate(nodes):
         if isinstance(node, TreeLoop):
             if node.name == name:
-                result.extend(new)
-                continue
-            node = replace(node, children=replace_loop(node.children, name, new))
-        result.append(node)
-    return tuple(result)
+                return (*nodes[:position], *new, *nodes[position + 1 :])
+            children = replace_loop(node.children, name, new)
+            if children is not node.children:
+                return (*nodes[:position], replace(node, children=children), *nodes[position + 1 :])
+    return nodes
 
 
 def format_tree(nodes: tuple[TreeNode, ...], indent: int = 0) -> str:
