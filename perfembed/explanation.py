@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perfembed.nest_tuner import NestOutcome
 from perfembed.result import CandidateReport, DonorReport, MatchReport, Origin, StepReport, TransferReport
@@ -35,19 +35,27 @@ def explain(outcome: NestOutcome) -> TransferReport | None:
     fruitful = {c.donor.name for c in recommended.pool}
     failed = dict(f for f in (*retrieved.unreadable, *recommended.failed) if f[0] not in fruitful)
     order = [*transferred, *(schedule for schedule in outcome.seconds if schedule not in transferred)]
+    number = {schedule: k for k, schedule in enumerate(order, 1)}
     return TransferReport(
         donors=donors,
-        candidates=tuple(_candidate(s, transferred.get(s), outcome, retrieved) for s in order),
+        candidates=tuple(_candidate(s, transferred, outcome, retrieved, number) for s in order),
         pool=len(recommended.pool),
         failed=tuple(failed.items()),
     )
 
 
 def _candidate(
-    schedule: Schedule, candidate: Candidate | None, outcome: NestOutcome, retrieved: Retrieved
+    schedule: Schedule,
+    transferred: Mapping[Schedule, Candidate],
+    outcome: NestOutcome,
+    retrieved: Retrieved,
+    number: Mapping[Schedule, int],
 ) -> CandidateReport:
     seconds = outcome.seconds.get(schedule)
-    origin: Origin = "known" if schedule not in outcome.refined else "refined"
+    candidate = transferred.get(schedule)
+    base = outcome.refined.get(schedule) if candidate is None else None
+    explained = candidate or (transferred.get(base) if base is not None else None)
+    origin: Origin = "known" if base is None else "refined"
     if candidate is not None:
         origin = "transferred" if candidate.donated else "derived"
     return CandidateReport(
@@ -60,8 +68,9 @@ def _candidate(
         measured=outcome.original_s / seconds if outcome.original_s and seconds else None,
         given_up=schedule in outcome.given_up,
         chosen=schedule == outcome.chosen,
-        steps=tuple(_step(entry) for entry in candidate.log) if candidate else (),
-        matches=_matches(candidate.log) if candidate else (),
+        refines=number.get(base) if base is not None else None,
+        steps=tuple(_step(entry) for entry in explained.log) if explained else (),
+        matches=_matches(explained.log) if explained else (),
     )
 
 

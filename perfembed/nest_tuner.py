@@ -97,7 +97,7 @@ class NestOutcome:
     normalization: str = ""
     notes: list[str] = field(default_factory=list)
     retrieved: Retrieved | None = None
-    refined: tuple[Schedule, ...] = ()  # neighbours of the best schedule
+    refined: dict[Schedule, Schedule] = field(default_factory=dict)  # neighbours of good schedules, and of which
     chosen: Schedule | None = None  # the winner's, as it was measured
     seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
     given_up: set[Schedule] = field(default_factory=set)  # those of them that took longer than `seconds`
@@ -259,13 +259,13 @@ class NestTuner:
             return False
         measured = {c.scheduled.tree for c in ranked}
         chosen = to_refine(ranked)
-        near = tuple(
-            neighbour.schedule
+        near = {
+            neighbour.schedule: one.scheduled.schedule
             for one in chosen
             for neighbour in neighbours(space, one.scheduled, measured=measured, limit=_REFINED // len(chosen))
-        )
-        self.outcome.refined += near
-        search.start(near)
+        }
+        self.outcome.refined |= near
+        search.start(tuple(near))
         return search.result(complete=True).ranked[0] is not ranked[0]
 
     def _predict(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:

@@ -108,7 +108,8 @@ class CandidateReport:
     `origin`: transferred; derived from the nest itself; refined around the best of these; or known to be good from an
     earlier run.
     `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
-    it failed or the time was up. `given_up`: it was stopped when it was as slow as that.
+    it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `refines`: the number, from 1,
+    of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's.
     """
 
     schedule: str  # text form
@@ -120,6 +121,7 @@ class CandidateReport:
     measured: float | None
     given_up: bool
     chosen: bool
+    refines: int | None = None
     steps: tuple[StepReport, ...] = ()
     matches: tuple[MatchReport, ...] = ()
 

@@ -68,7 +68,7 @@ def _candidate(
     number: int, candidate: CandidateReport, ranks: dict[str, str], style: Style, verbose: bool
 ) -> list[str]:
     origin = f"from {ranks.get(candidate.donor, candidate.donor)}" if candidate.donor else candidate.origin
-    facts = [origin]
+    facts = [f"refined from {candidate.refines}" if candidate.refines else origin]
     if candidate.parameters:
         facts.append(f"parameters {candidate.parameters}")
     if candidate.predicted is not None:
@@ -77,7 +77,9 @@ def _candidate(
     head = f"  {number:2d} {', '.join(facts)}"
     lines = [style.paint(f"{head}  <- chosen", "green") if candidate.chosen else head]
     lines.append(" " * 5 + style.paint(style.clauses(candidate.schedule, 5), "dim"))
-    if candidate.chosen or verbose:
+    if candidate.chosen or (verbose and not candidate.refines):
+        if candidate.refines and candidate.steps:
+            lines.append(f"       steps of {candidate.refines}, whose sizes were then changed:")
         lines += table([[s.action, _step_text(s.donor, s.steps), s.reason] for s in candidate.steps], 7)
         if candidate.matches:
             rows = [[m.kind, m.donor, m.target, f"{m.distance:.3f}"] for m in candidate.matches]

@@ -79,7 +79,8 @@ def _transfer(transfer: TransferReport) -> list[str]:
                 _row(f'<td class="{s.action}">{s.action}</td>', _code(s.donor), _code(s.steps), _text(s.reason))
                 for s in c.steps
             ]
-            parts += ["<h3>Its steps</h3>", _table(("", "donor's step", "here", "reason"), rows)]
+            whose = f"Steps of {c.refines}, whose sizes were then changed" if c.refines else "Its steps"
+            parts += [f"<h3>{whose}</h3>", _table(("", "donor's step", "here", "reason"), rows)]
         if c.chosen and c.matches:
             parts += ["<h3>Nodes that stand for each other</h3>", _drawing(c.matches)]
     return parts
@@ -88,7 +89,9 @@ def _transfer(transfer: TransferReport) -> list[str]:
 def _candidate(number: int, c: CandidateReport, ranks: dict[str, int]) -> str:
     cells = (
         _number(number),
-        _text(f"donor {ranks[c.donor]}" if c.donor in ranks else c.origin),
+        _text(
+            f"refined from {c.refines}" if c.refines else f"donor {ranks[c.donor]}" if c.donor in ranks else c.origin
+        ),
         _text(c.parameters),
         _number(times(c.predicted) if c.predicted is not None else ""),
         _number(gained(c).removeprefix("measured ")),

@@ -36,7 +36,7 @@ CHOSEN = CandidateReport(
     matches=(MatchReport("loop", "x", "i", 0.05),),
 )
 REFINED = replace(CHOSEN, schedule="tile([i], [32])", origin="refined", donor="", measured=0.4, given_up=True)
-REFINED = replace(REFINED, parameters="", predicted=None, chosen=False, steps=(), matches=())
+REFINED = replace(REFINED, parameters="", predicted=None, chosen=False, refines=1)
 TRANSFER = TransferReport(DONORS, (CHOSEN, REFINED), 17, (("b" * 16, "none of its steps fits"),))
 NEST = NestReport(
     "gemm_0", "gemm", "dir/gemm.c", 12, 5, 0.9, "tuned", "confirmed", CHOSEN.schedule, 6.1, 5.9, 6.3, transfer=TRANSFER
@@ -54,9 +54,18 @@ def test_text() -> None:
     assert "#2 leads to nothing: none of its steps fits" in text
     assert "2 candidates to measure, the best of 17" in text
     assert "from #1, parameters adapted, predicted 5.00x, measured 6.00x  <- chosen" in text
-    assert "refined, given up below 0.40x" in text
+    assert "refined from 1, given up below 0.40x" in text and text.count("skipped  unroll(y, 4)") == 1
     assert "skipped  unroll(y, 4)" in text and "loop  x        i     0.050" in text
     assert "1.00 s -> 200 ms" in text or "1 s -> 200 ms" in text
+
+
+def test_a_refined_candidate_that_was_chosen_shows_the_steps_of_the_one_it_refines() -> None:
+    candidates = (replace(CHOSEN, chosen=False), replace(REFINED, chosen=True))
+    nest = replace(NEST, transfer=replace(TRANSFER, candidates=candidates))
+    text = render_explanation(replace(RESULT, nests=(nest,)), Style())
+    assert text.index("refined from 1") < text.index("steps of 1, whose sizes") < text.index("skipped  unroll(y, 4)")
+    page = explanation_page(replace(RESULT, nests=(nest,)))
+    assert "refined from 1" in page and "<h3>Steps of 1, whose sizes were then changed</h3>" in page
 
 
 def test_remarks() -> None:
