@@ -60,13 +60,15 @@ _UNCHECKED = (Unroll, Pack)  # nothing of the order depends on them; the candida
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """What became of one step of the donor (None: of no step). `steps` are the target's, as adapted."""
+    """What became of one step of the donor (None: of no step). `steps` are the target's, as adapted; `literal` the
+    same with the donor's own parameters, empty where they are no others."""
 
     action: OneOf["applied", "already", "substituted", "inserted", "skipped"]
     donor: Transformation | None
     steps: Schedule
     reason: str
     pairs: tuple[Pair, ...] = ()
+    literal: Schedule = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ class _Alignments:
                 self.target, (*state.schedule, *before), made.chain, made.innermost, _concerned(moment)
             )
             inserted = (*before, *splits)
-        adapted = renamed(made.adapted, names)
+        adapted, literal = renamed(made.adapted, names), renamed(made.literal, names)
         schedule = (*state.schedule, *inserted, *adapted)
         tree = self.target.replayer.tree(schedule)
         if not isinstance(step, _UNCHECKED):
@@ -267,9 +269,9 @@ class _Alignments:
             touched |= {every[n] for one in adapted for n in operands(one) if n in every}
         return Alignment(
             schedule,
-            (*state.literal, *inserted, *renamed(made.literal, names)),
+            (*state.literal, *inserted, *literal),
             state.cost + _INSERTED_COST * len(inserted),
-            (*log, Logged(action, step, adapted, reason, made.pairs)),
+            (*log, Logged(action, step, adapted, reason, made.pairs, literal if literal != adapted else ())),
             tuple(known.items()),
             touched,
         )

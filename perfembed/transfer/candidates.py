@@ -99,11 +99,11 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
     found: dict[Tree, Candidate] = {}
     plain = target.replayer.tree(())
     for alignment, inside in _alignments(donor, target, width, repair):
-        for schedule, parameters, more in variants(alignment, repair):
+        for schedule, parameters, log in variants(alignment, repair):
             proved, dropped = prove(target, schedule)
             if proved is None:
                 continue
-            log = (*alignment.log, *more, *dropped)
+            log = (*log, *dropped)
             made = [Candidate(proved, donor, alignment.cost, log, parameters, False, inside)]
             if repair:
                 made += completed(target, made[0])
@@ -115,15 +115,19 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
 
 
 def variants(alignment: Alignment, repair: bool) -> Iterator[tuple[Schedule, Parameters, tuple[Logged, ...]]]:
-    """With adapted parameters, with the donor's own, and where the nests differ also without buffers."""
-    yield alignment.schedule, "adapted", ()
+    """With adapted parameters, the donor's own, and where the nests differ also without buffers; each with its log."""
+    yield alignment.schedule, "adapted", alignment.log
     if alignment.literal != alignment.schedule:
-        yield alignment.literal, "literal", ()
-    packs = tuple(step for step in alignment.schedule if isinstance(step, Pack))
+        yield alignment.literal, "literal", tuple(replace(e, steps=e.literal or e.steps) for e in alignment.log)
+    packs = {step for step in alignment.schedule if isinstance(step, Pack)}
     if packs and repair and alignment.cost > _PERFECT:
         rest = tuple(step for step in alignment.schedule if not isinstance(step, Pack))
         reason = "tried without buffers: what pays at the donor need not here"
-        yield rest, "adapted", tuple(Logged("skipped", step, (), reason) for step in packs)
+        skipped = (
+            Logged("skipped", e.donor, (), reason) if e.steps and packs.issuperset(e.steps) else e
+            for e in alignment.log
+        )
+        yield rest, "adapted", tuple(skipped)
 
 
 def prove(target: Side, schedule: Schedule) -> tuple[ScheduledNest | None, tuple[Logged, ...]]:

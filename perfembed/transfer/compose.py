@@ -65,11 +65,12 @@ def partial(donor: Donor, target: Side, tree: LoopTree) -> tuple[Candidate, ...]
     found: dict[Schedule, Candidate] = {}
     for ours, theirs in parts if any(hidden) else parts[:1]:
         for alignment in align(donor.side, donor.schedule, target, parts=(ours, theirs), width=1):
-            for schedule, parameters, more in variants(alignment, True):
+            for schedule, parameters, log in variants(alignment, True):
                 proved, dropped = prove(target, schedule)
                 if proved is not None and proved.schedule:
-                    log = (*alignment.log, *more, *dropped)
-                    one = Candidate(proved, donor, alignment.cost, log, parameters, False, ours.hidden != frozenset())
+                    one = Candidate(
+                        proved, donor, alignment.cost, (*log, *dropped), parameters, False, ours.hidden != frozenset()
+                    )
                     found.setdefault(proved.schedule, one)
     return tuple(found.values())
 

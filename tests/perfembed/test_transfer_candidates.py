@@ -63,6 +63,13 @@ def test_candidates_have_adapted_and_the_donors_own_parameters_and_a_version_wit
     assert any(not count(c.scheduled.schedule, Pack) for c in found)
 
 
+def test_the_log_has_the_steps_of_the_candidate_itself():
+    found = offered(donor(GEMM, GEMM_SCHEDULE), side(TRANSPOSED))
+    assert {c.parameters for c in found} == {"adapted", "literal"}
+    for candidate in found:
+        assert [step for entry in candidate.log for step in entry.steps] == list(candidate.scheduled.schedule)
+
+
 def test_the_kernels_of_real_programs():
     """Read by the front end: gemm's schedule on 2mm, a stencil's on heat-3d."""
     given = donor(kernel("gemm", "gemm"), GEMM_SCHEDULE)
