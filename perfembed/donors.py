@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,8 @@ SHARD_VERSION = 1
 _ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
 _LEAST = 1.05  # speedup of what is worth transferring
+_WIDER = 4  # times as many as asked for are looked at
+_GAIN = 0.5  # how much nearer, for e times the speedup: distances of the nearest hardly differ
 _COLUMNS = (
     "version", "nest_id", "name", "text", "algorithm", "place", "machine", "isa", "caches", "compiler_version",
     "flags", "threads", "sizes", "element_type", "verified", "schedules", "speedups",
@@ -131,7 +134,7 @@ def nearest(
     only: Callable[[StoredDonor], bool] | None = None,
 ) -> tuple[Found, ...]:
     """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that belongs to one of
-    the algorithms (or, generated, to a combination of patterns) or nests left out."""
+    the algorithms (or, generated, to a combination of patterns) or nests left out; in the order of `first`."""
 
     def accept(donor: StoredDonor) -> bool:
         if donor.algorithm in without_algorithms or donor.nest_id in without_nests:
@@ -139,11 +142,21 @@ def nearest(
         return only is None or only(donor)
 
     every = accept if without_algorithms or without_nests or only is not None else None
-    found: dict[str, Found] = {}
-    for source in sources:
-        for one in source.nearest(vector, k, every):
-            found.setdefault(one.donor.nest_id, one)
-    return tuple(sorted(found.values(), key=lambda f: (f.distance, f.donor.nest_id))[:k])
+    return first((one for source in sources for one in source.nearest(vector, _WIDER * k, every)), k)
+
+
+def first(found: Iterable[Found], k: int) -> tuple[Found, ...]:
+    """The best `k`: those that are near, and of those about as near those that gained more, for a recipe that gained
+    little has little to teach. Of a nest found twice the nearer one."""
+    every: dict[str, Found] = {}
+    for one in sorted(found, key=lambda f: (_after_gain(f), f.donor.nest_id)):
+        every.setdefault(one.donor.nest_id, one)
+    return tuple(every.values())[:k]
+
+
+def _after_gain(found: Found) -> float:
+    best = max(found.donor.speedups, default=1.0)
+    return found.distance - _GAIN * math.log(max(best, 1.0))
 
 
 def alike(nest: LoopNest, machine: str, things: Collection[Same]) -> Callable[[StoredDonor], bool] | None:

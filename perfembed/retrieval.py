@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model, own_weights
-from perfembed.donors import Donors, Found, alike, database_donors, nearest, seed_donors
+from perfembed.donors import Donors, Found, alike, database_donors, first, nearest, seed_donors
 from perfembed.embedding_model import usable_space
 from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
 from perfembed.nest_space import NestSpace
 from perfembed.result import Same
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
-from perfembed.transfer.compose import compositions, partial, trees_of, wavefronts
+from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
@@ -130,7 +130,7 @@ class Retrieval:
 
         Raises SchedulerError where the nest cannot be embedded.
         """
-        found = list(self._found(side, self.k, without_nests))
+        found = list(self._nearest(side, without_nests))
         unreadable: list[tuple[str, str]] = []
         donors = self._readable(found, unreadable)
         cost = self._cost
@@ -169,6 +169,15 @@ class Retrieval:
             expired=expired,
         )
         return Retrieved(tuple(found), recommendation, tuple(unreadable), predicted)
+
+    def _nearest(self, side: Side, without_nests: Collection[str]) -> tuple[Found, ...]:
+        """The nearest to the nest as it is written or to its core. Raises SchedulerError."""
+        near = self._found(side, self.k, without_nests)
+        core = core_of(side) if self._choose is None and self._repair else None
+        if core is not None:
+            with contextlib.suppress(SchedulerError):
+                near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests)
+        return first(near, self.k) if core is not None else near
 
     def _found(self, side: Side, k: int, without_nests: Collection[str]) -> tuple[Found, ...]:
         """Raises SchedulerError."""

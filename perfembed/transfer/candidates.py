@@ -184,11 +184,14 @@ def _alignments(donor: Donor, target: Side, width: int, repair: bool) -> Iterato
 def bases(target: Side) -> list[tuple[Schedule, float]]:
     """(schedule to begin with, what that costs): the target as written, split and reordered for small strides, and
     that with the loops fused again where data are shared."""
-    normalized = target.remembered(
-        "normalized", lambda: minimize_strides(target.replayer, maximal_fission(target.replayer))
-    )
-    fused = target.remembered("fused", lambda: refuse_neighbours(target.replayer, normalized))
-    return [(base, _NORMALIZED_COST * len(base)) for base in dict.fromkeys(((), normalized, fused))]
+    split = normalized(target)
+    fused = target.remembered("fused", lambda: refuse_neighbours(target.replayer, split))
+    return [(base, _NORMALIZED_COST * len(base)) for base in dict.fromkeys(((), split, fused))]
+
+
+def normalized(side: Side) -> Schedule:
+    """What splits the nest as far as it goes and then orders its loops for small strides."""
+    return side.remembered("normalized", lambda: minimize_strides(side.replayer, maximal_fission(side.replayer)))
 
 
 def outer_sequential(side: Side) -> frozenset[str]:

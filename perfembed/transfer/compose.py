@@ -11,19 +11,29 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from perfembed.transfer.align import Logged, align
-from perfembed.transfer.candidates import Candidate, Donor, completed, outer_sequential, prove, variants
+from perfembed.transfer.candidates import (
+    Candidate,
+    Donor,
+    completed,
+    normalized,
+    outer_sequential,
+    prove,
+    variants,
+)
 from perfembed.transfer.instantiate import operands
 from perfembed.transfer.view import Part, Side
-from scheduler.ir.nest import Loop, LoopNest
-from scheduler.ir.tree import tree_loops
+from scheduler.ir.nest import Loop, LoopNest, Node, Statement
+from scheduler.ir.tree import statements_below, tree_loops
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.schedule import Schedule, Transformation
+from scheduler.search.explorer import in_variety
 from scheduler.time_tiling import time_tiled
 
 Score = Callable[[Sequence[Candidate]], Sequence[float]]
 
 _MOST = 4  # trees that are looked at
 _LEAST_SHARE = 0.05
+_CORE_SHARE = 0.5  # of a nest's work
 _OPTIONS = 5  # schedules of a tree, tried with those of the others
 _CUTS = 12  # schedules of a tree, taken from those of the whole
 _WIDTH = 3  # compositions kept
@@ -47,15 +57,49 @@ def trees_of(side: Side) -> tuple[LoopTree, ...]:
     for node in nest.body:
         if not isinstance(node, Loop):
             continue
-        alone = replace(nest, body=(node,))
-        statements = list(placed_statements(alone))
-        named = {use.access.array for placed in statements for use in uses(placed)}
-        names = frozenset(placed.statement.name for placed in statements)
-        share = sum(side.share(path) for path in side.view(()).paths if names & set(path.statements))
-        arrays = tuple(array for array in nest.arrays if array.name in named)
+        alone = _with_body(nest, (node,))
+        names = frozenset(placed.statement.name for placed in placed_statements(alone))
+        share = _share(side, names)
         if share >= _LEAST_SHARE:
-            found.append(LoopTree(replace(alone, arrays=arrays), names, share))
+            found.append(LoopTree(alone, names, share))
     return tuple(sorted(found, key=lambda t: -t.share)[:_MOST]) if len(found) > 1 else ()
+
+
+def core_of(side: Side) -> LoopNest | None:
+    """The nest without what can be split from the part that does most of the work; None where nothing can, or
+    several trees matter. What initializes or scales is written in many places, in nests that else do the same."""
+    nest = side.replayer.nest
+    if trees_of(side):
+        return None
+    every = frozenset(placed.statement.name for placed in placed_statements(nest))
+    for node in side.replayer.tree(normalized(side)):
+        names = frozenset(statements_below(node))
+        if names < every and _share(side, names) >= _CORE_SHARE:
+            return _with_body(nest, _only(nest.body, names))
+    return None
+
+
+def _share(side: Side, statements: frozenset[str]) -> float:
+    return sum(side.share(path) for path in side.view(()).paths if statements & set(path.statements))
+
+
+def _with_body(nest: LoopNest, body: tuple[Node, ...]) -> LoopNest:
+    """The nest with these nodes of its own, and the arrays they use."""
+    alone = replace(nest, body=body)
+    named = {use.access.array for placed in placed_statements(alone) for use in uses(placed)}
+    return replace(alone, arrays=tuple(array for array in nest.arrays if array.name in named))
+
+
+def _only(nodes: tuple[Node, ...], statements: frozenset[str]) -> tuple[Node, ...]:
+    """The nodes without other statements, and without what then is empty."""
+    kept: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Statement):
+            if node.name in statements:
+                kept.append(node)
+        elif body := _only(node.body, statements):
+            kept.append(replace(node, body=body))
+    return tuple(kept)
 
 
 def partial(donor: Donor, target: Side, tree: LoopTree) -> tuple[Candidate, ...]:
@@ -100,7 +144,8 @@ def compositions(
     expired: Callable[[], bool] = lambda: False,
 ) -> tuple[Candidate, ...]:
     """Schedules of the whole made of one for each tree: of `partials` (for each tree) and of what the candidates of
-    `pool` do to that tree, where they do not fuse it with others. `score` (less is better) says which fit together.
+    `pool` do to that tree, where they do not fuse it with others. `score` (seconds, or what is in proportion) says which fit
+    together; of schedules of the same kinds of steps it is not believed too often (`in_variety`).
     """
     kept: list[Candidate] = []
     for tree, own in zip(trees, partials, strict=True):
@@ -123,8 +168,8 @@ def compositions(
 def _best(candidates: Sequence[Candidate], score: Score, count: int) -> list[Candidate]:
     if not candidates:
         return []
-    scores = score(candidates)
-    return [candidates[k] for k in sorted(range(len(candidates)), key=lambda k: (scores[k], k))[:count]]
+    order = in_variety([c.scheduled.schedule for c in candidates], score(candidates))
+    return [candidates[k] for k in order[:count]]
 
 
 def _joined(target: Side, first: Candidate, second: Candidate, tree: LoopTree) -> Candidate | None:

@@ -30,6 +30,16 @@ def source(*donors: StoredDonor) -> Donors:
     return Donors({d.nest_id: d for d in donors}, VectorIndex.build([d.nest_id for d in donors], vectors, "tiny"))
 
 
+PRODUCT = """nest product {
+  array X: double[900][700]; array Y: double[700][800]; array Z: double[900][800];
+  for a: int in [0, 900) step 1 { for b: int in [0, 800) step 1 {
+    for c: int in [0, 700) step 1 { S0: Z[a][b] += X[a][c] * Y[c][b]; } } } }"""
+SCALED_INSIDE = """nest scaled {
+  array P: double[900][700]; array Q: double[700][800]; array R: double[900][800];
+  for i: int in [0, 900) step 1 { for j: int in [0, 800) step 1 {
+    S0: R[i][j] *= 3.0;
+    for k: int in [0, 700) step 1 { S1: R[i][j] += P[i][k] * Q[k][j]; } } } }"""
+
 DONORS = source(stored(GEMM, "gemm", GEMM_SCHEDULE), stored(MVT, "mvt", MVT_SCHEDULE))
 
 
@@ -54,6 +64,15 @@ def test_candidates_are_legal_different_and_in_the_order_of_the_model() -> None:
     predicted = [found.predicted[c.scheduled.schedule] for c in chosen]
     assert predicted == sorted(predicted, reverse=True)
     assert len(found.predicted) == len(found.recommendation.pool)
+
+
+def test_donors_of_a_nests_core_are_found_too() -> None:
+    apart = source(stored(PRODUCT, "product", "interchange(b, c)"), stored(MVT, "mvt", MVT_SCHEDULE))
+    retrieval = Retrieval(SPACE, [apart], MACHINE, k=1)
+    found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(SCALED_INSIDE)), {}))
+    assert [f.donor.algorithm for f in found.neighbours] == ["product"]
+    assert found.neighbours[0].distance < 1e-3  # of the core, not of the whole
+    assert found.recommendation.chosen
 
 
 def test_an_algorithm_left_out_gives_no_donor() -> None:

@@ -1,8 +1,9 @@
 """Regions of several loop trees: schedules of their trees put together."""
 
 from perfembed.transfer.candidates import candidates
-from perfembed.transfer.compose import compositions, partial, trees_of, wavefronts
+from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from scheduler.ir.tree import find_loop
+from scheduler.ir.walk import placed_statements
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Fuse, Parallelize, Skew, Tile, Vectorize
 from tests.perfembed.transfer_support import GEMM, JACOBI, MVT, MVT_SCHEDULE, SEIDEL, TWO, donor, side
@@ -10,10 +11,17 @@ from tests.perfembed.transfer_support import GEMM, JACOBI, MVT, MVT_SCHEDULE, SE
 HALF = "nest h { array A: double[5900][5900]; array x: double[5900]; array y: double[5900];"
 HALF += "for a: int in [0, 5900) step 1 { for b: int in [0, 5900) step 1 { S0: x[a] += A[a][b] * y[b]; } } }"
 
+# Scaled row by row, in the loop of the product.
+SYRK = """nest syrk { array A: double[600][500]; array C: double[600][600];
+for i: int in [0, 600) step 1 {
+  for j: int in [0, i + 1) step 1 { S0: C[i][j] *= 2.0; }
+  for k: int in [0, 500) step 1 { for l: int in [0, i + 1) step 1 { S1: C[i][l] += A[i][k] * A[l][k]; } }
+} }"""
+
 
 def scored(*wanted):
     """The more of the wanted kinds of steps a schedule has, each counted once a loop, the better."""
-    return lambda pool: [-float(sum(isinstance(s, wanted) for s in c.scheduled.schedule)) for c in pool]
+    return lambda pool: [1 / (1 + sum(isinstance(s, wanted) for s in c.scheduled.schedule)) for c in pool]
 
 
 def test_trees_that_matter_as_nests_of_their_own():
@@ -23,6 +31,16 @@ def test_trees_that_matter_as_nests_of_their_own():
     assert abs(first.share - 0.5) < 0.01
     assert trees_of(side(SEIDEL)) == ()
     assert trees_of(side(GEMM)) == ()  # its first tree hardly counts
+
+
+def test_the_core_is_a_nest_without_what_can_be_split_from_it():
+    for nest, statement in ((GEMM, "S1"), (SYRK, "S1")):
+        core = core_of(side(nest))
+        assert core is not None and [p.statement.name for p in placed_statements(core)] == [statement]
+        assert {array.name for array in core.arrays} == {"A", "C"} | ({"B", "alpha"} if nest is GEMM else set())
+        assert core_of(side(core)) is None
+    assert core_of(side(MVT)) is None  # two parts that matter
+    assert core_of(side(SEIDEL)) is None
 
 
 def test_a_part_leaves_the_other_trees_alone():
