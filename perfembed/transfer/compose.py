@@ -144,8 +144,8 @@ def compositions(
     expired: Callable[[], bool] = lambda: False,
 ) -> tuple[Candidate, ...]:
     """Schedules of the whole made of one for each tree: of `partials` (for each tree) and of what the candidates of
-    `pool` do to that tree, where they do not fuse it with others. `score` (seconds, or what is in proportion) says which fit
-    together; of schedules of the same kinds of steps it is not believed too often (`in_variety`).
+    `pool` do to that tree, where they do not fuse it with others. `score` (seconds, or what is in proportion) says
+    which fit together; of schedules of the same kinds of steps it is not believed too often (`in_variety`).
     """
     kept: list[Candidate] = []
     for tree, own in zip(trees, partials, strict=True):
