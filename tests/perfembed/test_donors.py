@@ -87,7 +87,7 @@ def test_of_donors_about_as_near_those_that_gained_more_come_first() -> None:
         return Found(StoredDonor(name, name, GEMM, "a", "a.c", "m", MACHINE, {}, "double", ("",), speedups), distance)
 
     near, far = found("near", 2.0, 1.1), found("far", 9.0, 90.0)
-    little, much = found("little", 3.0, 1.1), found("much", 3.1, 20.0, 3.0)
+    little, much = found("little", 3.0, 1.1), found("much", 2.5, 20.0, 3.0)
     assert [f.donor.name for f in first([far, little, much, near], 3)] == ["much", "near", "little"]
     assert first([little, found("little", 1.0, 1.1)], 5) == (found("little", 1.0, 1.1),)
     assert first([], 5) == ()
