@@ -21,6 +21,7 @@ from perfembed.transfer.candidates import (
     variants,
 )
 from perfembed.transfer.instantiate import operands
+from perfembed.transfer.recommend import by_donor
 from perfembed.transfer.view import Part, Side
 from scheduler.ir.nest import Loop, LoopNest, Node, Statement
 from scheduler.ir.tree import statements_below, tree_loops
@@ -145,7 +146,8 @@ def compositions(
 ) -> tuple[Candidate, ...]:
     """Schedules of the whole made of one for each tree: of `partials` (for each tree) and of what the candidates of
     `pool` do to that tree, where they do not fuse it with others. `score` (seconds, or what is in proportion) says
-    which fit together; of schedules of the same kinds of steps it is not believed too often (`in_variety`).
+    which fit together; of schedules of the same kinds of steps it is not believed too often (`in_variety`), and one
+    composition is made without asking it.
     """
     kept: list[Candidate] = []
     for tree, own in zip(trees, partials, strict=True):
@@ -161,8 +163,21 @@ def compositions(
         best = _best(list(options.values()), score, _OPTIONS)
         joined = [made for one in kept for option in best if (made := _joined(target, one, option, tree)) is not None]
         kept = _best([*kept, *best, *joined], score, _WIDTH)
+    if (likely := _by_donors(target, trees, partials)) is not None:
+        kept.append(likely)
     found = {c.scheduled.tree: c for one in kept for c in (one, *completed(target, one))}
     return tuple(found.values())
+
+
+def _by_donors(target: Side, trees: Sequence[LoopTree], partials: Sequence[Sequence[Candidate]]) -> Candidate | None:
+    """For each tree what its donors promise most of: what was measured elsewhere errs in another way than a model."""
+    made: Candidate | None = None
+    for tree, own in zip(trees, partials, strict=True):
+        if own:
+            scores = by_donor(own)
+            best = own[min(range(len(own)), key=scores.__getitem__)]
+            made = best if made is None else _joined(target, made, best, tree) or made
+    return made
 
 
 def _best(candidates: Sequence[Candidate], score: Score, count: int) -> list[Candidate]:

@@ -1,5 +1,7 @@
 """Regions of several loop trees: schedules of their trees put together."""
 
+from dataclasses import replace
+
 from perfembed.transfer.candidates import candidates
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from scheduler.ir.tree import find_loop
@@ -62,6 +64,20 @@ def test_each_tree_gets_what_suits_it():
     assert {type(step) for step in best.scheduled.schedule} >= {Tile, Parallelize}
     assert best.donor is tiled and any("of donor marked" in entry.reason for entry in best.log)
     assert isinstance(target.replayer.replay(best.scheduled.schedule), ScheduledNest)
+
+
+def test_what_donors_gained_most_with_is_put_together_whatever_the_score_says() -> None:
+    target = side(MVT)
+    trees = trees_of(target)
+    gained = replace(donor(HALF, "tile([a, b], [32, 64]); parallelize(a_t)", "gained"), speedup=30.0)
+    others = [donor(HALF, text) for text in ("parallelize(a)", "interchange(a, b)", "unroll(b, 4)", "vectorize(b)")]
+    partials = [[c for d in (*others, gained) for c in partial(d, target, tree)] for tree in trees]
+
+    def against_tiles(pool):
+        return [1 + 100.0 * sum(isinstance(s, Tile) for s in c.scheduled.schedule) for c in pool]
+
+    found = compositions(target, trees, partials, (), against_tiles)
+    assert any(sum(isinstance(step, Tile) for step in c.scheduled.schedule) == 2 for c in found)
 
 
 def test_candidates_of_the_whole_are_taken_apart():
