@@ -134,7 +134,7 @@ def nearest(
     only: Callable[[StoredDonor], bool] | None = None,
 ) -> tuple[Found, ...]:
     """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that belongs to one of
-    the algorithms (or, generated, to a combination of patterns) or nests left out; in the order of `first`."""
+    the algorithms (or, generated, to a combination of patterns) or nests left out: the `first`."""
 
     def accept(donor: StoredDonor) -> bool:
         if donor.algorithm in without_algorithms or donor.nest_id in without_nests:
@@ -146,12 +146,12 @@ def nearest(
 
 
 def first(found: Iterable[Found], k: int) -> tuple[Found, ...]:
-    """The best `k`: those that are near, and of those about as near those that gained more, for a recipe that gained
-    little has little to teach. Of a nest found twice the nearer one."""
+    """The `k` to take, nearest first: those that are near, and of those about as near those that gained more, for a
+    recipe that gained little has little to teach. Of a nest found twice the nearer one."""
     every: dict[str, Found] = {}
     for one in sorted(found, key=lambda f: (_after_gain(f), f.donor.nest_id)):
         every.setdefault(one.donor.nest_id, one)
-    return tuple(every.values())[:k]
+    return tuple(sorted(list(every.values())[:k], key=lambda f: (f.distance, f.donor.nest_id)))
 
 
 def _after_gain(found: Found) -> float:
