@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,8 +42,6 @@ SHARD_VERSION = 1
 _ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
 _LEAST = 1.05  # speedup of what is worth transferring
-_WIDER = 4  # times as many as asked for are looked at
-_GAIN = 0.3  # how much nearer, for e times the speedup; of 0 to 0.8 the best among the donors the space learned from
 _COLUMNS = (
     "version", "nest_id", "name", "text", "algorithm", "place", "machine", "isa", "caches", "compiler_version",
     "flags", "threads", "sizes", "element_type", "verified", "schedules", "speedups",
@@ -134,7 +131,7 @@ def nearest(
     only: Callable[[StoredDonor], bool] | None = None,
 ) -> tuple[Found, ...]:
     """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that belongs to one of
-    the algorithms (or, generated, to a combination of patterns) or nests left out: the `first`."""
+    the algorithms (or, generated, to a combination of patterns) or nests left out."""
 
     def accept(donor: StoredDonor) -> bool:
         if donor.algorithm in without_algorithms or donor.nest_id in without_nests:
@@ -142,21 +139,15 @@ def nearest(
         return only is None or only(donor)
 
     every = accept if without_algorithms or without_nests or only is not None else None
-    return first((one for source in sources for one in source.nearest(vector, _WIDER * k, every)), k)
+    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
 
 
-def first(found: Iterable[Found], k: int) -> tuple[Found, ...]:
-    """The `k` to take, nearest first: those that are near, and of those about as near those that gained more, for a
-    recipe that gained little has little to teach. Of a nest found twice the nearer one."""
+def closest(found: Iterable[Found], k: int) -> tuple[Found, ...]:
+    """The `k` nearest of what was found, each nest once."""
     every: dict[str, Found] = {}
-    for one in sorted(found, key=lambda f: (_after_gain(f), f.donor.nest_id)):
+    for one in sorted(found, key=lambda f: (f.distance, f.donor.nest_id)):
         every.setdefault(one.donor.nest_id, one)
-    return tuple(sorted(list(every.values())[:k], key=lambda f: (f.distance, f.donor.nest_id)))
-
-
-def _after_gain(found: Found) -> float:
-    best = max(found.donor.speedups, default=1.0)
-    return found.distance - _GAIN * math.log(max(best, 1.0))
+    return tuple(every.values())[:k]
 
 
 def alike(nest: LoopNest, machine: str, things: Collection[Same]) -> Callable[[StoredDonor], bool] | None:

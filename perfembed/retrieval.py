@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model, own_weights
-from perfembed.donors import Donors, Found, alike, database_donors, first, nearest, seed_donors
+from perfembed.donors import Donors, Found, alike, closest, database_donors, nearest, seed_donors
 from perfembed.embedding_model import usable_space
 from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
@@ -173,11 +173,12 @@ class Retrieval:
     def _nearest(self, side: Side, without_nests: Collection[str]) -> tuple[Found, ...]:
         """The nearest to the nest as it is written or to its core. Raises SchedulerError."""
         near = self._found(side, self.k, without_nests)
-        core = core_of(side) if self._choose is None and self._repair else None
-        if core is not None:
-            with contextlib.suppress(SchedulerError):
-                near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests)
-        return first(near, self.k) if core is not None else near
+        if self._choose is None and self._repair:
+            with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
+                core = core_of(side)
+                if core is not None:
+                    near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests)
+        return closest(near, self.k)
 
     def _found(self, side: Side, k: int, without_nests: Collection[str]) -> tuple[Found, ...]:
         """Raises SchedulerError."""

@@ -163,7 +163,7 @@ def compositions(
         best = _best(list(options.values()), score, _OPTIONS)
         joined = [made for one in kept for option in best if (made := _joined(target, one, option, tree)) is not None]
         kept = _best([*kept, *best, *joined], score, _WIDTH)
-    if (likely := _by_donors(target, trees, partials)) is not None:
+    if not expired() and (likely := _by_donors(target, trees, partials)) is not None:
         kept.append(likely)
     found = {c.scheduled.tree: c for one in kept for c in (one, *completed(target, one))}
     return tuple(found.values())

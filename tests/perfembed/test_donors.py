@@ -7,7 +7,7 @@ import pytest
 
 from optdb.database import Database
 from optdb.queries import embeddings
-from perfembed.donors import Found, StoredDonor, alike, database_donors, export_donors, first, nearest, seed_donors
+from perfembed.donors import Found, StoredDonor, alike, closest, database_donors, export_donors, nearest, seed_donors
 from perfembed.errors import UsageError
 from perfembed.nest_space import NestSpace
 from perfembed.result import SAME
@@ -82,16 +82,13 @@ def test_nearest_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:
     assert np.isfinite([f.distance for f in others]).all()
 
 
-def test_of_donors_about_as_near_those_that_gained_more_are_taken() -> None:
-    def found(name: str, distance: float, *speedups: float) -> Found:
-        return Found(StoredDonor(name, name, GEMM, "a", "a.c", "m", MACHINE, {}, "double", ("",), speedups), distance)
+def test_the_closest_of_what_was_found_twice() -> None:
+    def found(name: str, distance: float) -> Found:
+        return Found(StoredDonor(name, name, GEMM, "a", "a.c", "m", MACHINE, {}, "double", ("",), (2.0,)), distance)
 
-    near, far = found("near", 2.0, 1.1), found("far", 9.0, 90.0)
-    little, much = found("little", 3.0, 1.1), found("much", 3.1, 20.0, 3.0)
-    assert [f.donor.name for f in first([far, little, much, near], 2)] == ["near", "much"]
-    assert [f.donor.name for f in first([far, little, much, near], 3)] == ["near", "little", "much"]
-    assert first([little, found("little", 1.0, 1.1)], 5) == (found("little", 1.0, 1.1),)
-    assert first([], 5) == ()
+    whole, core = [found("a", 2.0), found("b", 3.0)], [found("b", 1.0), found("c", 2.5)]
+    assert [(f.donor.name, f.distance) for f in closest([*whole, *core], 2)] == [("b", 1.0), ("a", 2.0)]
+    assert closest([], 5) == ()
 
 
 def test_donors_with_something_in_common() -> None:
