@@ -1,5 +1,6 @@
 """`perfembed db`: what is in a database, is it whole, in and out, smaller."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from optdb.database import Database
 from optdb.ingest import ingest
+from optdb.maintenance import compact
 from optdb.records import format_record
 from optdb.spool import SpoolWriter, spool_directory
 from perfembed.cli.db import moment
@@ -20,6 +22,7 @@ from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 from perfembed.report.database_info import bytes_text, time_text
+from perfembed.store import settle
 from tests.optdb.support import BASE, MACHINE, dump, filled, measurement, stream
 
 Run = Callable[..., tuple[int, str, str]]
@@ -386,7 +389,9 @@ def test_wrong_usage(run: Run, path: Path, tmp_path: Path, arguments: list[str],
 
 
 def test_in_use(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(Database.open.__kwdefaults__ or {}, "wait_s", 0.1)
+    for waits in (inspect.unwrap(Database.open), compact):
+        monkeypatch.setitem(waits.__kwdefaults__, "wait_s", 0.1)
+    monkeypatch.setattr(settle, "__defaults__", (0.1,))
     code = (
         "import sys; from optdb.database import Database\n"
         f"with Database.open({str(path)!r}): print('open', flush=True); sys.stdin.read()"

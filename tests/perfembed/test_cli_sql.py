@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from optdb.safe_sql import run_query
 from perfembed.cli.database import database_path
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
@@ -133,7 +134,8 @@ def test_a_failure_as_json(run: Run) -> None:
     assert code == 2 and json.loads(out)["error"]["exit_code"] == 2
 
 
-def test_a_database_in_use(run: Run, tmp_path: Path) -> None:
+def test_a_database_in_use(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(run_query.__kwdefaults__, "wait_s", 0.1)
     path = tmp_path / "busy.duckdb"
     with duckdb.connect(str(path)) as writer:
         writer.execute("CREATE TABLE t AS SELECT 1")
