@@ -187,7 +187,7 @@ def test_an_interrupted_statement_is_an_interrupt(tmp_path: Path) -> None:
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            database.value("SELECT sum(hash(a.range + b.range + c.range)) FROM range(1000) a, range(1000) b, range(400) c")
+            database.value("SELECT sum(hash(a.range + b.range)) FROM range(1000) a, range(1000) b, range(400)")
         timer.join()
         assert database.value("SELECT 1") == 1
 
