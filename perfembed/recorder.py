@@ -70,7 +70,7 @@ class Recorder:
         """Moves everything into the database; else says why it waits in the spool, or is not kept."""
         try:
             self._store.end(time.time())
-            settle(self._path, _WAIT_S)
+            settle(self._path, wait_s=_WAIT_S)
         except OptdbError as problem:
             return str(problem)
         return self._store.problem

@@ -103,8 +103,8 @@ class Retrieval:
     ) -> None:
         """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
 
-        For comparisons: `choose` takes other donors than the nearest; without `repair` every step of a recipe must fit;
-        without `compose` each candidate comes from one donor, and none from the nest itself.
+        For comparisons: `choose` takes other donors than the nearest, for whole nests only; without `repair` every
+        step of a recipe must fit; without `compose` each candidate comes from one donor, and none from the nest itself.
         """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost

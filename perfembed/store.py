@@ -88,7 +88,7 @@ class Store:
             self.problem = str(problem)
 
 
-def settle(path: Path, wait_s: float = 10.0) -> IngestReport:
+def settle(path: Path, *, wait_s: float = 10.0) -> IngestReport:
     """Moves what waits in the spool into the database. Raises OptdbError; what waits then stays where it is."""
     with Database.open(path, wait_s=wait_s) as database:
         return ingest(database, spool_directory(path))

@@ -389,9 +389,8 @@ def test_wrong_usage(run: Run, path: Path, tmp_path: Path, arguments: list[str],
 
 
 def test_in_use(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for waits in (inspect.unwrap(Database.open), compact):
+    for waits in (inspect.unwrap(Database.open), compact, settle):
         monkeypatch.setitem(waits.__kwdefaults__, "wait_s", 0.1)
-    monkeypatch.setattr(settle, "__defaults__", (0.1,))
     code = (
         "import sys; from optdb.database import Database\n"
         f"with Database.open({str(path)!r}): print('open', flush=True); sys.stdin.read()"
