@@ -8,7 +8,8 @@ import torch
 
 from perfembed.errors import EXIT_ENVIRONMENT
 from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
-from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings
+from perfembed.model.gnn import EmbeddingModel, Network
+from perfembed.model.interface import NetworkSettings
 from scheduler.space import Target
 from tests.perfembed.embedding_support import MATMUL, graph
 

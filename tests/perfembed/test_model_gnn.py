@@ -8,15 +8,8 @@ import pytest
 import torch
 
 from perfembed.encoding.schema import edge_features, node_features
-from perfembed.model.gnn import (
-    DIMENSION,
-    EmbeddingModel,
-    Network,
-    NetworkSettings,
-    collate,
-    machine_numbers,
-    profile_tensor,
-)
+from perfembed.model.gnn import EmbeddingModel, Network, collate, profile_tensor
+from perfembed.model.interface import DIMENSION, NetworkSettings, machine_numbers
 from perfembed.model.nodes import GraphNodeEmbedder
 from profilers.counters import feature_names
 from scheduler.replay import Replayer
