@@ -187,7 +187,7 @@ class _Tuning:
                 ledger,
                 inputs.in_program_s,
                 self._model() if self.options.evaluate != "run" else None,
-                self._retrieval() if self.options.search == "transfer" else None,
+                self._retrieval if self.options.search == "transfer" else None,
             )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")

@@ -1,6 +1,7 @@
 """The compiled supervisor every contained child runs under: built once per process, removed at its end."""
 
 import atexit
+import contextlib
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from profilers.errors import CompilerMissing, ContainmentError
+from profilers.errors import CompilerMissing, ContainmentError, ProfilersError
 
 _SOURCE = Path(__file__).with_name("supervisor.c")
 _lock = threading.Lock()
@@ -18,6 +19,16 @@ _built: Path | None = None
 def _remove(directory: str, owner: int) -> None:
     if os.getpid() == owner:  # a forked child must not take the binary from its parent
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def prepare_supervisor(search_path: str) -> None:
+    """Begins to build it while the caller does something else; whoever needs it first is told of problems."""
+
+    def build() -> None:
+        with contextlib.suppress(ProfilersError, OSError):
+            supervisor_binary(search_path)
+
+    threading.Thread(target=build).start()  # no daemon: it ends before what it made is removed
 
 
 def supervisor_binary(search_path: str) -> Path:

@@ -167,9 +167,7 @@ def likeness_of_neighbours(
     return len(asked), tuple(found)
 
 
-def _run(
-    model: EmbedsNests, examples: Sequence[Example], with_profile: bool
-) -> tuple[Matrix, npt.NDArray[np.float32]]:
+def _run(model: EmbedsNests, examples: Sequence[Example], with_profile: bool) -> tuple[Matrix, npt.NDArray[np.float32]]:
     """(scaled predictions [n, 20], vectors [n, 128]), each example on its own machine."""
     rows = np.full((len(examples), len(targets())), np.nan)
     vectors = np.zeros((len(examples), 128), dtype=np.float32)

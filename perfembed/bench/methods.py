@@ -226,9 +226,10 @@ class _Nest:
             refine=method.refine,
             budget_s=self.bench.budget_s * method.factor or max(first_s, 2.0),
         )
+        retrieval = self.retrievals.get(method.name)
         tuner = NestTuner(
             self.inputs.nest, self.inputs.captured, self.conditions, effort, lambda event: None, NoLedger(),
-            self.inputs.in_program_s, self.cost, self.retrievals.get(method.name),
+            self.inputs.in_program_s, self.cost, None if retrieval is None else lambda: retrieval,
         )  # fmt: skip
         self.measurer = tuner.measurer
         outcome = tuner.run()

@@ -165,7 +165,7 @@ class Network(nn.Module):
 
 
 class EmbeddingModel:
-    """A trained network (`EmbedsNests`). `card`: where it comes from (data, seed, settings, errors); plain JSON values."""
+    """A trained network (`EmbedsNests`). `card`: where it comes from (data, seed, settings, errors); plain JSON."""
 
     def __init__(self, network: Network, card: Mapping[str, Any]) -> None:
         self.network = network.eval()

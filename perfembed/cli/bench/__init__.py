@@ -15,6 +15,7 @@ from perfembed.cli.bench import (
     methods,
     population,
     replay,
+    startup,
     timing,
     variants,
 )
@@ -24,6 +25,7 @@ app.command("kernels")(kernels.command)
 app.command("replay")(replay.command)
 app.command("legality")(legality.command)
 app.command("timing")(timing.command)
+app.command("startup")(startup.command)
 app.command("counters")(counters.command)
 app.command("costmodel")(costmodel.command)
 app.command("database")(database.command)
