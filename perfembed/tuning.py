@@ -334,6 +334,7 @@ class _Tuning:
     def _tuned(self, nest: LoopNest, share: float | None, outcome: NestOutcome) -> NestReport:
         winner = outcome.winner
         comparison = winner.comparison if winner else None
+        told = comparison.told if comparison else None
         return replace(
             self._blank(nest),
             share=share,
@@ -343,6 +344,10 @@ class _Tuning:
             speedup=comparison.ratio if comparison else None,
             low=comparison.low if comparison else None,
             high=comparison.high if comparison else None,
+            told_low=told.low if told else None,
+            told_high=told.high if told else None,
+            told_coverage=told.coverage if told else None,
+            runs=comparison.runs if comparison else None,
             original_s=min(comparison.samples_original) if comparison else outcome.original_s,
             tuned_s=min(comparison.samples_candidate) if comparison else None,
             candidates=outcome.candidates,
