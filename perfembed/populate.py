@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +28,9 @@ from perfembed.result import Evaluate, TuneOptions
 from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.tuning import nothing_tunable, parse, target_of
 from profilers.build import CompilerConfig, compiler_version
+from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs.generate import FUNCTION
@@ -123,7 +123,14 @@ class Stored:
     problem: str = ""
 
 
-PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | Stored
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What else is worth telling, such as whom it waits for."""
+
+    text: str
+
+
+PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | Stored | Told
 
 
 @dataclass(slots=True)
@@ -290,17 +297,18 @@ class _Search:
             environment=options.environment,
         )
         source = parse(self.program.path, content, asked)
-        with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-            scratch = Path(folder)
-            with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
-                if self.program.number is not None:
-                    asked = replace(asked, parameters=tuple(self.program.sizes().items()))
-                    inputs = made_up(source, asked, scratch)  # no program need be built and run for it
-                else:
-                    least = 0.0 if options.all_nests else MINIMUM_SHARE
-                    inputs = collect_inputs(source, asked, scratch, lambda event: None, least)
-                for found in inputs.found:
-                    self._nest(found, store, source_id, scratch / found.nest.name)
+        with (
+            scratch_folder() as scratch,
+            machine_lock(self.environment, lambda text: self.progress(Told(text))),
+        ):
+            if self.program.number is not None:
+                asked = replace(asked, parameters=tuple(self.program.sizes().items()))
+                inputs = made_up(source, asked, scratch)  # no program need be built and run for it
+            else:
+                least = 0.0 if options.all_nests else MINIMUM_SHARE
+                inputs = collect_inputs(source, asked, scratch, lambda event: None, least)
+            for found in inputs.found:
+                self._nest(found, store, source_id, scratch / found.nest.name)
         if not inputs.found:
             reasons = [f"{skipped.nest.name}: {skipped.reason}" for skipped in inputs.skipped]
             raise NoTunableNest("; ".join(reasons) or nothing_tunable(self.program.path, source))

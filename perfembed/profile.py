@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,13 +12,14 @@ from perfembed.capture import CaptureFailed, make_workload
 from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
 from perfembed.inputs import NestInputs, collect_inputs
-from perfembed.result import Event, NestStarted, TuneOptions
+from perfembed.result import Event, Message, NestStarted, TuneOptions
 from perfembed.tuning import nothing_tunable, parse
 from profilers.backend import Backend, ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compiler_version
+from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.profile import Profile
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder
 from scheduler.canonical import canonical_schedule
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import kernel_source, plain
@@ -79,9 +79,8 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
     machine = describe_machine()
     compiler = CompilerConfig(options.cc, (*options.cflags, "-fopenmp"))
     nests: list[ProfiledNest] = []
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as folder:
-        scratch = Path(folder)
-        with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
+    with scratch_folder(options.workdir) as scratch:
+        with machine_lock(dict(options.environment), lambda text: progress(Message(text))):
             inputs = collect_inputs(source, options, scratch, progress)
             for position, found in enumerate(inputs.found, 1):
                 nest = found.nest

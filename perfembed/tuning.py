@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +20,9 @@ from perfembed.result import Event, Message, NestFinished, NestReport, NestStart
 from perfembed.rewrite import Rewrite, rewrite_source
 from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
+from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
@@ -49,8 +49,11 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     source = parse(path, content, options)
     if not source.nests:
         raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as scratch:
-        return _Tuning(source, options, progress, Path(scratch), began).run()
+    target = path if options.in_place else options.output
+    if target is not None:
+        sweep(Path(target).resolve().parent)
+    with scratch_folder(options.workdir) as scratch:
+        return _Tuning(source, options, progress, scratch, began).run()
 
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
@@ -107,8 +110,7 @@ class _Tuning:
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)
-        lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
-        with machine_lock(lock):
+        with machine_lock(self.environment, lambda text: self.progress(Message(text))):
             try:
                 inputs = collect_inputs(self.source, self.options, self.scratch, self.progress)
                 profile = inputs.profile

@@ -1,10 +1,8 @@
 """The checks behind `perfembed doctor`: what this machine can do, and what would fix what it cannot."""
 
 import statistics
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version
 from profilers.calibration import Calibration
@@ -14,6 +12,7 @@ from profilers.likwid import LikwidBackend
 from profilers.machine import Cache, Machine, describe_machine, openmp_works
 from profilers.outcome import Timed
 from profilers.perf import PerfBackend
+from profilers.scratch import scratch_folder
 from profilers.timing import coefficient_of_variation, other_load
 from profilers.workload import Argument, ConstantFill, Workload
 
@@ -126,9 +125,9 @@ def _noise(environment: Mapping[str, str], cc: str) -> Check:
     settings = TimingSettings(min_samples=10, max_samples=10, target_seconds=0.0)
     name, fix = "timer noise", "stop other programs, or measure at a quieter time"
     try:
-        with tempfile.TemporaryDirectory(prefix="perfembed-") as directory:
+        with scratch_folder() as directory:
             config = CompilerConfig(cc, ("-O2",))
-            built = compile_workloads((workload,), config, Path(directory), 1, environment=environment)[0]
+            built = compile_workloads((workload,), config, directory, 1, environment=environment)[0]
             if not isinstance(built, Built):
                 return Check(name, False, built.message, None)
             load = other_load(0.3)

@@ -3,13 +3,13 @@
 import hashlib
 import os
 import platform
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from profilers.errors import ProfilersError
 from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, run_contained
+from profilers.scratch import scratch_folder
 
 _FLAGS = ("sse2", "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl", "asimd", "neon", "sve")
 _ASSUMED_CACHES = (("Data", 1, 32 << 10, 8), ("Unified", 2, 512 << 10, 8), ("Unified", 3, 8 << 20, 16))
@@ -119,9 +119,9 @@ int main(void) {
 }
 """
     limits = Limits(wall_s=20.0)
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as directory:
-        Path(directory, "openmp.c").write_text(program)
-        env = {**environment, "TMPDIR": directory, "OMP_DYNAMIC": "false"}
+    with scratch_folder() as directory:
+        (directory / "openmp.c").write_text(program)
+        env = {**environment, "TMPDIR": str(directory), "OMP_DYNAMIC": "false"}
         env.pop("OMP_THREAD_LIMIT", None)
         try:
             built = run_contained((cc, *flags, "openmp.c", "-o", "openmp"), limits=limits, env=env, cwd=directory)
