@@ -108,11 +108,11 @@ def run_interrupted(bench: InterruptedBench, progress: Callable[[str], None]) ->
         work = _Work(bench, Path(name), result)
         try:
             work.whole(bench.first)  # the others start from what it has found
+            if work.state() != "new":
+                raise EnvironmentMissing("nothing is gained on this program, so nothing is written", "try another file")
             start = time.monotonic()
             work.whole()
             result.undisturbed_s = time.monotonic() - start
-            if work.state() != "new":
-                raise EnvironmentMissing("nothing is gained on this program, so nothing is written", "try another file")
             progress(f"undisturbed: {seconds(result.undisturbed_s)}")
             while result.kills < bench.kills:
                 work.reset()
