@@ -15,6 +15,7 @@ from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.ledger import NoLedger
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
+from perfembed.openmp import parallel_flags, with_openmp
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
@@ -46,6 +47,7 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     began = time.monotonic()
     content = read_input(path)
     check_output(path, options.output, options.in_place)
+    options = replace(options, cflags=with_openmp(path, content, options.cflags, lambda text: progress(Message(text))))
     source = parse(path, content, options)
     if not source.nests:
         raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
@@ -93,8 +95,7 @@ class _Tuning:
         self.began = began
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
-        flags = (*options.cflags, "-fopenmp")
-        self.compiler = CompilerConfig(options.cc, flags)
+        self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
         self.reports: dict[str, NestReport] = {}
         self.winners: list[tuple[LoopNest, Winner]] = []
         self.interrupted = False
@@ -107,6 +108,14 @@ class _Tuning:
             version = compiler_version(self.options.cc, self.environment)
         except CompilerMissing as error:
             raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        flags = parallel_flags(
+            self.options.cc,
+            self.options.cflags,
+            self.options.threads,
+            self.environment,
+            lambda text: self.progress(Message(text)),
+        )
+        self.compiler = CompilerConfig(self.options.cc, flags)
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)

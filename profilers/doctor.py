@@ -9,7 +9,8 @@ from profilers.calibration import Calibration
 from profilers.errors import ProfilersError
 from profilers.harness import TimingSettings, time_workload
 from profilers.likwid import LikwidBackend
-from profilers.machine import Cache, Machine, describe_machine, openmp_works
+from profilers.machine import Cache, Machine, describe_machine
+from profilers.openmp import openmp_advice, openmp_works
 from profilers.outcome import Timed
 from profilers.perf import PerfBackend
 from profilers.scratch import scratch_folder
@@ -47,7 +48,7 @@ def diagnose(environment: Mapping[str, str], cc: str, clang: str | None) -> tupl
         checks.append(_compiler("clang", clang, environment, "install clang, or go without: it is optional"))
     if compiler.ok:
         works, found = openmp_works(cc, environment=environment)
-        checks.append(Check("OpenMP", works, found, None if works else _openmp_fix(found)))
+        checks.append(Check("OpenMP", works, found, None if works else _openmp_fix(found, cc, environment)))
     else:
         checks.append(Check("OpenMP", False, "not tried without a compiler", compiler.fix))
     checks.append(_counters(environment) if compiler.ok else Check("hardware counters", False, "not tried", None))
@@ -76,9 +77,9 @@ def _compiler(name: str, cc: str, environment: Mapping[str, str], fix: str) -> C
         return Check(name, False, str(problem), fix)
 
 
-def _openmp_fix(found: str) -> str:
+def _openmp_fix(found: str, cc: str, environment: Mapping[str, str]) -> str:
     if "does not compile" in found:
-        return "install the compiler's OpenMP runtime (libgomp, or libomp for clang)"
+        return openmp_advice(cc, environment)
     return "remove limits on threads (OMP_THREAD_LIMIT, cpusets, one-core containers)"
 
 

@@ -29,7 +29,7 @@ from profilers.lock import VARIABLE
 from profilers.run import Limits, run_contained
 
 PROGRAM = b"""#include <stdio.h>
-#define N 1200
+#define N 600
 double a[N][N], b[N][N];
 void work(void)
 {
@@ -37,11 +37,16 @@ void work(void)
         for (int i = 0; i < N; i++)
             b[i][j] = a[i][j] * 0.5 + b[i][j];
 }
+static unsigned next(void)
+{
+    static unsigned state;
+    return state = state * 1664525u + 1013904223u;
+}
 int main(void)
 {
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++)
-            a[i][j] = (i * 7 + j) % 13;
+            a[i][j] = next() % 13;
     for (int t = 0; t < 4; t++)
         work();
     printf("%.17g\\n", b[3][5] + b[N - 1][N - 2]);
@@ -118,7 +123,6 @@ def run_interrupted(bench: InterruptedBench, progress: Callable[[str], None]) ->
                 work.reset()
                 writing = result.kills % 4 == 3
                 if not work.killed(rng.uniform(0, result.undisturbed_s), writing, alone=rng.random() < 0.5):
-                    work.judge()
                     continue  # it was quicker
                 result.kills += 1
                 result.writing += writing

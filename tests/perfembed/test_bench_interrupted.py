@@ -16,7 +16,7 @@ from perfembed.bench.interrupted import (
 )
 from perfembed.report.style import Style
 
-SMALL = PROGRAM.replace(b"#define N 1200", b"#define N 700")
+SMALL = PROGRAM.replace(b"#define N 600", b"#define N 400")
 
 
 def bench(folder: Path, kills: int) -> InterruptedBench:

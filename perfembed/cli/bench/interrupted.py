@@ -25,7 +25,7 @@ def command(
     ] = None,
     kills: Annotated[int, typer.Option("--kills", metavar="N", min=1, help="Kills in all.")] = 20,
     search: Annotated[str, typer.Option("--search", metavar="NAME", help="As of tune.")] = "random",
-    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Of tune, but for the first run.")] = "5s",
+    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Of tune, but for the first run.")] = "4s",
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, max=1024, help="Threads.")] = 1,
     cc: Cc = "gcc",
