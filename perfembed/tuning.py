@@ -23,6 +23,7 @@ from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
+from profilers.openmp import openmp_advice
 from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
@@ -63,7 +64,9 @@ def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
     try:
         source = read_source(path, ParseOptions(arguments=options.cflags, cc=options.cc), content)
     except ParseFailed as error:
-        raise SourceRejected(str(error)) from None
+        no_header = "'omp.h' file not found" in str(error)
+        advice = openmp_advice(options.cc, dict(options.environment)) if no_header else ""
+        raise SourceRejected(str(error), advice) from None
     except ParserDied as error:
         raise SourceRejected(f"{path}: {error}") from None
     unknown = set(options.functions) - {f.name for f in source.functions}
