@@ -1,7 +1,7 @@
 """The performance embedding: a graph and, where there is one, a profile become a vector of 128 numbers.
 
 Source: Trümper et al. 2023 (Performance Embeddings, ICS), section 3: graph transformer layers with edge attributes
-(Shi et al. 2021), attentional pooling, the 95 profile features in a linear branch of their own,
+(Shi et al. 2021, PyG's TransformerConv), attentional pooling, the 95 profile features in a linear branch of their own,
 an MLP that fuses both, and a head that predicts 20 metrics. Beyond the paper: numbers of the machine are an input, a
 flag says whether there is a profile, so that one space serves with and without, maxima over nodes are pooled too, the
 profile's branch has hidden layers beside the linear one, and the profile reaches the embedding, and that the metrics,
@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn import AttentionalAggregation, TransformerConv, global_max_pool
 
 from perfembed.encoding.graph import NestGraph
 from perfembed.encoding.schema import NODE_KINDS, columns, edge_features, node_features
-from perfembed.model.attention import AttentionPool, GraphAttention, group_max
 from perfembed.model.targets import from_learned, targets
 from profilers.counters import feature_names
 from scheduler.space import Target
@@ -120,7 +120,7 @@ class Layer(nn.Module):
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.before = nn.LayerNorm(DIMENSION)
-        self.attention = GraphAttention(DIMENSION, heads, len(edge_features()))
+        self.attention = TransformerConv(DIMENSION, DIMENSION // heads, heads=heads, edge_dim=len(edge_features()))
         self.between = nn.LayerNorm(DIMENSION)
         self.update = nn.Sequential(nn.Linear(DIMENSION, 2 * DIMENSION), nn.GELU(), nn.Linear(2 * DIMENSION, DIMENSION))
 
@@ -148,7 +148,7 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(Layer(settings.heads) for _ in range(settings.layers))
         self.leave = nn.LayerNorm(DIMENSION)
         gate = nn.Sequential(nn.Linear(DIMENSION, DIMENSION // 2), nn.ReLU(), nn.Linear(DIMENSION // 2, 1))
-        self.pool = AttentionPool(gate, nn.Linear(DIMENSION, DIMENSION))
+        self.pool = AttentionalAggregation(gate, nn.Linear(DIMENSION, DIMENSION))
         self.summary = nn.Linear(2 * DIMENSION, DIMENSION)
         self.profile = nn.Linear(counts, DIMENSION)
         width = settings.fusion
@@ -177,7 +177,7 @@ class Network(nn.Module):
             x = layer(x, batch.edges, batch.edge_features)
         nodes = self.leave(x)
         count = len(batch.sizes)
-        pooled = (self.pool(nodes, batch.graph, count), group_max(nodes, batch.graph, count))
+        pooled = (self.pool(nodes, batch.graph, dim_size=count), global_max_pool(nodes, batch.graph, count))
         graph = self.summary(torch.cat(pooled, dim=1))  # [B, 128]
         known = ~profiles.isnan()
         given = known.any(1, keepdim=True).float()  # [B, 1]

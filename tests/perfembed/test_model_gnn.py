@@ -63,7 +63,7 @@ def test_where_the_profile_has_to_do_alone_the_graph_leaves_no_trace(model: Embe
     with torch.inference_mode():
         for hidden, same in ((torch.ones(2, 1), True), (torch.zeros(2, 1), False), (None, False)):
             metrics = model.network(batch, profiles, machine, hidden).metrics
-            assert torch.allclose(metrics[0], metrics[1], atol=1e-5) == same  # rows are not rounded alike everywhere
+            assert torch.equal(metrics[0], metrics[1]) == same
 
 
 def test_order_of_nodes_and_edges_does_not_matter(model: EmbeddingModel) -> None:
