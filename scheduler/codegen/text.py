@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from scheduler.codegen.premises import DEFINITIONS
+
 INDENT = "    "
 VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps its indentation and line ends
 
 _HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # name, headers it needs, definition
-    ("pe_min", (), "static inline long pe_min(long a, long b) { return a < b ? a : b; }"),
-    ("pe_max", (), "static inline long pe_max(long a, long b) { return a > b ? a : b; }"),
+    *((name, (), definition) for name, definition in DEFINITIONS),
+    ("pe_min", (), "static inline __attribute__((unused)) long pe_min(long a, long b) { return a < b ? a : b; }"),
+    ("pe_max", (), "static inline __attribute__((unused)) long pe_max(long a, long b) { return a > b ? a : b; }"),
     (
         "pe_floord",
         (),
-        "static inline long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
+        "static inline __attribute__((unused)) long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
     ),
     (
         "pe_alloc",
         ("stdlib.h", "stdint.h"),
         """/* Memory aligned to 64 bytes, NULL on failure; pe_free releases it. */
-static inline void *pe_alloc(size_t bytes)
+static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
 {
     char *raw = bytes > SIZE_MAX - 128 ? NULL : malloc(bytes + 128);
     if (!raw)
@@ -34,7 +37,7 @@ static inline void *pe_alloc(size_t bytes)
     (
         "pe_free",
         ("stdlib.h",),
-        "static inline void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
+        "static inline __attribute__((unused)) void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
     ),
     (
         "pe_threads",
@@ -42,18 +45,18 @@ static inline void *pe_alloc(size_t bytes)
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
 #include <omp.h>
-static inline int pe_threads(void) { return omp_get_max_threads(); }
-static inline int pe_thread(void) { return omp_get_thread_num(); }
+static inline __attribute__((unused)) int pe_threads(void) { return omp_get_max_threads(); }
+static inline __attribute__((unused)) int pe_thread(void) { return omp_get_thread_num(); }
 #else
-static inline int pe_threads(void) { return 1; }
-static inline int pe_thread(void) { return 0; }
+static inline __attribute__((unused)) int pe_threads(void) { return 1; }
+static inline __attribute__((unused)) int pe_thread(void) { return 0; }
 #endif""",
     ),
     (
         "pe_apart",
         ("stdint.h",),
         """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
-static inline int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
+static inline __attribute__((unused)) int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
 {
     return (uintptr_t)a_end <= (uintptr_t)b || (uintptr_t)b_end <= (uintptr_t)a;
 }""",

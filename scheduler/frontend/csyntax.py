@@ -46,6 +46,7 @@ class Variable:
     offset: int
     internal: bool = False  # file-scope `static`
     init: CExpr | None = None
+    init_text: str = ""  # of the initializer, where it stands in the file
     address_taken: bool = False
     writes: int = 0  # assignments in all function bodies read so far, its declaration not counted
     oddity: str = ""  # what makes it something else than a variable of C; it is then never touched
@@ -287,6 +288,8 @@ class Unit:
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
+    constants: list[tuple[int, str, int]] = field(default_factory=list)  # folded enumerators and sizes: where, C, value
+    type_names: list[tuple[int, str, CType]] = field(default_factory=list)  # typedef names used: where, name, meaning
 
 
 # ------------------------------------------------------------------------------------------ walks
