@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from scheduler.codegen.expr import Printer
 from scheduler.frontend import SourceFile
 from scheduler.frontend.lexical import Directive, directives
 from scheduler.frontend.model import Premises
@@ -39,6 +40,11 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         "pe_is",
         "/* Whether an object or a type name has the type it had. */\n"
         "#define pe_is(what, type) __builtin_types_compatible_p(__typeof__(what), type)",
+    ),
+    (
+        "pe_agree",
+        """/* Whether a function gives the number it gave. */
+static inline __attribute__((unused)) int pe_agree(double a, double b) { return a == b || (a != a && b != b); }""",
     ),
 )
 
@@ -112,6 +118,10 @@ class Surroundings:
         found: dict[str, Tests | Untestable] = {}
         for number, nest in enumerate(self.source.nests):
             items, premises = self._items[nest.name], self.source.premises[nest.name]
+            if premises.hidden:
+                reason = f"it holds the body of '{premises.hidden[0]}' of another file, which may change"
+                found[nest.name] = Untestable(f"{reason} (move that function into this file)")
+                continue
             once, again = (re.findall(rf"\bpe_{which}_{number}\s+({_STRING})", second) for which in ("first", "again"))
             if len(once) != len(items) or len(again) != len(items):
                 found[nest.name] = Untestable("its macros cannot be tested where it stands")
@@ -125,7 +135,7 @@ class Surroundings:
                     found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
-                parts = (*_same(texts), *_types(premises), *_values(premises))
+                parts = (*_same(texts), *_types(premises), *_values(premises), *_samples(premises))
                 found[nest.name] = Tests(self._directive[nest.name], parts)
         return found
 
@@ -236,3 +246,9 @@ def _types(premises: Premises) -> Iterator[str]:
 def _values(premises: Premises) -> Iterator[str]:
     for text, value in premises.values:
         yield f"{text} == {value}"
+
+
+def _samples(premises: Premises) -> Iterator[str]:
+    printer = Printer({}, {})
+    for call, result in premises.samples:
+        yield f"pe_agree({call}, {printer.expr(result)[0]})"

@@ -223,6 +223,14 @@ real A[N]; int main(void) { for (int i = 0; i < COUNT; i++) A[i] = 0.1 * i * K; 
         header="#define N 200\n#define COUNT 100\nenum { K = 2 };\ntypedef double real;\n",
         later="#define N 100\n#define COUNT 60\nenum { K = 3 };\ntypedef float real;\n",
     ),
+    "function of a header": Case(
+        """#include "h.h"
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = f(0.1 * i, i); printf("%.17g\\n", A[33]); }""",
+        ((), ("-O0",)),
+        header="static inline double f(double x, int k) { if (k > 2) return x * x + k; return x; }\n",
+        later="static inline double f(double x, int k) { return x * x - k; }\n",
+        alike=(("-O0",), ("-O3", "-march=native", "-ffp-contract=fast")),
+    ),
     "unsigned char": Case(
         """char A[300]; int B[300]; int main(void) { for (int i = 0; i < 300; i++) A[i] = (char)i;
  for (int i = 0; i < 300; i++) B[i] = A[i] * 2; printf("%d\\n", B[200]); }""",
@@ -234,7 +242,8 @@ typedef unsigned char index_t;
 #else
 typedef int index_t;
 #endif
-int A[400]; int main(void) { index_t n = 300 % 301; for (index_t i = 0; i < n; i++) A[i] = i; printf("%d\\n", A[270]); }""",
+int A[400]; int main(void) { index_t n = 300 % 301;
+ for (index_t i = 0; i < n; i++) A[i] = i; printf("%d\\n", A[270]); }""",
         (("-DNARROW",),),
     ),
     "order of definitions": Case(
@@ -289,6 +298,14 @@ def test_text_that_depends_on_its_line_is_left_alone(tmp_path: Path) -> None:
     source = read(tmp_path / "a.c", text)
     assert source.nests
     assert all(isinstance(tests, Untestable) for tests in surveyed(source).tests.values())
+
+
+def test_function_of_a_header_that_cannot_be_tested(tmp_path: Path) -> None:
+    (tmp_path / "h.h").write_text("static double f(const double *p, int i) { return p[i] * 2; }\n")
+    text = b'#include "h.h"\ndouble A[9], B[9];\nvoid g(void) { for (int i = 0; i < 9; i++) A[i] = f(B, i); }\n'
+    source = read(tmp_path / "a.c", text)
+    (tests,) = surveyed(source).tests.values()
+    assert isinstance(tests, Untestable) and "'f'" in tests.reason
 
 
 def test_conditions_that_changed_on_the_way_are_not_tested(tmp_path: Path) -> None:

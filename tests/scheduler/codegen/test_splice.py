@@ -29,7 +29,9 @@ def spans(source: bytes, first: bytes, last: bytes) -> tuple[int, int]:
 def test_replaces_only_the_nest() -> None:
     begin, end = spans(SOURCE, b"for (int i", b"= 0;\n")
     end -= 1
-    new = nest_text("for (long i = 0; i < n; i++) {\n    a[i] = 0;\n}\n", SOURCE[begin:end], "tile", "n > 0", "defined X")
+    new = nest_text(
+        "for (long i = 0; i < n; i++) {\n    a[i] = 0;\n}\n", SOURCE[begin:end], "tile", "n > 0", "defined X"
+    )
     result = splice(SOURCE, [(begin, end, new)], "#include <omp.h>\nint pe_x;\n")
     place = SOURCE.index(b"static const")
     assert result.startswith(SOURCE[:place] + b"#include <omp.h>\nint pe_x;\n" + SOURCE[place:begin])
