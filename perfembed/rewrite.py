@@ -51,5 +51,5 @@ def rewrite_source(
         comment = f"perfembed: {rewrite.speedup:.2f}x, {format_schedule(rewrite.schedule)}"
         condition = tests.condition(runtime_condition(replayer.nest, replayer.model))
         edits.append((span.begin, span.end, nest_text(text, original, comment, condition, tests.directive)))
-    definitions = preamble("\n".join(text for _, _, text in edits))
+    definitions = preamble("\n".join(text for _, _, text in edits), again=True)
     return splice(source.content, edits, guarded(definitions, surveyed.condition))

@@ -83,29 +83,33 @@ def _typedef(lanes: int, letter: str) -> str:
     return f"typedef {element} pe_v{lanes}{letter} __attribute__(({attributes}));"
 
 
-def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(headers, definitions) the text needs, in the order to emit them."""
+def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """(headers, names with their definitions) the text needs, in the order to emit them."""
     headers: list[str] = []
-    definitions: list[str] = []
+    definitions: list[tuple[str, str]] = []
     vectors = {(lanes, letter) for _, lanes, letter in _VECTOR.findall(text)}
     vectors |= {(lanes, _MASK[letter]) for _, lanes, letter in _SELECT.findall(text)}
-    definitions += [_typedef(int(lanes), letter) for lanes, letter in sorted(vectors)]
+    definitions += [(f"pe_v{lanes}{letter}", _typedef(int(lanes), letter)) for lanes, letter in sorted(vectors)]
     for name, lanes, letter in sorted(set(_SELECT.findall(text))):
         mask = f"pe_v{lanes}{_MASK[letter]}"
-        definitions.append(
-            f"#define pe_select_{name}(mask, a, b) ((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
-        )
+        select = f"pe_select_{name}"
+        blend = f"((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
+        definitions.append((select, f"#define {select}(mask, a, b) {blend}"))
     for name, needs, definition in _HELPERS:
         if re.search(rf"\b{name}\b", text):
             headers += [h for h in needs if h not in headers]
-            definitions.append(definition)
+            definitions.append((name, definition))
     return tuple(headers), tuple(definitions)
 
 
-def preamble(text: str) -> str:
-    """Includes and definitions for a file of our own that holds the text."""
+def preamble(text: str, again: bool = False) -> str:
+    """Includes and definitions for a file that holds the text; `again`: it may have been given some of them before."""
     headers, definitions = helpers_for(text)
-    return "".join(f"#include <{h}>\n" for h in headers) + "".join(d + "\n" for d in definitions)
+    lines = [f"#include <{h}>" for h in headers]
+    for name, definition in definitions:
+        guard = name.replace("pe_", "pe_has_", 1)
+        lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
+    return "".join(line + "\n" for line in lines)
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:
