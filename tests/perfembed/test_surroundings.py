@@ -246,6 +246,16 @@ int A[400]; int main(void) { index_t n = 300 % 301;
  for (index_t i = 0; i < n; i++) A[i] = i; printf("%d\\n", A[270]); }""",
         (("-DNARROW",),),
     ),
+    "names inside": Case(
+        """#ifndef K
+#define K 4
+#endif
+static int f(int x) { enum { L = 3 }; return x * L + (int)sizeof(x); }
+int A[100], B[100]; int main(void) { enum { M = K };
+ for (int i = 0; i < 100; i++) { enum { P = 2 }; typedef short narrow; narrow t = i; A[i] = t * M + P; }
+ for (int i = 0; i < 100; i++) { double t = A[i]; B[i] = f(A[i]) + sizeof(t); } printf("%d\\n", B[33]); }""",
+        (("-DK=5",),),
+    ),
     "order of definitions": Case(
         """#define FAST 1
 double A[100];
