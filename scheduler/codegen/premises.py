@@ -22,6 +22,7 @@ _STRING = r'"(?:[^"\\]|\\.)*"'
 _LONGEST = 3000  # C99 compilers take literals of 4095 characters
 _WIDTH = 100
 _CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
+_KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
 _TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_ARGS__)\n"
 _ABI = (
     "defined __GNUC__ && __STDC_VERSION__ >= 199901L",
@@ -178,7 +179,7 @@ class Surroundings:
 
     def _item(self, use: Use) -> str:
         macro = self._macros.get(use.name)
-        if use.arguments is None:
+        if use.arguments is None or (macro is None and use.name in _KEYWORDS):
             return use.name
         if macro is not None and macro.parameters is not None and macro.pastes:
             return use.text
