@@ -1,9 +1,9 @@
-"""Nearest neighbours among the embeddings of a database, with a cache file beside the database.
+"""Nearest neighbours among the embeddings of a database: FAISS, with a cache file beside the database.
 
 The database is the truth. The cache says which model and which state of the database it was made of and carries a
 checksum (a FAISS file has none: flipped bits give other neighbours without a word); where anything differs it is made
-again. Up to `EXACT` vectors every distance is computed, by NumPy; beyond that FAISS searches a graph (Malkov and
-Yashunin 2018, HNSW), whose recall `bench_index` states.
+again. Up to `EXACT` vectors every distance is computed, beyond that a graph is searched (Malkov and Yashunin 2018,
+HNSW), whose recall `bench_index` states.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from profilers.scratch import unfinished_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
     Vectors = npt.NDArray[np.float32]
 
 EXACT = 100_000
-_MAGIC = b"perfembed-index-2\n"
+_MAGIC = b"perfembed-index-1\n"
 _LINKS, _BUILD_EFFORT, _EFFORT = 32, 80, 160  # of HNSW: M, efConstruction, efSearch
 _FEW = 0.2  # share of accepted vectors below which scanning those beats walking the graph
 _MAX_HEADER = 1 << 16
-_ROWS = 4096  # whose distances are computed together: what they need fits in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,10 @@ class Neighbour:
 class VectorIndex:
     """Immutable. `ids[i]` belongs to row i of the vectors it was made of."""
 
-    def __init__(self, ids: Sequence[str], vectors: Vectors | None, graph: Any, model_id: str) -> None:
-        """Either all `vectors` or a `graph` of FAISS that has them."""
+    def __init__(self, ids: Sequence[str], index: Any, model_id: str) -> None:
         self.ids = tuple(ids)
         self.model_id = model_id
-        self._vectors = vectors
-        self._graph = graph
+        self._index = index
         self._rows: dict[str, int] | None = None
 
     @staticmethod
@@ -58,43 +56,37 @@ class VectorIndex:
         """`vectors` float32 [n, d]; `exact` by default for up to `EXACT`. Raises ValueError."""
         import numpy as np
 
+        faiss = _faiss()
         if vectors.ndim != 2 or len(ids) != len(vectors) or len(set(ids)) != len(ids):
             raise ValueError(f"{len(ids)} ids, all different, for vectors of shape {vectors.shape}")
         if not np.isfinite(vectors).all():
             raise ValueError("a vector is not finite")
-        rows = np.ascontiguousarray(vectors, dtype=np.float32)
         if len(ids) <= EXACT if exact is None else exact:
-            return VectorIndex(ids, rows, None, model_id)
-        graph = _faiss().IndexHNSWFlat(vectors.shape[1], _LINKS)
-        graph.hnsw.efConstruction = _BUILD_EFFORT
+            index = faiss.IndexFlatL2(max(1, vectors.shape[1]))  # no vectors: no dimension either
+        else:
+            index = faiss.IndexHNSWFlat(vectors.shape[1], _LINKS)
+            index.hnsw.efConstruction = _BUILD_EFFORT
         if len(ids):
-            graph.add(rows)
-        return VectorIndex(ids, None, graph, model_id)
+            index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+        return VectorIndex(ids, index, model_id)
 
     @property
     def is_exact(self) -> bool:
-        return self._vectors is not None
-
-    @property
-    def dimension(self) -> int:
-        return int(self._graph.d) if self._vectors is None else self._vectors.shape[1]
+        return not hasattr(self._index, "hnsw")
 
     @property
     def bytes(self) -> int:
         """Of vectors and links, as stored."""
-        vectors = len(self.ids) * self.dimension * 4
+        vectors: int = len(self.ids) * self._index.d * 4
         if self.is_exact:
             return vectors
-        hnsw = self._graph.hnsw
+        hnsw = self._index.hnsw
         return vectors + 4 * hnsw.neighbors.size() + 8 * hnsw.offsets.size() + 4 * hnsw.levels.size()  # type: ignore[no-any-return]
 
     def vector(self, id_: str) -> Vectors | None:
         """[d]; None for an id that is not there."""
         row = self._row_of().get(id_)
-        if row is None:
-            return None
-        found: Vectors = self._graph.reconstruct(row) if self._vectors is None else self._vectors[row]
-        return found
+        return None if row is None else self._index.reconstruct(row)
 
     def _row_of(self) -> dict[str, int]:
         if self._rows is None:
@@ -128,8 +120,8 @@ class VectorIndex:
 
         if not self.ids:
             return ()
-        if vector.shape != (self.dimension,) or k < 0:
-            raise ValueError(f"a vector of {self.dimension} numbers and k >= 0 expected, not {vector.shape} and {k}")
+        if vector.shape != (self._index.d,) or k < 0:
+            raise ValueError(f"a vector of {self._index.d} numbers and k >= 0 expected, not {vector.shape} and {k}")
         allowed = only
         if callable(exclude) or len(exclude):
             allowed = ~self.mask(exclude) if only is None else only & ~self.mask(exclude)
@@ -137,18 +129,15 @@ class VectorIndex:
         k = min(k, count)
         if k == 0:
             return ()
-        query = np.ascontiguousarray(vector, dtype=np.float32)
-        if self._vectors is not None:
-            squares, rows = _nearest(self._vectors, query, k, allowed)
-        else:
-            squares, rows = self._walk(query[None], k, allowed, count)
+        query = np.ascontiguousarray(vector, dtype=np.float32)[None]
+        squares, rows = self._query(query, k, allowed, count)
         order = sorted((max(0.0, float(s)), self.ids[int(r)]) for s, r in zip(squares, rows, strict=True))
         return tuple(Neighbour(i, s**0.5) for s, i in order)
 
-    def _walk(
+    def _query(
         self, query: Vectors, k: int, allowed: npt.NDArray[np.bool_] | None, count: int
     ) -> tuple[Vectors, npt.NDArray[np.int64]]:
-        """(squared distances, rows) of a query [1, d], k of each, by the graph."""
+        """(squared distances, rows), k of each."""
         import numpy as np
 
         faiss = _faiss()
@@ -157,12 +146,12 @@ class VectorIndex:
         threads = faiss.omp_get_max_threads()
         faiss.omp_set_num_threads(1)  # starting threads costs more than one query
         try:
-            if allowed is None or count > _FEW * len(self.ids):
+            if not self.is_exact and (allowed is None or count > _FEW * len(self.ids)):
                 parameters = faiss.SearchParametersHNSW(sel=selector, efSearch=max(_EFFORT, 2 * k))
-                squares, rows = self._graph.search(query, k, params=parameters)
+                squares, rows = self._index.search(query, k, params=parameters)
                 if (rows[0] >= 0).all():
                     return squares[0], rows[0]
-            flat = faiss.downcast_index(self._graph.storage)
+            flat = self._index if self.is_exact else faiss.downcast_index(self._index.storage)
             squares, rows = flat.search(query, k, params=faiss.SearchParameters(sel=selector) if selector else None)
             return squares[0], rows[0]
         finally:
@@ -172,36 +161,26 @@ class VectorIndex:
 
     def save(self, path: Path, stamp: str) -> None:
         """Replaces the file at once or not at all. Raises OSError."""
-        payload = _faiss().serialize_index(self._graph) if self._vectors is None else self._vectors
+        faiss = _faiss()
+        payload = faiss.serialize_index(self._index).tobytes()
         names = json.dumps(self.ids).encode()
-        header = {
-            "model_id": self.model_id,
-            "stamp": stamp,
-            "count": len(self.ids),
-            "dimension": self.dimension,
-            "exact": self.is_exact,
-            "names": len(names),
-        }
+        header = {"model_id": self.model_id, "stamp": stamp, "count": len(self.ids), "names": len(names)}
         head = json.dumps(header).encode() + b"\n"
         digest = hashlib.sha256(head)
         digest.update(names)
-        digest.update(payload.data)
-        descriptor, temporary = tempfile.mkstemp(prefix=".perfembed-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                for part in (_MAGIC, digest.hexdigest().encode() + b"\n", head, names, payload.data):
+        digest.update(payload)
+        with unfinished_file(path.parent) as unfinished:
+            with unfinished.open("wb") as file:
+                for part in (_MAGIC, digest.hexdigest().encode() + b"\n", head, names, payload):
                     file.write(part)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+            os.replace(unfinished, path)
 
     @staticmethod
     def load(path: Path, model_id: str, stamp: str) -> VectorIndex | None:
         """None where the file is missing, damaged, or of another model or state of the database."""
         import numpy as np
 
+        faiss = _faiss()
         try:
             with path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
@@ -220,31 +199,8 @@ class VectorIndex:
             return None
         view = memoryview(rest)
         ids = json.loads(bytes(view[: header["names"]]))
-        payload = view[header["names"] :]
-        if header["exact"]:
-            vectors = np.frombuffer(payload, dtype=np.float32).reshape(header["count"], header["dimension"])
-            return VectorIndex(ids, vectors, None, model_id)
-        return VectorIndex(ids, None, _faiss().deserialize_index(np.frombuffer(payload, dtype=np.uint8)), model_id)
-
-
-def _nearest(
-    vectors: Vectors, query: Vectors, k: int, allowed: npt.NDArray[np.bool_] | None
-) -> tuple[Vectors, npt.NDArray[np.int64]]:
-    """(squared distances, rows), k of each, of a query [d]: the first of those that are equally far."""
-    import numpy as np
-
-    squares = np.empty(len(vectors), dtype=np.float32)
-    for first in range(0, len(vectors), _ROWS):
-        apart = vectors[first : first + _ROWS] - query
-        np.einsum("ij,ij->i", apart, apart, out=squares[first : first + _ROWS])
-    if allowed is not None:
-        squares[~allowed] = np.inf
-    if k < len(squares):  # all that are at most as far as the k-th
-        rows = np.flatnonzero(squares <= np.partition(squares, k - 1)[k - 1])
-    else:
-        rows = np.arange(len(squares))
-    rows = rows[np.argsort(squares[rows], kind="stable")][:k]
-    return squares[rows], rows
+        index = faiss.deserialize_index(np.frombuffer(view[header["names"] :], dtype=np.uint8))
+        return VectorIndex(ids, index, model_id)
 
 
 def database_index(database: Database, model_id: str, *, static_only: bool = False) -> VectorIndex:
@@ -284,7 +240,7 @@ def open_index(
 
 
 def _faiss() -> Any:
-    """Loaded for graphs only. Its type hints lag behind its functions."""
+    """Its type hints lag behind its functions."""
     import faiss
 
     return faiss

@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.donors import StoredDonor
+from profilers.scratch import unfinished_file
 
 Floats = npt.NDArray[np.float32]
 
@@ -107,15 +107,9 @@ def _save(path: Path, key: str, table: Floats) -> None:
     """At once or not at all; the oldest others go. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rest = key.encode() + b"\n" + table.astype("<f4").tobytes()
-    descriptor, temporary = tempfile.mkstemp(prefix=".layout-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with unfinished_file(path.parent) as unfinished:
+        unfinished.write_bytes(_MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
+        os.replace(unfinished, path)
     files = sorted(path.parent.glob("layout-*.table"), key=lambda file: (file != path, -file.stat().st_mtime))
     for old in files[_KEPT:]:
         with contextlib.suppress(OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,13 +15,18 @@ from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.ledger import NoLedger
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
+from perfembed.openmp import parallel_flags, with_openmp
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
+from perfembed.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
+from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
-from profilers.timing import machine_lock
+from profilers.openmp import openmp_advice
+from profilers.scratch import scratch_folder, sweep
+from scheduler.codegen.premises import Untestable
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
@@ -46,11 +50,15 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     began = time.monotonic()
     content = read_input(path)
     check_output(path, options.output, options.in_place)
+    options = replace(options, cflags=with_openmp(path, content, options.cflags, lambda text: progress(Message(text))))
     source = parse(path, content, options)
     if not source.nests:
         raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as scratch:
-        return _Tuning(source, options, progress, Path(scratch), began).run()
+    target = path if options.in_place else options.output
+    if target is not None:
+        sweep(Path(target).resolve().parent)
+    with scratch_folder(options.workdir) as scratch:
+        return _Tuning(source, options, progress, scratch, began).run()
 
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
@@ -58,7 +66,9 @@ def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
     try:
         source = read_source(path, ParseOptions(arguments=options.cflags, cc=options.cc), content)
     except ParseFailed as error:
-        raise SourceRejected(str(error)) from None
+        no_header = "'omp.h' file not found" in str(error)
+        advice = openmp_advice(options.cc, dict(options.environment)) if no_header else ""
+        raise SourceRejected(str(error), advice) from None
     except ParserDied as error:
         raise SourceRejected(f"{path}: {error}") from None
     unknown = set(options.functions) - {f.name for f in source.functions}
@@ -90,27 +100,35 @@ class _Tuning:
         self.began = began
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
-        flags = (*options.cflags, "-fopenmp")
-        self.compiler = CompilerConfig(options.cc, flags)
+        self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
         self.reports: dict[str, NestReport] = {}
         self.winners: list[tuple[LoopNest, Winner]] = []
         self.interrupted = False
         self.recorder: Recorder | None = None
         self.model: CostModel | None = None
         self.retrieval: Retrieval | None = None
+        self.surveyed: Surveyed | None = None
 
     def run(self) -> TuneResult:
         try:
             version = compiler_version(self.options.cc, self.environment)
         except CompilerMissing as error:
             raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        flags = parallel_flags(
+            self.options.cc,
+            self.options.cflags,
+            self.options.threads,
+            self.environment,
+            lambda text: self.progress(Message(text)),
+        )
+        self.compiler = CompilerConfig(self.options.cc, flags)
+        self._survey()
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)
-        lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
-        with machine_lock(lock):
+        with machine_lock(self.environment, lambda text: self.progress(Message(text))):
             try:
-                inputs = collect_inputs(self.source, self.options, self.scratch, self.progress)
+                inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress)
                 profile = inputs.profile
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
@@ -146,6 +164,17 @@ class _Tuning:
             interrupted=self.interrupted,
             exit_code=130 if self.interrupted else 0,
         )
+
+    def _survey(self) -> None:
+        """Nests whose surroundings cannot be tested in the written file are left alone."""
+        read = CompilerConfig(self.options.cc, self.options.cflags)
+        self.surveyed = survey(self.source, read, self.compiler, self.scratch / "survey", self.environment)
+        for nest in self.source.nests:
+            tests = self.surveyed.tests[nest.name]
+            if isinstance(tests, Untestable):
+                self._skip(nest, None, tests.reason)
+        left = tuple(n for n in self.source.nests if n.name not in self.reports)
+        self.tunable = replace(self.source, nests=left)
 
     def _budget(self, inputs: NestInputs, found: tuple[NestInputs, ...]) -> float:
         """Seconds for one nest: by its share of the time, evenly where that is unknown."""
@@ -283,7 +312,8 @@ class _Tuning:
     def _rewritten(self) -> bytes:
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in self.winners]
         vector_bytes = target_of(self.machine, self.options.threads).vector_bytes
-        return rewrite_source(self.source, rewrites, vector_bytes, self.options.reassociate)
+        assert self.surveyed is not None
+        return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
 
     def _write(self) -> str | None:
         """The tuned file, or the original's bytes where nothing was better; None on a dry run."""

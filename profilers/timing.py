@@ -1,20 +1,17 @@
 """Comparing two builds of a kernel by interleaved runs, with an interval one can decide on."""
 
-import contextlib
 import math
 import os
 import resource
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import filelock
-
 from profilers.build import Built
-from profilers.errors import HarnessError, ProfilersError
+from profilers.errors import HarnessError
 from profilers.harness import DEFAULT_LIMITS, TimingSettings, time_workload
 from profilers.outcome import Failure, Timed
 from profilers.pairs import Interval, both, median_interval
@@ -219,27 +216,6 @@ def other_load(interval_s: float = 0.5) -> float:
     meter = LoadMeter()
     time.sleep(interval_s)
     return meter.other_load()
-
-
-@contextlib.contextmanager
-def machine_lock(path: Path, timeout_s: float = -1.0) -> Iterator[None]:
-    """Holds the lock file `path`, so that only one measurement runs on this machine at a time.
-
-    A negative timeout waits for ever. Raises ProfilersError when the lock is not free in time or
-    cannot be made.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path)
-        lock.acquire(timeout=timeout_s, poll_interval=0.05)
-    except filelock.Timeout as problem:
-        raise ProfilersError(f"another measurement holds {path}") from problem
-    except OSError as problem:
-        raise ProfilersError(f"cannot lock {path}: {problem}") from problem
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def coefficient_of_variation(values: tuple[float, ...]) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import perfembed
 from perfembed.errors import EnvironmentMissing
+from profilers.scratch import scratch_folder
 
 TIME_AIM_S, MEMORY_AIM_BYTES = 1.5, 400 << 20  # to the first program, and at its peak
 _SIZE = 400
@@ -109,8 +109,8 @@ def run_startup(bench: StartupBench, progress: Callable[[int], None]) -> Startup
     sides = ((own, ""), (own, _EAGER) if bench.against is None else (bench.against.resolve(), ""))
     found: tuple[list[Startup], list[Startup]] = ([], [])
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as scratch:
-        source = Path(scratch) / "example.c"
+    with scratch_folder() as scratch:
+        source = scratch / "example.c"
         source.write_text(EXAMPLE.replace("SIZE", str(bench.size)), encoding="ascii")
         try:
             for number in range(bench.runs):

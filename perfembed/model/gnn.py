@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ from perfembed.model.interface import (
 )
 from perfembed.model.targets import from_learned, targets
 from profilers.counters import feature_names
+from profilers.scratch import scratch_folder
 from scheduler.space import Target
 
 _BATCH = 64  # graphs embedded at once
@@ -89,13 +91,26 @@ def profile_tensor(profiles: Sequence[Sequence[float] | None]) -> Tensor:
     return torch.tensor([missing if p is None else tuple(p) for p in profiles], dtype=torch.float32)
 
 
+@contextlib.contextmanager
+def _temporary_files_removed() -> Iterator[None]:
+    """PyG writes modules for its layers to the folder for temporary files, imports them, and leaves them there."""
+    before = tempfile.tempdir
+    with scratch_folder() as folder:
+        tempfile.tempdir = str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
 class Layer(nn.Module):
     """x + attention(norm x), then x + MLP(norm x)."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.before = nn.LayerNorm(DIMENSION)
-        self.attention = TransformerConv(DIMENSION, DIMENSION // heads, heads=heads, edge_dim=len(edge_features()))
+        with _temporary_files_removed():
+            self.attention = TransformerConv(DIMENSION, DIMENSION // heads, heads=heads, edge_dim=len(edge_features()))
         self.between = nn.LayerNorm(DIMENSION)
         self.update = nn.Sequential(nn.Linear(DIMENSION, 2 * DIMENSION), nn.GELU(), nn.Linear(2 * DIMENSION, DIMENSION))
 

@@ -17,7 +17,7 @@ QUICK = CompareSettings(
 
 def test_a_program_twice_as_slow_is_found() -> None:
     bench = TimingBench(2, slowdown=1.0, rounds=40, settings=QUICK, environment=dict(os.environ))
-    result = run_timing(bench, lambda done, alarms: None)
+    result = run_timing(bench, lambda done, alarms: None, print)
     assert (result.equal, result.planted) == (2, 2)
     assert result.found + result.reversed <= 2 and result.reversed == 0
     assert len(result.ratios) == 2 and all(0.5 < ratio < 2 for ratio in result.ratios)

@@ -10,6 +10,7 @@ from perfembed.cli.bench import (
     database,
     embedding,
     index,
+    interrupted,
     kernels,
     legality,
     methods,
@@ -30,6 +31,7 @@ app.command("counters")(counters.command)
 app.command("costmodel")(costmodel.command)
 app.command("database")(database.command)
 app.command("population")(population.command)
+app.command("interrupted")(interrupted.command)
 app.command("transfer")(methods.transfer)
 app.command("search")(methods.search)
 app.command("embedding")(embedding.command)
