@@ -28,7 +28,7 @@ def command(
     ] = None,
     compilers: Annotated[
         str | None,
-        typer.Option("--compilers", metavar="LIST", help="With these.  [default: gcc and the newest clang with OpenMP]"),
+        typer.Option("--compilers", metavar="LIST", help="With these.  [default: gcc, and a clang with OpenMP]"),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=1024, help="Processes.")] = 1,
     json: Json = False,
@@ -72,7 +72,7 @@ def command(
 
 
 def _compilers(text: str | None, session: Session) -> tuple[str, ...]:
-    """Those named, all of which must be there; else gcc, and clang where it can do what is needed. Raises UsageError."""
+    """Those named, all of which must be there; else gcc, and clang where it makes OpenMP programs. Raises UsageError."""
     from perfembed.bench.kernels.compilers import newest_parallel_clang
     from profilers.build import compiler_path
     from profilers.errors import CompilerMissing
