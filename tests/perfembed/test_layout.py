@@ -12,6 +12,7 @@ from perfembed.embedding import PlacedNest
 from perfembed.embedding_map import map_points
 from perfembed.layout import cached_table, layout_key, place_among
 from perfembed.report.map_page import map_page
+from perfembed.retrieval import open_sources
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from scheduler.space import Target
@@ -137,3 +138,15 @@ def test_a_file_without_donors() -> None:
     own = [PlacedNest(name, 1, name, np.ones(3, dtype=np.float32)) for name in ("a", "b")]
     found = map_points([], own, "a.c", SPACE, 0)
     assert [(p.x, p.y) for p in found] == [(0.0, 0.0), (1.0, 0.0)] and not map_points([], (), "", SPACE, 0)
+
+
+def test_what_ships_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else `perfembed map --no-db` takes a minute; what it leaves in its cache then belongs beside the donors."""
+
+    def never(*_: object) -> None:
+        raise AssertionError("laid out again")
+
+    monkeypatch.setattr("perfembed.embedding_map._plane", never)
+    space, sources = open_sources(None)
+    points = map_points(sources, (), "", space, 0, None)
+    assert len(points) == len(sources[0].by_id) and len({(p.x, p.y) for p in points}) > len(points) / 2

@@ -72,7 +72,7 @@ def command(
 
 
 def _compilers(text: str | None, session: Session) -> tuple[str, ...]:
-    """Those named, all of which must be there; else gcc, and clang where it makes OpenMP programs. Raises UsageError."""
+    """Those named, which must be there; else gcc, and a clang that makes OpenMP programs. Raises UsageError."""
     from perfembed.bench.kernels.compilers import newest_parallel_clang
     from profilers.build import compiler_path
     from profilers.errors import CompilerMissing
