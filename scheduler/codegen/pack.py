@@ -10,8 +10,8 @@ import islpy as isl
 
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
-from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.footprint import elements_exist
+from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays
 from scheduler.codegen.polytree import Place, PolyTree, time_name
 from scheduler.codegen.text import block
