@@ -99,7 +99,7 @@ def render_campaign(result: CampaignResult, style: Style) -> str:
     c, counts = result.campaign, result.counts
     parts = [f"{counts.get(name, 0)} {name}" for name in _COUNTS]
     lines = [f"{count(result.programs, 'program')} of seed {c.seed}, from number {c.first}; {'; '.join(parts)}"]
-    for name in ("invalid programs", "too hard programs", "not emitted"):
+    for name in ("data-dependent programs", "invalid programs", "too hard programs", "not emitted"):
         lines += [f"{counts[name]} {name}"] if counts.get(name) else []
     planted = {name.removeprefix("planted "): n for name, n in counts.items() if name.startswith("planted ")}
     detail = ", ".join(f"{n} {name}" for name, n in sorted(planted.items(), key=lambda item: -item[1]))
