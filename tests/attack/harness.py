@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 
 DOCUMENTED = frozenset((0, 1, 2, 3, 4, 5, 130))
 _PR_SET_CHILD_SUBREAPER = 36
+_WAITING = 12
 _COMMAND = (sys.executable, "-c", "from perfembed.cli.main import run; run()")
 
 
@@ -40,6 +43,7 @@ def perfembed(
 ) -> Run:
     """One run in `folder`. What it leaves behind is found and killed: orphans come to this process.
 
+    `limit_s`: seconds of processor time of each of its processes; it may wait for others many times as long.
     `stop_after_s`: SIGINT is sent then.
     """
     adopt_orphans()
@@ -50,14 +54,20 @@ def perfembed(
     out_path, err_path = scratch.with_suffix(".out"), scratch.with_suffix(".err")
     with out_path.open("wb") as out, err_path.open("wb") as err:  # not pipes: a survivor would keep them open
         process = subprocess.Popen(
-            [*_COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=env
+            [*_COMMAND, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=folder,
+            env=env,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit_s),) * 2),
         )
         try:
             if stop_after_s is not None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(stop_after_s)
                 process.send_signal(signal.SIGINT)
-            process.wait(limit_s)
+            process.wait(_WAITING * limit_s)
         except subprocess.TimeoutExpired:
             pass
         finally:
@@ -65,7 +75,9 @@ def perfembed(
             process.kill()
             process.wait()
     wall_s = time.monotonic() - began
-    assert not hung, f"did not end within {limit_s} s (stderr: {err_path.read_text('utf-8', 'replace')[-300:]!r})"
+    assert not hung, (
+        f"did not end within {_WAITING * limit_s} s (stderr: {err_path.read_text('utf-8', 'replace')[-300:]!r})"
+    )
     survivors = end_survivors(before)
     return Run(
         process.returncode,

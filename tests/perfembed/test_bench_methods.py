@@ -1,6 +1,7 @@
 """Scores of ways to tune, and that finished programs are not done again."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import METHODS, leaving_out
+from perfembed.donors import SEED, seed_donors
+from perfembed.embedding_model import usable_space
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from tests.perfembed.transfer_support import GEMM, MACHINE
@@ -50,7 +53,11 @@ def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
     assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
 
 
-def test_each_way_to_choose_donors_leaves_the_algorithm_out() -> None:
+def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)  # all of them would take a minute to embed
+    space = usable_space()
+    donors = seed_donors(space, tmp_path)
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [donors]))
     methods = [m for m in METHODS if m.name in ("with profiles", "random donors", "hand-made features")]
     retrievals = leaving_out(methods, None, 1)("gemm", MACHINE)
     assert retrievals.keys() == {m.name for m in methods}

@@ -50,7 +50,7 @@ def incomplete(tmp_path: Path) -> str:
     return str(path)
 
 
-def tuned(folder: Path, text: str, **options: object) -> tuple[TuneResult, list[str]]:
+def tuned(folder: Path, text: str, budget_s: float = 3.0, **options: object) -> tuple[TuneResult, list[str]]:
     source, said = folder / "program.c", []
     source.write_text(text)
 
@@ -59,7 +59,7 @@ def tuned(folder: Path, text: str, **options: object) -> tuple[TuneResult, list[
             said.append(event.text)
 
     result = perfembed.tune(  # type: ignore[arg-type]
-        source, output=folder / "out.c", search="random", budget_s=3, environment=os.environ, progress=progress,
+        source, output=folder / "out.c", search="random", budget_s=budget_s, environment=os.environ, progress=progress,
         **options,
     )  # fmt: skip
     return result, said
@@ -160,7 +160,7 @@ def test_gcc_needs_nothing() -> None:
 def test_clang(tmp_path: Path) -> None:
     """With threads where it has its OpenMP library, else with one and vector pragmas."""
     whole = clang("-fopenmp")
-    result, _ = tuned(tmp_path, WORK + MAIN, threads=2 if whole else 1, cc=whole or clang())
+    result, _ = tuned(tmp_path, WORK + MAIN, threads=2 if whole else 1, cc=whole or clang(), budget_s=15)
     assert result.exit_code == EXIT_DONE and result.flags[-1] == ("-fopenmp" if whole else "-fopenmp-simd")
     (nest,) = [nest for nest in result.nests if nest.function == "work"]
     assert nest.status in ("tuned", "kept") and nest.candidates > nest.failed + nest.wrong and nest.wrong == 0
