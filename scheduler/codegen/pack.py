@@ -13,7 +13,7 @@ from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
 from scheduler.codegen.footprint import elements_exist
 from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays
-from scheduler.codegen.polytree import Place, PolyTree, time_name
+from scheduler.codegen.polytree import Place, PolyTree, is_aligned, time_name
 from scheduler.codegen.text import block
 from scheduler.codegen.vectors import canonical
 from scheduler.errors import CodegenUnsupported
@@ -73,21 +73,25 @@ def insert_packs(nodes: tuple[CNode, ...], poly: PolyTree, walker: Walker) -> tu
     if not any(place.loop.packs for place in poly.by_name.values()):
         return nodes
 
-    def visit(body: tuple[CNode, ...], times: Mapping[str, IntExpr]) -> tuple[CNode, ...]:
-        return tuple(one(node, times) for node in body)
+    def visit(body: tuple[CNode, ...], times: Mapping[str, IntExpr], strided: bool) -> tuple[CNode, ...]:
+        return tuple(one(node, times, strided) for node in body)
 
-    def one(node: CNode, times: Mapping[str, IntExpr]) -> CNode:
+    def one(node: CNode, times: Mapping[str, IntExpr], strided: bool) -> CNode:
         if not isinstance(node, For | Scope):
-            return with_bodies(node, lambda body: visit(body, times))
+            return with_bodies(node, lambda body: visit(body, times, strided))
         place = poly.by_name[node.loop]
         time = node.time if node.time is not None else _time(place, poly, walker, times)
         inner = {**times, node.loop: time} if time is not None else times
-        body = visit(node.body, inner)
+        strided = strided or (isinstance(node, For) and abs(node.step) > 1 and not is_aligned(place.loop))
+        body = visit(node.body, inner, strided)
         for mark in reversed(place.loop.packs):
+            if strided and len(statements_below(place.loop)) > 1:
+                # isl may run statements with different offsets in one iteration: not at the time of that loop.
+                raise CodegenUnsupported(f"{mark.array} is packed around several statements of a strided loop")
             body = (_packed(mark, place, poly, walker, inner, body),)
         return replace(node, body=body)
 
-    return visit(nodes, {})
+    return visit(nodes, {}, False)
 
 
 def _time(place: Place, poly: PolyTree, walker: Walker, times: Mapping[str, IntExpr]) -> IntExpr | None:
@@ -112,10 +116,6 @@ def _packed(
         raise CodegenUnsupported(f"the iterations of the loops around {place.loop.name} are not known one by one")
     if len(mark.order) != len(array.shape):
         raise CodegenUnsupported(f"{array.name} has {len(array.shape)} dimensions, its packing {len(mark.order)}")
-    below = statements_below(place.loop)
-    if len(below) > 1 and any(abs(x.step) > 1 for s in below for x in poly.model.placed[s].loops):
-        # isl may run statements with different offsets in one iteration of a strided loop.
-        raise CodegenUnsupported(f"{array.name} is packed around several statements of a strided loop")
     env = {time_name(name): value for name, value in times.items()}
     strides = poly.strides(place.path)
     accesses, touched = _footprint(mark, place, poly, strides)

@@ -60,3 +60,29 @@ for k: long in [0, n) step 1 { S1: B[k] = B[k] * 0.1; } }"""
 def test_nothing_is_copied_in_iterations_of_other_statements(tmp_path: Path) -> None:
     """Fused loops run on where the packed one ends: the block's bounds say nothing there."""
     check_same(tmp_path, parse_nest(FUSED), "fuse(i, k); pack(i, X, [0], 0, 4)", {"n": 40})
+
+
+SHIFTED = """nest shifted { param n: long in [1, ?];
+array A: double[n]; array B: double[2*n]; array C: double[n]; array D: double[n][n]; array E: double[n][n];
+BODY }"""
+TILED = "for i: long in [0, n) step 1 { S1: A[i] = B[i]; S2: C[i] = B[2*i + 1]; }"
+SKEWED = (
+    """for t: long in [0, n) step 1 { for i: long in [0, n) step 1 { S1: D[t][i] = B[i] + t; S2: E[t][i] = 1.0; } }"""
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "schedule"),
+    [
+        (TILED, "tile([i], [8]); shift(i_t, S1, 1); pack(i_t, B, [0])"),
+        (TILED.replace("step 1", "step 2"), "shift(i, S1, 1); pack(i, B, [0])"),
+        (SKEWED, "skew(t, i, 2); interchange(t, i); shift(t, S1, 1); pack(t, B, [0])"),
+    ],
+)
+def test_statements_that_run_at_other_times_than_the_loop_says(tmp_path: Path, body: str, schedule: str) -> None:
+    """A strided loop may run statements of different offsets together: the block must be that of each."""
+    nest = parse_nest(SHIFTED.replace("BODY", body))
+    try:
+        check_same(tmp_path, nest, schedule, {"n": 3}, {"n": 29})
+    except CodegenUnsupported as problem:
+        assert "several statements of a strided loop" in str(problem) or "no constant bound" in str(problem)
