@@ -67,8 +67,6 @@ array A: double[n]; array B: double[2*n]; array C: double[n]; array D: double[n]
 BODY }"""
 TILED = "for i: long in [0, n) step 1 { S1: A[i] = B[i]; S2: C[i] = B[2*i + 1]; }"
 SKEWED = "for t: long in [0, n) step 1 { for i: long in [0, n) step 1 { S1: D[t][i] = B[i] + t; S2: E[t][i] = 1.0; } }"
-    """for t: long in [0, n) step 1 { for i: long in [0, n) step 1 { S1: D[t][i] = B[i] + t; S2: E[t][i] = 1.0; } }"""
-)
 
 
 @pytest.mark.parametrize(
