@@ -15,7 +15,7 @@ from scheduler.frontend.model import Failure, ParseFailed, ParseOptions, ParserD
 
 _MAX_BYTES = 8 << 20
 _KEPT = ("-D", "-U", "-I", "-std=", "-m", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-ansi")
-_KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums")
+_KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums", "-trigraphs")
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
 _GCC_WARNINGS = (
     "implicit-function-declaration",

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import Union
 
+from scheduler.frontend.lexical import Directive, Text
+
 # ------------------------------------------------------------------------------------------ types
 
 
@@ -284,9 +286,17 @@ class Unit:
 
     path: str
     content: bytes
+    trigraphs: bool = False
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
+    torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
+    text: Text = field(init=False)
+    directives: tuple[Directive, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.text = Text(self.content, self.trigraphs)
+        self.directives = self.text.directives()
 
 
 # ------------------------------------------------------------------------------------------ walks

@@ -35,7 +35,7 @@ from scheduler.frontend.csyntax import (
     strip,
 )
 from scheduler.frontend.finalize import finish
-from scheduler.frontend.lexical import Directive, Lines, directives, preceded_by_macro
+from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Rejection, SourceFile
 from scheduler.ir.nest import LoopNest, Span, Storage
 from scheduler.ir.text import format_nest
@@ -91,7 +91,7 @@ class Finder:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.lines = Lines(unit.content)
-        self.directives = directives(unit.content)
+        self.directives = unit.directives
         self.pragmas: dict[int, Directive] = {
             d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
         }
@@ -283,10 +283,12 @@ class Finder:
                     what = "an OpenMP pragma"
                 raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
         content = self.unit.content
-        if b"_Pragma" in content[stmt.begin : stmt.end] or preceded_by_macro(content, stmt.begin):
+        if b"_Pragma" in content[stmt.begin : stmt.end] or self.unit.text.preceded_by_macro(stmt.begin):
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")
+        if stmt.end in self.unit.torn or stmt.end <= stmt.begin:
+            raise Refuse(stmt.begin, "the loop ends inside a macro that goes on", "write the end of the loop out")
         if self.redefined is not None:
             advice = "new loops would mean something else here: remove the #define"
             raise Refuse(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)
