@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.capture.program import COMPILE_LIMITS, ProgramRun, c_string, run_failure, run_program
+from perfembed.capture.program import COMPILE_LIMITS, ProgramRun, c_string, difference, run_failure, run_program
 from profilers.build import CompilerConfig, compiler_path
 from profilers.harness import harness_environment
 from profilers.run import Finished, run_contained
@@ -61,10 +61,10 @@ def compare_programs(
             return ProgramComparison(0.0, 0.0, False, f"the {name} program fails: {problem}")
         outputs[name] = finished
     again: Finished | None = None
-    difference = _difference(outputs["original"], outputs["tuned"])
-    if difference:  # programs print times and addresses: what the original changes by itself proves nothing
+    different = difference(outputs["original"], outputs["tuned"])
+    if different:  # programs print times and addresses: what the original changes by itself proves nothing
         again = run_program(programs["exact original"], exact)
-        difference = _difference(outputs["original"], outputs["tuned"], again)
+        different = difference(outputs["original"], outputs["tuned"], again)
     rounds = 3
     while len(times["original"]) < rounds:
         for name in texts:
@@ -77,26 +77,8 @@ def compare_programs(
             break
         if len(times["original"]) == rounds == 3 and min(times["tuned"]) > min(times["original"]):
             rounds = 12  # before we believe that it became slower
-    same = not _difference(outputs["original"], outputs["tuned"], again)
-    return ProgramComparison(min(times["original"]), min(times["tuned"]), not difference, difference, same)
-
-
-def _difference(first: Finished, other: Finished, again: Finished | None = None) -> str:
-    """The first line that differs; `again` is another run of the first, and lines it changes are left out."""
-    for what in ("stdout", "stderr"):
-        a, b = getattr(first, what), getattr(other, what)
-        if a == b:
-            continue
-        before, after = a.split(b"\n"), b.split(b"\n")
-        repeated = before if again is None else getattr(again, what).split(b"\n")
-        if len(repeated) != len(before):
-            continue
-        for number, (x, y, z) in enumerate(zip(before, after, repeated, strict=False), 1):
-            if x != y and x == z:
-                return f"{what} line {number}: {x[:80]!r} became {y[:80]!r}"
-        if len(before) != len(after):
-            return f"{what} has {len(a)} bytes, then {len(b)}"
-    return ""
+    same = not difference(outputs["original"], outputs["tuned"], again)
+    return ProgramComparison(min(times["original"]), min(times["tuned"]), not different, different, same)
 
 
 def _build(content: bytes, path: Path, run: ProgramRun, executable: Path) -> str:
