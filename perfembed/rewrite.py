@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfembed.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
-from scheduler.codegen.splice import nest_text, splice
+from scheduler.codegen.premises import Tests
+from scheduler.codegen.splice import guarded, nest_text, splice
 from scheduler.codegen.text import preamble
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
@@ -26,24 +28,28 @@ class Rewrite:
 
 
 def rewrite_source(
-    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, reassociate: bool = False
+    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed, reassociate: bool = False
 ) -> bytes:
-    """The file with the nests exchanged, each behind the run-time check its assumptions need.
+    """The file with the nests exchanged, each behind tests of its assumptions and of what it was read under.
 
     The schedules are replayed and proved legal on the nests as they stand in the file. Raises
-    SchedulerError where that fails.
+    SchedulerError where that fails, or where the text of a nest cannot be tested.
     """
     edits: list[tuple[int, int, str]] = []
     for rewrite in rewrites:
         span = rewrite.nest.span
         assert span is not None
         replayer = Replayer(rewrite.nest, reassociate)
+        tests = surveyed.tests[rewrite.nest.name]
+        if not isinstance(tests, Tests):
+            raise SchedulerError(f"{rewrite.nest.name}: {tests.reason}")
         scheduled = replayer.replay(rewrite.schedule)
         if not isinstance(scheduled, ScheduledNest):
             raise SchedulerError(f"{rewrite.nest.name}: {scheduled}")
         original = source.content[span.begin : span.end]
         text = emit(scheduled, replayer.model, original=original.decode("latin-1"), vector_bytes=vector_bytes)
         comment = f"perfembed: {rewrite.speedup:.2f}x, {format_schedule(rewrite.schedule)}"
-        condition = runtime_condition(replayer.nest, replayer.model)
-        edits.append((span.begin, span.end, nest_text(text, original, comment, condition)))
-    return splice(source.content, edits, preamble("\n".join(text for _, _, text in edits)))
+        condition = tests.condition(runtime_condition(replayer.nest, replayer.model))
+        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, tests.directive)))
+    definitions = preamble("\n".join(text for _, _, text in edits), again=True)
+    return splice(source.content, edits, guarded(definitions, surveyed.condition))

@@ -19,10 +19,12 @@ from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
+from perfembed.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
 from profilers.machine import Machine, describe_machine
 from profilers.timing import machine_lock
+from scheduler.codegen.premises import Untestable
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
@@ -98,19 +100,21 @@ class _Tuning:
         self.recorder: Recorder | None = None
         self.model: CostModel | None = None
         self.retrieval: Retrieval | None = None
+        self.surveyed: Surveyed | None = None
 
     def run(self) -> TuneResult:
         try:
             version = compiler_version(self.options.cc, self.environment)
         except CompilerMissing as error:
             raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        self._survey()
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)
         lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
         with machine_lock(lock):
             try:
-                inputs = collect_inputs(self.source, self.options, self.scratch, self.progress)
+                inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress)
                 profile = inputs.profile
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
@@ -146,6 +150,17 @@ class _Tuning:
             interrupted=self.interrupted,
             exit_code=130 if self.interrupted else 0,
         )
+
+    def _survey(self) -> None:
+        """Nests whose surroundings cannot be tested in the written file are left alone."""
+        read = CompilerConfig(self.options.cc, self.options.cflags)
+        self.surveyed = survey(self.source, read, self.compiler, self.scratch / "survey", self.environment)
+        for nest in self.source.nests:
+            tests = self.surveyed.tests[nest.name]
+            if isinstance(tests, Untestable):
+                self._skip(nest, None, tests.reason)
+        left = tuple(n for n in self.source.nests if n.name not in self.reports)
+        self.tunable = replace(self.source, nests=left)
 
     def _budget(self, inputs: NestInputs, found: tuple[NestInputs, ...]) -> float:
         """Seconds for one nest: by its share of the time, evenly where that is unknown."""
@@ -283,7 +298,8 @@ class _Tuning:
     def _rewritten(self) -> bytes:
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in self.winners]
         vector_bytes = target_of(self.machine, self.options.threads).vector_bytes
-        return rewrite_source(self.source, rewrites, vector_bytes, self.options.reassociate)
+        assert self.surveyed is not None
+        return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
 
     def _write(self) -> str | None:
         """The tuned file, or the original's bytes where nothing was better; None on a dry run."""

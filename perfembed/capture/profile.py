@@ -176,7 +176,9 @@ class _Profiling:
 
 def not_watched(reason: str) -> str:
     """Why a nest is left alone with which the program fails though it does not without."""
-    return f"the program cannot be watched at it: {reason.splitlines()[0]}" if reason else "it could not be watched"
+    lines = reason.splitlines()
+    line = next((line for line in lines if "error:" in line), lines[0] if lines else "")
+    return f"the program cannot be watched at it: {line}" if line else "it could not be watched"
 
 
 def _profile(program: ProgramRun, finished: Finished, nests: tuple[NestProfile, ...]) -> ProgramProfile:

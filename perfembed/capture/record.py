@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
+from perfembed.capture.culprits import without_culprits
 from perfembed.capture.extents import (
     Extents,
     ExtentUnknown,
@@ -16,7 +17,6 @@ from perfembed.capture.extents import (
     element_bytes,
     outer_arrays,
 )
-from perfembed.capture.culprits import without_culprits
 from perfembed.capture.instrument import Around, wrap
 from perfembed.capture.profile import (
     NestProfile,

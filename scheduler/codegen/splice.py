@@ -10,10 +10,11 @@ from scheduler.codegen.text import INDENT, VERBATIM, indented
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
 
 
-def nest_text(new: str, original: bytes, comment: str, condition: str | None) -> str:
-    """What stands in place of a nest: the new code, behind a run-time test if there is one.
+def nest_text(new: str, original: bytes, comment: str, condition: str | None, directive: str = "") -> str:
+    """What stands in place of a nest: the new code, behind the tests of what it takes for granted, and the old one.
 
-    `original` is the user's text of the nest, which becomes the other branch as it is.
+    `original` is the user's text of the nest, which runs as it is where the `condition` is false, and all there is
+    where the preprocessor finds the `directive` false, or `pe_tuned` not defined (`guarded`).
     """
     if b"\0" in original:
         raise ValueError("a nest with a NUL byte")
@@ -23,9 +24,30 @@ def nest_text(new: str, original: bytes, comment: str, condition: str | None) ->
         first, *rest = pieces[k].split("\n")
         pieces[k] = "\n".join([*(indented([first]) if k == 0 else [first]), *indented(rest)])
     body = VERBATIM.join(pieces)
-    if condition is None:
-        return f"{note}{{\n{body}\n}}"
-    return f"{note}if ({condition}) {{\n{body}\n}} else {{\n{VERBATIM}{original.decode('latin-1')}{VERBATIM}\n}}"
+    head = f"#if defined pe_tuned{' && ' if directive else ''}{directive}"
+    return "\n".join(
+        (
+            "{",
+            f"{note}{head}",
+            "#pragma GCC diagnostic push",
+            '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
+            f"if ({condition or 1}) {{",
+            body,
+            "#pragma GCC diagnostic pop",
+            "} else",
+            "#endif",
+            "{",
+            f"{VERBATIM}{original.decode('latin-1')}{VERBATIM}",
+            "}",
+            "}",
+        )
+    )
+
+
+def guarded(definitions: str, condition: str) -> str:
+    """File-scope definitions for the code of nests, where the preprocessor finds the condition true."""
+    note = "/* Where this does not hold, the loops run as they were written. */"
+    return f"{note}\n#if {condition}\n#define pe_tuned\n{definitions}#endif\n"
 
 
 def splice(content: bytes, replacements: Iterable[Edit], header: str = "") -> bytes:
@@ -67,7 +89,7 @@ def _placed(new: str, indentation: str, end_of_line: str) -> str:
     pieces: list[str] = []
     for number, piece in enumerate(new.split(VERBATIM)):
         if number % 2:
-            pieces.append(indentation + ("\t" if tabs else INDENT) + piece)
+            pieces.append(indentation + piece)
             continue
         lines = piece.encode("utf-8").decode("latin-1").split("\n")
         for k, line in enumerate(lines):

@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from scheduler.codegen.premises import DEFINITIONS
+
 INDENT = "    "
 VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps its indentation and line ends
 
 _HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # name, headers it needs, definition
-    ("pe_min", (), "static inline long pe_min(long a, long b) { return a < b ? a : b; }"),
-    ("pe_max", (), "static inline long pe_max(long a, long b) { return a > b ? a : b; }"),
+    *((name, (), definition) for name, definition in DEFINITIONS),
+    ("pe_min", (), "static inline __attribute__((unused)) long pe_min(long a, long b) { return a < b ? a : b; }"),
+    ("pe_max", (), "static inline __attribute__((unused)) long pe_max(long a, long b) { return a > b ? a : b; }"),
     (
         "pe_floord",
         (),
-        "static inline long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
+        "static inline __attribute__((unused)) long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
     ),
     (
         "pe_alloc",
         ("stdlib.h", "stdint.h"),
         """/* Memory aligned to 64 bytes, NULL on failure; pe_free releases it. */
-static inline void *pe_alloc(size_t bytes)
+static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
 {
     char *raw = bytes > SIZE_MAX - 128 ? NULL : malloc(bytes + 128);
     if (!raw)
@@ -34,7 +37,7 @@ static inline void *pe_alloc(size_t bytes)
     (
         "pe_free",
         ("stdlib.h",),
-        "static inline void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
+        "static inline __attribute__((unused)) void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
     ),
     (
         "pe_threads",
@@ -42,18 +45,18 @@ static inline void *pe_alloc(size_t bytes)
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
 #include <omp.h>
-static inline int pe_threads(void) { return omp_get_max_threads(); }
-static inline int pe_thread(void) { return omp_get_thread_num(); }
+static inline __attribute__((unused)) int pe_threads(void) { return omp_get_max_threads(); }
+static inline __attribute__((unused)) int pe_thread(void) { return omp_get_thread_num(); }
 #else
-static inline int pe_threads(void) { return 1; }
-static inline int pe_thread(void) { return 0; }
+static inline __attribute__((unused)) int pe_threads(void) { return 1; }
+static inline __attribute__((unused)) int pe_thread(void) { return 0; }
 #endif""",
     ),
     (
         "pe_apart",
         ("stdint.h",),
         """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
-static inline int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
+static inline __attribute__((unused)) int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
 {
     return (uintptr_t)a_end <= (uintptr_t)b || (uintptr_t)b_end <= (uintptr_t)a;
 }""",
@@ -80,29 +83,33 @@ def _typedef(lanes: int, letter: str) -> str:
     return f"typedef {element} pe_v{lanes}{letter} __attribute__(({attributes}));"
 
 
-def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(headers, definitions) the text needs, in the order to emit them."""
+def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """(headers, names with their definitions) the text needs, in the order to emit them."""
     headers: list[str] = []
-    definitions: list[str] = []
+    definitions: list[tuple[str, str]] = []
     vectors = {(lanes, letter) for _, lanes, letter in _VECTOR.findall(text)}
     vectors |= {(lanes, _MASK[letter]) for _, lanes, letter in _SELECT.findall(text)}
-    definitions += [_typedef(int(lanes), letter) for lanes, letter in sorted(vectors)]
+    definitions += [(f"pe_v{lanes}{letter}", _typedef(int(lanes), letter)) for lanes, letter in sorted(vectors)]
     for name, lanes, letter in sorted(set(_SELECT.findall(text))):
         mask = f"pe_v{lanes}{_MASK[letter]}"
-        definitions.append(
-            f"#define pe_select_{name}(mask, a, b) ((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
-        )
+        select = f"pe_select_{name}"
+        blend = f"((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
+        definitions.append((select, f"#define {select}(mask, a, b) {blend}"))
     for name, needs, definition in _HELPERS:
         if re.search(rf"\b{name}\b", text):
             headers += [h for h in needs if h not in headers]
-            definitions.append(definition)
+            definitions.append((name, definition))
     return tuple(headers), tuple(definitions)
 
 
-def preamble(text: str) -> str:
-    """Includes and definitions for a file of our own that holds the text."""
+def preamble(text: str, again: bool = False) -> str:
+    """Includes and definitions for a file that holds the text; `again`: it may have been given some of them before."""
     headers, definitions = helpers_for(text)
-    return "".join(f"#include <{h}>\n" for h in headers) + "".join(d + "\n" for d in definitions)
+    lines = [f"#include <{h}>" for h in headers]
+    for name, definition in definitions:
+        guard = name.replace("pe_", "pe_has_", 1)
+        lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
+    return "".join(line + "\n" for line in lines)
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:

@@ -8,6 +8,7 @@ from scheduler.frontend.model import (
     ParseFailed,
     ParseOptions,
     ParserDied,
+    Premises,
     Rejection,
     SourceFile,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "ParseFailed",
     "ParseOptions",
     "ParserDied",
+    "Premises",
     "Rejection",
     "SourceFile",
     "read_source",

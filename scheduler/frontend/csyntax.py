@@ -48,6 +48,7 @@ class Variable:
     offset: int
     internal: bool = False  # file-scope `static`
     init: CExpr | None = None
+    init_text: str = ""  # of the initializer, where it stands in the file
     address_taken: bool = False
     writes: int = 0  # assignments in all function bodies read so far, its declaration not counted
     oddity: str = ""  # what makes it something else than a variable of C; it is then never touched
@@ -280,6 +281,16 @@ class CFunction:
     has_goto: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a name or an operator at an offset stood for. `declared`: where, -1 at file scope."""
+
+    at: int
+    text: str
+    meaning: int | CType
+    declared: int = -1
+
+
 @dataclass(slots=True)
 class Unit:
     """All function bodies of a file, and those of helpers from its headers."""
@@ -291,6 +302,8 @@ class Unit:
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
     torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
+    constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
+    type_names: list[Meaning] = field(default_factory=list)  # typedef names used
     text: Text = field(init=False)
     directives: tuple[Directive, ...] = field(init=False)
 

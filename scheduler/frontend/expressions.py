@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from scheduler.frontend import libclang
@@ -18,6 +19,7 @@ from scheduler.frontend.csyntax import (
     Index,
     Items,
     Lit,
+    Meaning,
     Member,
     Ref,
     Set,
@@ -33,6 +35,7 @@ from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageCl
 MAX_DEPTH = 400  # nesting of statements and expressions; deeper code is left alone
 
 _LONG_INITIALIZER = 50_000  # bytes
+_LONG_TEXT = 1000  # of an initializer that code may repeat
 
 _SCALARS = {
     TypeKind.BOOL: "_Bool",
@@ -110,7 +113,16 @@ class Expressions:
             variable.ctype = self.declared_type(cursor, init)
         if init is not None:
             variable.init = self._long_table(variable, init) or self.expr(init)
+            variable.init_text = text if len(text := self._text(init, _LONG_TEXT)) < _LONG_TEXT else ""
+        self._note_types(cursor)
         return variable
+
+    def _note_types(self, cursor: Cursor) -> None:
+        """The typedef names that a declaration, a cast or a size uses."""
+        for child in cursor.get_children():
+            if child.kind == CursorKind.TYPE_REF and child.referenced.kind == CursorKind.TYPEDEF_DECL:
+                name, ctype = child.spelling, self.ctype(child.type)
+                self.unit.type_names.append(Meaning(self.begin(child), name, ctype, _scope(child.referenced)))
 
     def _oddity(self, cursor: Cursor, storage: str) -> str:
         """What a declaration says that makes two threads, or two names, see other objects than C tells."""
@@ -128,11 +140,11 @@ class Expressions:
                     return f"a variable with an attribute ({text})"
         return ""
 
-    def _text(self, cursor: Cursor) -> str:
+    def _text(self, cursor: Cursor, most: int = 80) -> str:
         start, end = cursor.extent.start, cursor.extent.end
         if not self.in_file or start.file is None or start.file.name != self.path:
             return "?"
-        return self.content[start.offset : end.offset].decode("utf-8", "replace")[:80]
+        return self.content[start.offset : end.offset].decode("utf-8", "replace")[:most]
 
     def _long_table(self, variable: Variable, init: Cursor) -> CExpr | None:
         """A stand-in for the initializer of a large table of numbers: nobody looks into it."""
@@ -200,6 +212,8 @@ class Expressions:
             extent = canonical.element_count if kind == TypeKind.CONSTANTARRAY else None
             restrict = "[restrict" in spelling or "[static restrict" in spelling or "restrict static" in spelling
             element = self.ctype(canonical.element_type)
+            if const and not element.is_const:  # libclang leaves the qualifiers of an array's elements with the array
+                element = replace(element, is_const=True)
             return CType("array", spelling, element, extent, element.is_const, element.is_volatile, restrict)
         if kind == TypeKind.VOID:
             return CType("void", "void", None, None, const, volatile)
@@ -299,6 +313,7 @@ class Expressions:
         elif kind == CursorKind.CSTYLE_CAST_EXPR:
             parts = [c for c in cursor.get_children() if c.kind.is_expression()]
             if parts:
+                self._note_types(cursor)
                 return Conv(self.expr(parts[-1]), True, ctype, at)
         elif kind == CursorKind.CONDITIONAL_OPERATOR:
             parts = list(cursor.get_children())
@@ -315,6 +330,9 @@ class Expressions:
         elif kind == CursorKind.CXX_UNARY_EXPR:
             value = libclang.evaluate(cursor)
             if isinstance(value, int):
+                self._note_types(cursor)
+                if (text := self._text(cursor, _LONG_TEXT)).startswith(("sizeof", "_Alignof")):
+                    self.unit.constants.append(Meaning(at, text, value))
                 return Lit(literal_text(value, ctype.name), value, ctype, at)
         elif kind == CursorKind.INIT_LIST_EXPR:
             return Items(tuple(self.expr(c) for c in cursor.get_children()), ctype, at)
@@ -341,6 +359,7 @@ class Expressions:
             return Strange("an unknown name", (), ctype, at)
         if target.kind == CursorKind.ENUM_CONSTANT_DECL:
             value = int(target.enum_value)
+            self.unit.constants.append(Meaning(at, target.spelling, value, _scope(target.semantic_parent)))
             return Lit(literal_text(value, ctype.name), value, ctype, at)
         if target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
             in_file, self.in_file = (
@@ -384,6 +403,13 @@ class Expressions:
             if foreign and len(self.helpers) < 100 and not libclang.in_system_header(definition):
                 self.helpers.append(definition)
         return CCall(target.spelling, arguments, ctype, at)
+
+
+def _scope(declaration: Cursor) -> int:
+    """Where something is declared inside a function; -1 at file scope."""
+    parent = declaration.semantic_parent
+    at_file_scope = parent is None or parent.kind == CursorKind.TRANSLATION_UNIT
+    return -1 if at_file_scope else int(declaration.extent.start.offset)
 
 
 _STRANGE = {

@@ -14,7 +14,6 @@ from scheduler.frontend.actions import WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
 from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
-    CCall,
     CFunction,
     Compound,
     CStmt,
@@ -36,7 +35,8 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines
-from scheduler.frontend.model import Function, Rejection, SourceFile
+from scheduler.frontend.model import Function, Premises, Rejection, SourceFile
+from scheduler.frontend.premises import callees, premises
 from scheduler.ir.nest import LoopNest, Span, Storage
 from scheduler.ir.text import format_nest
 
@@ -82,6 +82,8 @@ def extract(unit: Unit) -> SourceFile:
         tuple(functions),
         any(f.name == "main" for f in functions),
         tuple(unit.warnings),
+        finder.premises,
+        unit.trigraphs,
     )
 
 
@@ -99,6 +101,7 @@ class Finder:
         self.aliases = Aliases(unit)
         self.work = Work()
         self.nests: list[LoopNest] = []
+        self.premises: dict[str, Premises] = {}
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
 
@@ -248,6 +251,7 @@ class Finder:
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
+        self.premises[name] = premises(ctx, region, nest, span)
         try:
             format_nest(nest)
         except TextError as error:  # what cannot be written down can be neither shown nor stored
@@ -349,21 +353,8 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
 
 def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:
     """Globals that functions called from the region name; their names must keep their meaning."""
-    found: set[Variable] = set()
-    seen: set[str] = set()
-    pending = [e.name for s in region for e in all_expressions(s) if isinstance(e, CCall)]
-    while pending:
-        name = pending.pop()
-        function = unit.functions.get(name)
-        if name in seen or function is None:
-            continue
-        seen.add(name)
-        for expr in all_expressions(function.body):
-            if isinstance(expr, Ref) and expr.var.storage == "global":
-                found.add(expr.var)
-            elif isinstance(expr, CCall):
-                pending.append(expr.name)
-    return found
+    bodies = [function.body for function in callees(unit, region)]
+    return {e.var for b in bodies for e in all_expressions(b) if isinstance(e, Ref) and e.var.storage == "global"}
 
 
 def _iterators(stmt: CStmt) -> set[object]:

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
 )
 _SPLICE = re.compile(rb"\\[ \t\v\f]*\r?\n")
 _SPLICE_OR_TRIGRAPH = re.compile(rb"(?:\\|\?\?/)[ \t\v\f]*\r?\n|\?\?[=/'()!<>-]")
-_TRIGRAPHS = {b"=": b"#", b"/": b"\\", b"'": b"^", b"(": b"[", b")": b"]", b"!": b"|", b"<": b"{", b">": b"}", b"-": b"~"}
+_TRIGRAPHS = {bytes([a]): bytes([b]) for a, b in zip(b"=/'()!<>-", b"#\\^[]|{}~", strict=True)}
 _LEFT = {b"(": 1, b"[": 1, b"{": 1, b"<:": 1, b"<%": 1, b")": -1, b"]": -1, b"}": -1, b":>": -1, b"%>": -1}
 _NAME = re.compile(rb"[\w$\\\x80-\xff]+")
 _LAST_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*$")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from scheduler.frontend import libclang
 from scheduler.frontend.csyntax import (
     CExpr,
     CFunction,
@@ -28,7 +29,6 @@ from scheduler.frontend.csyntax import (
     statements,
 )
 from scheduler.frontend.expressions import MAX_DEPTH, Expressions
-from scheduler.frontend import libclang
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass
 
 
@@ -67,8 +67,9 @@ class Lowering(Expressions):
             if place.file.name in self.includes:
                 self.includes[found.include.name] = self.includes[place.file.name]
             elif place.file.name == self.path:
-                inside = [d for d in lines if d.begin <= place.offset < d.end]
-                self.includes |= {found.include.name: d for d in inside}
+                for line in lines:
+                    if line.begin <= place.offset < line.end:
+                        self.includes[found.include.name] = line
 
     def _count_writes(self) -> None:
         for function in self.unit.functions.values():

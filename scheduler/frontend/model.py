@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from scheduler.errors import SchedulerError
-from scheduler.ir.nest import LoopNest, Span
+from scheduler.ir.nest import Expr, LoopNest, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,30 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Premises:
+    """What the reading of a nest took for granted of the text around it: code written for the nest must test that.
+
+    `texts`: byte ranges of the file that were read, the nest and the functions inlined in it. `function`: that of the
+    function around it. `values` and `types`: C expressions (or type names) with the value or the type they had.
+    `dead`: variables from outside that nothing was seen to read behind the nest. `whole_file`: what other
+    functions do with pointers was looked at, too. `samples`: calls of inlined functions of other files, and what their
+    bodies give there; `hidden`: those of them of which no sample can be taken.
+    """
+
+    texts: tuple[tuple[int, int], ...]
+    function: tuple[int, int]
+    values: tuple[tuple[str, str], ...] = ()
+    types: tuple[tuple[str, str], ...] = ()
+    dead: tuple[str, ...] = ()
+    whole_file: bool = False
+    samples: tuple[tuple[str, Expr], ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SourceFile:
+    """`premises`: of each nest, by its name; `trigraphs`: whether the compiler reads them."""
+
     path: str
     content: bytes
     nests: tuple[LoopNest, ...]
@@ -47,6 +71,8 @@ class SourceFile:
     functions: tuple[Function, ...]
     has_main: bool
     warnings: tuple[str, ...]
+    premises: Mapping[str, Premises] = field(default_factory=dict)
+    trigraphs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,72 @@
+"""Asks the preprocessor what the nests of a file depend on, so that the written file can test it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfembed.capture.program import COMPILE_LIMITS, c_string
+from profilers.build import CompilerConfig, compiler_path
+from profilers.run import DEFAULT_ENVIRONMENT, run_contained
+from scheduler.codegen.premises import Surroundings, Tests, Untestable
+from scheduler.frontend import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """`condition`: what the written file needs of the preprocessor; `tests`: what each nest needs, by its name."""
+
+    condition: str
+    tests: Mapping[str, Tests | Untestable]
+
+
+def survey(
+    source: SourceFile,
+    read: CompilerConfig,
+    written: CompilerConfig,
+    scratch: Path,
+    environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
+    directory: Path | None = None,
+) -> Surveyed:
+    """The tests that each nest needs where it is rewritten, or why there are none.
+
+    `read`: how the file was compiled when its nests were read; `written`: how the written file is. Raises
+    CompilerMissing.
+    """
+    scratch.mkdir(parents=True, exist_ok=True)
+    surroundings = Surroundings(source)
+    where = _Where(Path(source.path), scratch, environment, directory or Path.cwd())
+    first = where.preprocess(surroundings.first_probe(), replace(read, flags=(*read.flags, "-dD")))
+    if isinstance(first, Untestable):
+        return Surveyed(surroundings.abi, {nest.name: first for nest in source.nests})
+    second = where.preprocess(surroundings.second_probe(first), written)
+    if isinstance(second, Untestable):
+        return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests})
+    return Surveyed(surroundings.abi, surroundings.tests(second))
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    path: Path
+    scratch: Path
+    environment: Mapping[str, str]
+    directory: Path
+
+    def preprocess(self, content: bytes, compiler: CompilerConfig) -> str | Untestable:
+        """What the preprocessor makes of a text in place of the file."""
+        source, output = self.scratch / "probe.c", self.scratch / "probe.i"
+        source.write_bytes(f"#line 1 {c_string(os.fspath(self.path))}\n".encode() + content)
+        output.unlink(missing_ok=True)
+        environment = {**self.environment, "LC_ALL": "C", "TMPDIR": str(self.scratch)}
+        command = (
+            compiler_path(compiler.cc, environment),
+            *(*compiler.flags, "-w", "-iquote", str(self.path.absolute().parent)),
+            *("-E", "-x", "c", str(source), "-o", str(output)),
+        )
+        finished = run_contained(command, limits=COMPILE_LIMITS, env=environment, cwd=self.directory)
+        if not finished.ok or not output.exists():
+            said = finished.stderr.decode(errors="replace").strip().splitlines()[:1]
+            return Untestable(f"what it depends on cannot be asked of {compiler.cc} ({''.join(said) or 'no message'})")
+        return output.read_bytes().decode("utf-8", "replace")

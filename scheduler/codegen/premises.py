@@ -1,0 +1,255 @@
+"""What a nest was read under, as tests in C: where one fails, the loops as they were written run.
+
+A tuned file is a source file: it is compiled with other macros, flags, headers and types than it was tuned with. The
+macros and conditionals that a nest depends on are asked of the preprocessor itself, by two texts made from the
+file: `first_probe` tells which branches are active and which macros in force, `second_probe` what the names in a nest
+expand to where it stands. Both come out of `cc -E`; nothing in them is compiled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from scheduler.codegen.expr import Printer
+from scheduler.frontend import SourceFile
+from scheduler.frontend.lexical import Directive, Text
+from scheduler.frontend.model import Premises
+from scheduler.frontend.preprocessing import Conditional, Macro, Use, conditionals, is_constant, macros, names
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_LONGEST = 3000  # C99 compilers take literals of 4095 characters
+_WIDTH = 100
+_CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
+_KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
+_TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_ARGS__)\n"
+_ABI = (
+    "defined __GNUC__ && __STDC_VERSION__ >= 199901L",
+    "__SIZEOF_INT__ == 4 && __SIZEOF_LONG__ == 8 && __SIZEOF_POINTER__ == 8",
+    "__FLT_EVAL_METHOD__ == 0",
+)
+
+DEFINITIONS: tuple[tuple[str, str], ...] = (
+    (
+        "pe_same",
+        "/* Whether macros expand to what they did when the loops were tuned. */\n"
+        + _TEXT
+        + "#define pe_same(text, ...) (!__builtin_strcmp(text, pe_text(__VA_ARGS__)))",
+    ),
+    (
+        "pe_is",
+        "/* Whether an object or a type name has the type it had. */\n"
+        "#define pe_is(what, type) __builtin_types_compatible_p(__typeof__(what), type)",
+    ),
+    (
+        "pe_agree",
+        """/* Whether a function gives the number it gave. */
+static inline __attribute__((unused)) int pe_agree(double a, double b) { return a == b || (a != a && b != b); }""",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """The tests of one nest: `directive` for the preprocessor, `parts` for C."""
+
+    directive: str
+    parts: tuple[str, ...]
+
+    def condition(self, runtime: str | None) -> str:
+        """All of them and `runtime`, on lines of their own where they are long; empty where there are none."""
+        lines: list[str] = []
+        for part in (*self.parts, *([runtime] if runtime else [])):
+            if lines and len(lines[-1]) + len(part) < _WIDTH:
+                lines[-1] += f" && {part}"
+            else:
+                lines.append(part)
+        return " &&\n    ".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Untestable:
+    """Why the text of a nest cannot be tested; the reason is for the user."""
+
+    reason: str
+
+
+class Surroundings:
+    """The texts around the nests of a file. Used in turn: `first_probe`, `second_probe`, `tests`."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.directives: tuple[Directive, ...] = Text(source.content, source.trigraphs).directives()
+        self.conditionals = conditionals(source.content, self.directives)
+        self._active: set[int] = set()
+        self._macros: Mapping[str, Macro] = {}
+        self._unsigned = False
+        self._items: dict[str, tuple[str, ...]] = {}
+        self._directive: dict[str, str] = {}
+
+    # ------------------------------------------------------------------------------------ the probes
+
+    def first_probe(self) -> bytes:
+        """For `cc -E -dD`, with the flags the file was read with."""
+        marks = [(b.begin, f"\npe_branch_{b.begin}") for c in self.conditionals for b in c.branches]
+        return self._with(marks, "")
+
+    def second_probe(self, first: str) -> bytes:
+        """For `cc -E`, with the flags the written file is compiled with; `first`: what came of the first probe."""
+        self._active = {int(offset) for offset in re.findall(r"\bpe_branch_(\d+)\b", first)}
+        found = macros(first)
+        self._macros = found
+        self._unsigned = "__CHAR_UNSIGNED__" in found
+        marks = []
+        for number, nest in enumerate(self.source.nests):
+            assert nest.span is not None
+            premises = self.source.premises[nest.name]
+            self._directive[nest.name] = " && ".join(self._conditions(premises))
+            self._items[nest.name] = items = tuple(dict.fromkeys(self._texts(premises)))
+            lines = [f"pe_site_{number}"]
+            lines += [f"pe_first_{number} pe_text({i})\npe_again_{number} pe_text({i})" for i in items]
+            condition = " && ".join(part for part in (self.abi, self._directive[nest.name]) if part)
+            lines += [f"#if {condition}", f"pe_holds_{number}", "#endif\n"]
+            marks.append((nest.span.begin, "\n" + "\n".join(lines)))
+        return self._with(marks, _TEXT)
+
+    def tests(self, second: str) -> dict[str, Tests | Untestable]:
+        """Of each nest by its name; `second`: what came of the second probe."""
+        found: dict[str, Tests | Untestable] = {}
+        for number, nest in enumerate(self.source.nests):
+            items, premises = self._items[nest.name], self.source.premises[nest.name]
+            if premises.hidden:
+                reason = f"it holds the body of '{premises.hidden[0]}' of another file, which may change"
+                found[nest.name] = Untestable(f"{reason} (move that function into this file)")
+                continue
+            once, again = (re.findall(rf"\bpe_{which}_{number}\s+({_STRING})", second) for which in ("first", "again"))
+            if len(once) != len(items) or len(again) != len(items):
+                found[nest.name] = Untestable("its macros cannot be tested where it stands")
+            elif f"pe_holds_{number}\n" not in second:
+                reason = "the preprocessor's conditions around it do not hold where it stands, with these flags"
+                found[nest.name] = Untestable(reason)
+            else:
+                inside = {u.name for begin, end in premises.texts for u in self._names(begin, end)}
+                moving = [i for i, a, b in zip(items, once, again, strict=True) if a != b]
+                if any(re.match(r"[\w$]*", i).group() in inside for i in moving) or inside & _CHANGING:  # type: ignore[union-attr]
+                    found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
+                    continue
+                texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
+                parts = (*_same(texts), *_types(premises), *_values(premises), *_samples(premises))
+                found[nest.name] = Tests(self._directive[nest.name], parts)
+        return found
+
+    @property
+    def abi(self) -> str:
+        """What must hold in the whole file, for the preprocessor."""
+        return " && ".join((*_ABI, f"{'' if self._unsigned else '!'}defined __CHAR_UNSIGNED__"))
+
+    def _with(self, marks: Iterable[tuple[int, str]], head: str) -> bytes:
+        pieces, position = [head.encode()], 0
+        for offset, mark in sorted(marks):
+            pieces += [self.source.content[position:offset], mark.encode()]
+            position = offset
+        return b"".join([*pieces, self.source.content[position:]])
+
+    # -------------------------------------------------------------------------------- what is looked at
+
+    def _names(self, begin: int, end: int) -> Iterator[Use]:
+        return names(self.source.content, begin, end, self.directives, self.source.trigraphs)
+
+    def _texts(self, premises: Premises) -> Iterator[str]:
+        """The names of a nest, as arguments of `pe_text`; of the text around it the macros that might matter."""
+        for begin, end in premises.texts:
+            for use in self._names(begin, end):
+                macro = self._macros.get(use.name)
+                if macro is None or not macro.system:
+                    yield self._item(use)
+        around = [(0, len(self.source.content))] if premises.whole_file else [premises.function]
+        if not premises.dead and not premises.whole_file:
+            return
+        dead = set(premises.dead)
+        for begin, end in around:
+            for use in self._names(begin, end):
+                macro = self._macros.get(use.name)
+                if macro is None or (macro.parameters is not None and use.arguments is None):
+                    continue
+                mentions = dead & set(re.findall(r"[\w$]+", use.text))
+                if mentions or not (macro.system or is_constant(macro, dict(self._macros))):
+                    yield self._item(use)
+
+    def _item(self, use: Use) -> str:
+        macro = self._macros.get(use.name)
+        if use.arguments is None or (macro is None and use.name in _KEYWORDS):
+            return use.name
+        if macro is not None and macro.parameters is not None and macro.pastes:
+            return use.text
+        return f"{use.name}({', '.join(f'pe_{k}' for k in range(1, use.arguments + 1))})"
+
+    def _conditions(self, premises: Premises) -> Iterator[str]:
+        """Which branches of the conditionals that matter were active, as conditions of `#if`."""
+        ranges = [premises.function, *premises.texts]
+        for conditional in self.conditionals:
+            if not (premises.whole_file or any(_overlap(conditional, r) for r in ranges)):
+                continue
+            if not self._reached(conditional):
+                continue
+            for branch in conditional.branches:
+                if branch.begin in self._active:
+                    if branch.condition != "1":
+                        yield branch.condition
+                    break
+                yield f"!({branch.condition})"
+
+    def _reached(self, conditional: Conditional) -> bool:
+        """Every branch that holds it is active."""
+        return all(
+            branch.begin in self._active
+            for outer in self.conditionals
+            for branch in outer.branches
+            if outer is not conditional and branch.begin <= conditional.begin < branch.end
+        )
+
+
+def _overlap(conditional: Conditional, text: tuple[int, int]) -> bool:
+    return conditional.begin < text[1] and text[0] < conditional.end
+
+
+def _same(texts: list[tuple[str, str]]) -> Iterator[str]:
+    """Tests of what texts expand to, as few as compilers take."""
+    for item, literal in texts:
+        if literal == '""':  # compilers do not agree on the white space around nothing
+            yield f"pe_same({literal}, {item})"
+    group: list[tuple[str, str]] = []
+    for item, literal in [*(t for t in texts if t[1] != '""'), ("", "")]:
+        size = sum(len(a) + 2 for _, a in group)
+        if group and (not item or size + len(literal) > _LONGEST):
+            expected = ", ".join(a[1:-1] for _, a in group)
+            yield _wrapped(f'pe_same("{expected}"', [i for i, _ in group])
+            group = []
+        group.append((item, literal))
+
+
+def _wrapped(head: str, items: list[str]) -> str:
+    """A call with its arguments on lines of their own."""
+    lines = [f"{head},", "    "]
+    for number, item in enumerate(items, 1):
+        if len(lines[-1]) + len(item) > _WIDTH:
+            lines.append("    ")
+        lines[-1] += f"{item}, " if number < len(items) else item
+    return "\n    ".join(line.rstrip() for line in lines) + ")"
+
+
+def _types(premises: Premises) -> Iterator[str]:
+    for text, ctype in premises.types:
+        yield f"pe_is({text}, {ctype})"
+
+
+def _values(premises: Premises) -> Iterator[str]:
+    for text, value in premises.values:
+        yield f"{text} == {value}"
+
+
+def _samples(premises: Premises) -> Iterator[str]:
+    printer = Printer({}, {})
+    for call, result in premises.samples:
+        yield f"pe_agree({call}, {printer.expr(result)[0]})"

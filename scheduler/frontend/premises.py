@@ -1,0 +1,219 @@
+"""What the reading of a nest took for granted: the values, types and texts that code written for it has to test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scheduler.frontend import values
+from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.csyntax import (
+    INT,
+    Bin,
+    CCall,
+    CExpr,
+    CFunction,
+    CStmt,
+    CType,
+    ForStmt,
+    Index,
+    Items,
+    Lit,
+    Meaning,
+    Member,
+    Ref,
+    Set,
+    Strange,
+    Un,
+    Unit,
+    Variable,
+    all_expressions,
+    statements,
+)
+from scheduler.frontend.fold import fold, known_value
+from scheduler.frontend.model import Premises
+from scheduler.frontend.scalars import declared_inside, iterator_of
+from scheduler.ir.nest import Expr, LoopNest, Span, Storage
+
+Texts = tuple[tuple[int, int], ...]
+
+_NUMBERS = ((3.0, 1.5, 2.25), (5.5, 7.0, 1.25), (0.375, 2.0, 9.5))  # sums and products of them are exact
+
+
+def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span) -> Premises:
+    """Of a nest that was read from `region` in `ctx`."""
+    called = list(callees(ctx.unit, region))
+    inlined = [function for function in called if function.in_file]
+    texts = ((span.begin, span.end), *sorted((f.begin, f.end) for f in inlined))
+    variables = _variables(ctx, region, called)
+    own = {v.name for v in declared_inside((*region, *(f.body for f in called)))}
+    own |= {v.name for f in called for v in f.parameters}
+    return Premises(
+        texts=texts,
+        function=(ctx.function.begin, ctx.function.end),
+        values=tuple(dict.fromkeys((*_values(ctx, variables), *_constants(ctx, texts, own)))),
+        types=tuple(dict.fromkeys((*_types(ctx, variables), *_type_names(ctx, texts)))),
+        dead=tuple(sorted({v.name for v in _set_inside(ctx, region)})),
+        whole_file=_looked_around(ctx, nest),
+        samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
+        hidden=tuple(sorted(f.name for f in called if not f.in_file and not _samples(ctx, f))),
+    )
+
+
+def callees(unit: Unit, region: tuple[CStmt, ...]) -> Iterator[CFunction]:
+    """The functions with a body here that the region calls, directly or not."""
+    seen: set[str] = set()
+    pending = list(region)
+    while pending:
+        for expr in all_expressions(pending.pop()):
+            function = unit.functions.get(expr.name) if isinstance(expr, CCall) else None
+            if function is not None and function.name not in seen:
+                seen.add(function.name)
+                yield function
+                pending.append(function.body)
+
+
+def _variables(ctx: Context, region: tuple[CStmt, ...], called: list[CFunction]) -> list[Variable]:
+    """Those declared outside that the region and what it calls name, and those that stand for them."""
+    found: dict[Variable, None] = {}
+    for stmt in (*region, *(function.body for function in called)):
+        own = ctx.inside if stmt in region else set()
+        for expr in all_expressions(stmt):
+            if not isinstance(expr, Ref) or expr.var in own:
+                continue
+            if stmt in region or expr.var.storage == "global":
+                found[expr.var] = None
+    for variable in (*ctx.maybe_parameters.values(), *(a.variable for a in ctx.arrays.values())):
+        if variable is not None and variable not in ctx.inside:
+            found[variable] = None
+    return [v for v in found if ctx.outside.get(v.name, v) is v]
+
+
+def _values(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]]:
+    for variable in variables:
+        if variable.ctype.kind == "int":
+            value = fold(Ref(variable, variable.ctype, -1))
+            value = known_value(variable) if value is None else value
+            if value is not None:
+                yield variable.name, str(value)
+        derived = ctx.derived.get(variable) is not None or ctx.derived_pointers.get(variable) is not None
+        if derived and variable.init_text:
+            yield variable.name, f"({variable.init_text})"
+
+
+def _constants(ctx: Context, texts: Texts, hidden: set[str]) -> Iterator[tuple[str, str]]:
+    for found in _meant(ctx, ctx.unit.constants, texts):
+        if not hidden & set(re.findall(r"\w+", found.text)):
+            yield found.text, str(found.meaning)
+
+
+def _type_names(ctx: Context, texts: Texts) -> Iterator[tuple[str, str]]:
+    for found in _meant(ctx, ctx.unit.type_names, texts):
+        text = type_text(found.meaning) if isinstance(found.meaning, CType) else None
+        if text is not None:
+            yield found.text, text
+
+
+def _meant(ctx: Context, meanings: list[Meaning], texts: Texts) -> Iterator[Meaning]:
+    """What is used in the texts and can be named in front of the region."""
+    for found in meanings:
+        visible = found.declared < 0 or ctx.function.begin <= found.declared < ctx.begin
+        if visible and any(begin <= found.at < end for begin, end in texts):
+            yield found
+
+
+def _samples(ctx: Context, function: CFunction) -> tuple[tuple[str, Expr], ...]:
+    """Calls of a function with numbers, and what its body makes of them; none where that might not be harmless."""
+    if not all(_is_harmless(e, function) for e in all_expressions(function.body)):
+        return ()
+    found = []
+    for numbers in _NUMBERS:
+        arguments = tuple(_number(p.ctype, numbers[k % len(numbers)]) for k, p in enumerate(function.parameters))
+        try:
+            call = CCall(function.name, arguments, function.result, -1)
+            with ctx.conditional():
+                result = values.value(ctx, call)
+        except Refuse:
+            return ()
+        found.append((f"{function.name}({', '.join(a.text for a in arguments)})", result))
+    return tuple(found)
+
+
+def _is_harmless(expr: CExpr, function: CFunction) -> bool:
+    """Evaluated anywhere it does nothing but give a number, and never fails."""
+    if not expr.ctype.is_scalar or isinstance(expr, Index | Member | Strange | Items):
+        return False
+    if isinstance(expr, Ref):
+        return expr.var.storage not in ("global", "static")
+    if isinstance(expr, Bin | Set) and expr.ctype.kind == "int":
+        return expr.op.removesuffix("=") not in ("/", "%", "<<", ">>")
+    return not isinstance(expr, Un) or expr.op not in ("*", "&")
+
+
+def _number(ctype: CType, number: float) -> Lit:
+    if ctype.kind == "int":
+        return Lit(str(int(number)), int(number), INT, -1)
+    return Lit(str(number), number, CType("float", "double"), -1)
+
+
+def _types(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]]:
+    for variable in variables:
+        if variable.ctype.kind in ("int", "float", "pointer", "array"):
+            yield typed(variable.name, variable.ctype, variable.storage == "param")
+    for root, ctype in ctx.member_types.items():
+        if ctype.kind in ("int", "float", "pointer", "array"):
+            yield typed(root.text, ctype, False)
+
+
+def typed(text: str, ctype: CType, parameter: bool) -> tuple[str, str]:
+    """An expression for an object (or an element of it, where a size is no constant), and its type in C."""
+    if parameter and ctype.kind == "array" and ctype.element is not None:
+        ctype = CType("pointer", "", ctype.element)
+    whole = type_text(ctype)
+    element: CType | None = ctype
+    while whole is None and element is not None and element.kind in ("pointer", "array"):
+        text, element = f"{text}[0]", element.element
+        whole = type_text(element) if element is not None else None
+    return text, whole or "void"
+
+
+def type_text(ctype: CType, name: str = "") -> str | None:
+    """A type in C; None where it has no name or a size that is no constant."""
+    if ctype.kind == "pointer" and ctype.element is not None:
+        inner = f"*{'const ' if ctype.is_const else ''}{name}".strip()
+        return type_text(ctype.element, f"({inner})" if ctype.element.kind == "array" else inner)
+    if ctype.kind == "array" and ctype.element is not None:
+        if not (ctype.extent is None or isinstance(ctype.extent, int)):
+            return None
+        return type_text(ctype.element, f"{name}[{'' if ctype.extent is None else ctype.extent}]")
+    if ctype.kind not in ("int", "float", "void", "record"):
+        return None
+    base = ctype.name.removeprefix("const ").removeprefix("volatile ")
+    if "(" in base:  # a structure or union without a name
+        return None
+    return f"{'const ' if ctype.is_const else ''}{base}{' ' if name.startswith(('*', '(')) else ''}{name}"
+
+
+def _set_inside(ctx: Context, region: tuple[CStmt, ...]) -> Iterator[Variable]:
+    """Scalars from outside that the region sets for itself."""
+    for variable in ctx.writes:
+        if variable not in ctx.inside and any(v is variable for v, _ in ctx.privates):
+            yield variable
+    for stmt in region:
+        for inner in statements(stmt):
+            iterator = iterator_of(inner) if isinstance(inner, ForStmt) else None
+            if iterator is not None and iterator not in ctx.inside:
+                yield iterator
+
+
+def _looked_around(ctx: Context, nest: LoopNest) -> bool:
+    """Whether it matters what the rest of the file does with pointers."""
+    kinds = {a.storage for a in nest.arrays}
+    for array in nest.arrays:
+        info = ctx.arrays.get(array.name)
+        if array.storage is Storage.RESTRICT and info is not None and info.storage is not Storage.RESTRICT:
+            return True  # shown to be apart from all others
+    if Storage.POINTER not in kinds:
+        return False
+    parameters = [ctx.maybe_parameters[p.name] for p in nest.parameters]
+    return Storage.RESTRICT in kinds or any(v.storage == "global" and not v.ctype.is_const for v in parameters)
