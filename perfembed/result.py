@@ -166,6 +166,7 @@ class NestReport:
     transfer: TransferReport | None = None
     predicted: int = 0
     notes: tuple[str, ...] = ()  # what went wrong on the way
+    given_back: bool = False  # it was tuned, but the whole program did not compile, run or say the same with it
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ PROGRAM_LIMITS = Limits(wall_s=600.0, memory_bytes=64 << 30, output_bytes=64 << 
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
 _MESSAGE_LINES, _MESSAGE_CHARS = 12, 2000
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _compile(
 ) -> Path | ProgramFailed:
     environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
     source, executable = workdir / f"{path.stem}.c", workdir / path.stem
-    source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(_BOM))
+    source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
     theirs = (
         *(compiler_path(program.compiler.cc, environment), *program.compiler.flags, "-w"),
         *("-iquote", str(path.absolute().parent), *before),

@@ -146,7 +146,7 @@ class Surroundings:
         return " && ".join((*_ABI, f"{'' if self._unsigned else '!'}defined __CHAR_UNSIGNED__"))
 
     def _with(self, marks: Iterable[tuple[int, str]], head: str) -> bytes:
-        pieces, position = [head.encode()], 0
+        pieces, position = [head.encode()], 3 if self.source.content.startswith(b"\xef\xbb\xbf") else 0
         for offset, mark in sorted(marks):
             pieces += [self.source.content[position:offset], mark.encode()]
             position = offset
