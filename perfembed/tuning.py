@@ -28,6 +28,7 @@ from profilers.machine import Machine, describe_machine
 from profilers.timing import machine_lock
 from scheduler.codegen.premises import Untestable
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import format_schedule
@@ -332,7 +333,7 @@ class _Tuning:
     # --------------------------------------------------------------------------------- reports
 
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
-        report = replace(self._blank(nest), share=share, status="skipped", reason=reason)
+        report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 
@@ -372,7 +373,7 @@ class _Tuning:
             self._blank(nest),
             share=share,
             status="tuned" if winner else "kept",
-            reason="confirmed faster and checked" if winner else outcome.reason,
+            reason="confirmed faster and checked" if winner else spelled(outcome.reason),
             schedule=format_schedule(winner.scheduled.schedule) if winner else "",
             speedup=comparison.ratio if comparison else None,
             low=comparison.low if comparison else None,

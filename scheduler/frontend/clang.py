@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -11,9 +12,19 @@ from functools import cache
 from pathlib import Path
 
 import scheduler
-from scheduler.frontend.model import Failure, ParseFailed, ParseOptions, ParserDied, Request, SourceFile
+from scheduler.frontend.model import (
+    Failure,
+    ParseFailed,
+    ParseOptions,
+    ParserDied,
+    Rejection,
+    Request,
+    SourceFile,
+)
+from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
+_DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 _KEPT = ("-D", "-U", "-I", "-std=", "-m", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-ansi")
 _KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums", "-trigraphs")
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
@@ -65,7 +76,7 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
-    """The loop nests of a C file. Raises ParseFailed or ParserDied."""
+    """The loop nests of a C file; none where only the user's compiler understands it. Raises ParseFailed, ParserDied."""
     name = os.fspath(path)
     if name.startswith("-"):  # libclang would take it for an option, or for its standard input
         name = f"./{name}"
@@ -113,11 +124,36 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise ParserDied(_reason(process.returncode, errors))
     answer = pickle.loads(output)
     if isinstance(answer, Failure):
+        if answer.diagnostics and _compiles(name, content, options):
+            return _not_understood(name, content, answer, options.cc)
         if answer.diagnostics:
             raise ParseFailed(answer.diagnostics)
         raise ParserDied(answer.reason)
     assert isinstance(answer, SourceFile)
     return answer
+
+
+def _compiles(name: str, content: bytes, options: ParseOptions) -> bool:
+    """Whether the user's compiler takes a file (with the headers it includes) that the C parser does not."""
+    folder = os.path.dirname(os.path.abspath(name))
+    command = [options.cc, *options.arguments, "-w", "-iquote", folder, "-fsyntax-only", "-x", "c", "-"]
+    try:
+        done = subprocess.run(command, input=content, capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> SourceFile:
+    """A file without nests: what other functions do with pointers must be known, and is not."""
+    found = []
+    for text in failure.diagnostics:
+        match = _DIAGNOSTIC.match(text.removeprefix(name))
+        line, column, message = (int(match[1]), int(match[2]), match[3]) if match else (1, 1, text)
+        reason = f"the C parser does not understand this, though {cc} compiles it: {message}"
+        span = Span(name, 0, 0, line, column)
+        found.append(Rejection(span, reason, "move the loops to a file without it", None))
+    return SourceFile(name, content, (), tuple(found), (), False, ())
 
 
 def _is_utf8(text: str) -> bool:

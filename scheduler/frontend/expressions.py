@@ -31,6 +31,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.lexical import Directive
 from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageClass, TLSKind, TranslationUnit, TypeKind
+from scheduler.ir.names import safe_name
 
 MAX_DEPTH = 400  # nesting of statements and expressions; deeper code is left alone
 
@@ -99,7 +100,7 @@ class Expressions:
             else:
                 storage = "static" if internal else "local"
         variable = Variable(
-            cursor.spelling,
+            safe_name(cursor.spelling),
             self.ctype(cursor.type),
             storage,  # type: ignore[arg-type]
             self.begin(cursor) if self.in_file else -1,

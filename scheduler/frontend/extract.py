@@ -37,6 +37,7 @@ from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Premises, Rejection, SourceFile
 from scheduler.frontend.premises import callees, premises
+from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span, Storage
 from scheduler.ir.text import format_nest
 
@@ -217,7 +218,7 @@ class Finder:
             return
         self.seen.add((at, refusal.reason))
         span = self.lines_span(at, max(stmt.end, at))
-        self.rejections.append(Rejection(span, refusal.reason, refusal.advice, self.function.name))
+        self.rejections.append(Rejection(span, spelled(refusal.reason), spelled(refusal.advice), self.function.name))
 
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a `while` loop over arrays is not looked at."""
@@ -247,7 +248,7 @@ class Finder:
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(bodies.node(ctx, body[position], body[position + 1 : last + 1]))
         span = self.lines_span(region[0].begin, region[-1].end)
-        name = f"{self.function.name}_{len(self.nests) - self.first}"
+        name = f"{safe_name(self.function.name)}_{len(self.nests) - self.first}"
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
@@ -256,7 +257,7 @@ class Finder:
             format_nest(nest)
         except TextError as error:  # what cannot be written down can be neither shown nor stored
             reason = str(error).partition(": ")[2]
-            raise Refuse(ctx.begin, reason, "use names of ASCII letters, and expressions of fewer levels") from None
+            raise Refuse(ctx.begin, reason, "use expressions of fewer levels") from None
         return nest
 
     def _check_shared(self, region: tuple[CStmt, ...]) -> None:

@@ -10,7 +10,7 @@ from scheduler.frontend.lexical import Directive, Text
 
 _TOKEN = re.compile(
     rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\.?\d(?:[eEpP][+-]|[\w.])*"""
-    rb"""|(?P<name>[A-Za-z_$\x80-\xff][\w$\x80-\xff]*)|\s+|.""",
+    rb"""|(?P<name>(?:[A-Za-z_$\x80-\xff]|\\[uU][0-9a-fA-F]{4})(?:[\w$\x80-\xff]|\\[uU][0-9a-fA-F]{4})*)|\s+|.""",
     re.DOTALL,
 )
 _COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)

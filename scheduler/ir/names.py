@@ -17,6 +17,11 @@ def safe_name(name: str) -> str:
     return _OTHER.sub(_code, _TAKEN.sub(_code, name))
 
 
+def ascii_name(name: str) -> str:
+    """A safe name with other letters added, as a safe name."""
+    return _OTHER.sub(_code, name)
+
+
 def spelled(text: str) -> str:
     """A C text, or a message, in which the safe names are spelled as in the program."""
     return _SAFE.sub(lambda m: chr(int(m[1], 16)) if int(m[1], 16) < 0x110000 else m.group(), text)

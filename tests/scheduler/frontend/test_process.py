@@ -155,3 +155,12 @@ def test_old_habits_parse() -> None:
     code = b"int f(n, a) int n; double *a; { for (int i = 0; i < n; i++) a[i] = sqrt(i); return 0; }"
     found = read_source("t.c", ParseOptions(), code)
     assert len(found.nests) + len(found.rejections) == 1
+
+
+def test_what_only_the_users_compiler_understands_is_refused_not_called_wrong() -> None:
+    nested = b"int f(int n) { int g(int x) { return x + n; } for (int i = 0; i < n; i++) n += g(i); return n; }\n"
+    source = read_source("a.c", ParseOptions(), nested)
+    (rejection,) = source.rejections
+    assert source.nests == () and "though gcc compiles it" in rejection.reason and rejection.span.column == 28
+    with pytest.raises(ParseFailed):
+        read_source("a.c", ParseOptions(), nested.replace(b"return x", b"retrn x"))

@@ -9,7 +9,14 @@ from scheduler.ir.names import safe_name, spelled
 
 @pytest.mark.parametrize(
     ("name", "safe"),
-    [("n", "n"), ("größe", "gr_u00f6__u00df_e"), ("a$", "a_u0024_"), ("𝛼_2", "_u1d6fc__2"), ("_u_10", "_u_10"), ("u10", "u10")],
+    [
+        ("n", "n"),
+        ("größe", "gr_u00f6__u00df_e"),
+        ("a$", "a_u0024_"),
+        ("𝛼_2", "_u1d6fc__2"),
+        ("_u_10", "_u_10"),
+        ("u10", "u10"),
+    ],
 )
 def test_names(name: str, safe: str) -> None:
     assert safe_name(name) == safe
