@@ -76,7 +76,7 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
-    """The loop nests of a C file; none where only the user's compiler understands it. Raises ParseFailed, ParserDied."""
+    """The loop nests of a C file; none where only `cc` understands it. Raises ParseFailed, ParserDied."""
     name = os.fspath(path)
     if name.startswith("-"):  # libclang would take it for an option, or for its standard input
         name = f"./{name}"
