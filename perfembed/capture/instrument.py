@@ -10,7 +10,7 @@ from scheduler.ir.names import spelled
 
 _PRAGMA = re.compile(rb"[ \t]*#[ \t]*pragma\b")
 _COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
-_SEMICOLON = re.compile(rb"(?:\s|/\*.*?\*/|//[^\n]*\n)*;", re.DOTALL)
+_SEMICOLON = re.compile(rb"(?:\s|(?>/\*.*?\*/)|//[^\n]*\n)*+;", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

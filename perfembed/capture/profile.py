@@ -153,7 +153,7 @@ class _Profiling:
         """One run with these nests timed."""
         result = self.workdir.absolute() / "profile.txt"
         result.unlink(missing_ok=True)
-        content = wrap(self.source.content, (_timed(k, nest) for k, nest in enumerate(nests)))
+        content = wrap(self.source.content, (timed_place(k, nest) for k, nest in enumerate(nests)))
         runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, nests))
         executable = build_program(content, Path(self.source.path), self.program, runtime, self.workdir)
         if isinstance(executable, ProgramFailed):
@@ -222,7 +222,8 @@ def _is_integer(array: Array) -> bool:
     return kind is not None and kind.kind != "floating"
 
 
-def _timed(index: int, nest: LoopNest) -> Around:
+def timed_place(index: int, nest: LoopNest) -> Around:
+    """The calls that time a nest."""
     assert nest.span is not None
     before = f"perfembed_begin({index}, {values_text(nest)});"
     return Around(nest.span.begin, nest.span.end, before, f"perfembed_end({index});")

@@ -94,13 +94,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise ParseFailed((f"{name}:{line}:1: not a C source file (it contains a NUL byte)",))
 
-    request = Request(
-        name,
-        content,
-        parser_arguments(options.arguments, options.cc),
-        options.memory_bytes,
-        int(options.timeout_s) + 1,
-    )
+    request = parser_request(name, content, options)
     root = str(Path(scheduler.__file__).resolve().parent.parent)
     program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
     process = subprocess.Popen(
@@ -122,14 +116,24 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise
     if process.returncode != 0 or not output:
         raise ParserDied(_reason(process.returncode, errors))
-    answer = pickle.loads(output)
+    return understood(pickle.loads(output), request, options)
+
+
+def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
+    """What the parser process is asked about a file."""
+    arguments = parser_arguments(options.arguments, options.cc)
+    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1)
+
+
+def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:
+    """What the parser answered; no nests where only `cc` understands the file. Raises ParseFailed, ParserDied."""
+    name, content = request.path, request.content
     if isinstance(answer, Failure):
         if answer.diagnostics and _compiles(name, content, options):
             return _not_understood(name, content, answer, options.cc)
         if answer.diagnostics:
             raise ParseFailed(answer.diagnostics)
         raise ParserDied(answer.reason)
-    assert isinstance(answer, SourceFile)
     return answer
 
 

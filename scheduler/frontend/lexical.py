@@ -19,7 +19,8 @@ _LEFT = {b"(": 1, b"[": 1, b"{": 1, b"<:": 1, b"<%": 1, b")": -1, b"]": -1, b"}"
 _NAME = re.compile(rb"[\w$\\\x80-\xff]+")
 _LAST_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*$")
 _DIRECTIVE = re.compile(
-    rb"^[ \t\v\f]*(?:/\*.*?\*/[ \t\v\f]*)*(?P<hash>\#|%:)|//[^\n]*|/\*.*?\*/|" + _STRINGS, re.DOTALL | re.MULTILINE
+    rb"^[ \t\v\f]*+(?:(?>/\*.*?\*/)[ \t\v\f]*+)*+(?P<hash>\#|%:)|//[^\n]*|/\*.*?\*/|" + _STRINGS,
+    re.DOTALL | re.MULTILINE,
 )
 _LINE = re.compile(rb"(?:/\*.*?\*/|//[^\n]*|" + _STRINGS + rb"|[^\n])*", re.DOTALL)
 _GNU_NAMES = re.compile(r"-std=(gnu|c2[3x]|iso9899:2024)")

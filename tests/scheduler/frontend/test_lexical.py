@@ -87,6 +87,11 @@ def test_directives_in_digraphs_and_behind_comments() -> None:
     assert [d.text for d in Text(text).directives()] == ["#pragma omp for"]
 
 
+def test_many_comments_take_no_time() -> None:
+    text = b"\n" + b"/* a */ " * 60 + b"x /* b */ #no\n"
+    assert Text(text).directives() == ()
+
+
 def test_past_call() -> None:
     text = b"A S (f(1), ')') /* x */ ; U ; T(2)(3);"
     found = Text(text)
