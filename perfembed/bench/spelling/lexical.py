@@ -22,9 +22,10 @@ _TRIGRAPHS = {
 }
 _COMMENTS = (
     "/**/", "/* } */", "/* \" */", "/* ' */", "// } for (;;) {\n", "// \"\n", "/* for (int i = 0; i < 9; i++) ; */",
-    "/*\n#pragma omp parallel for\n*/", "// it's\n", "/* // */", "/*\\*/", "//\n", "/* é ?? */", "/* ; */", "\f", "\v", "\t\t", "\n\n",
-    "/*/ x /*/", "// x /* y\n", "//*/ \n",
+    "/*\n#pragma omp parallel for\n*/", "// it's\n", "/* // */", "/*\\*/", "//\n", "/* é ?? */", "/* ; */",
+    "\f", "\v", "\t\t", "\n\n", "/*/ x /*/", "// x /* y\n", "//*/ \n",
 )  # fmt: skip
+_COMMENTED = ("#if", "#ifdef", "#ifndef", "#include", "#define", "#endif", "#else", "#undef")
 _LETTERS = ("é", "ñ", "ß", "α", "Ж", "名", "𝛼", "$", "\\u00e9", "\\u03b1")
 _TEXT = re.compile(r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|.""", re.DOTALL)
 
@@ -48,21 +49,10 @@ def comments(code: Code, rng: random.Random) -> bool:
         comment = rng.choice(_COMMENTS)
         if token.kind == "directive":
             harmless = comment.startswith("/*") and "\n" not in comment
-            if harmless and token.text[:1] in "#%":
-                if token.text.split()[0] in (
-                    "#if",
-                    "#ifdef",
-                    "#ifndef",
-                    "#include",
-                    "#define",
-                    "#endif",
-                    "#else",
-                    "#undef",
-                ):
-                    at_end = rng.random() < 0.5
-                    code.tokens[k] = Token(
-                        f"{token.text} {comment}" if at_end else f"{comment} {token.text}", token.kind, token.role
-                    )
+            if harmless and token.text.split()[0] in _COMMENTED:
+                at_end = rng.random() < 0.5
+                text = f"{token.text} {comment}" if at_end else f"{comment} {token.text}"
+                code.tokens[k] = Token(text, token.kind, token.role)
             continue
         code.tokens[k] = Token(
             f"{token.text} {comment}" if rng.random() < 0.5 else f"{comment} {token.text}", token.kind, token.role

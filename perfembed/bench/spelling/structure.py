@@ -100,7 +100,8 @@ def right_side(code: Code, rng: random.Random) -> bool:
         (
             ("({", "; })"), ("(0,", ")"), ("((void)0, (", "))"), ("__extension__ (", ")"), ("((", "))"),
             ("_Generic((1), default: (", "))"), ("(1 ? (", ") : 0)"), ("__builtin_choose_expr(1, (", "), 0)"),
-            ("+(", ")"), ("_Generic((char)1, int: 0, char: (", "), default: 1)"), ("__builtin_expect(0, 0) ? 0 : (", ")"),
+            ("+(", ")"), ("_Generic((char)1, int: 0, char: (", "), default: 1)"),
+            ("__builtin_expect(0, 0) ? 0 : (", ")"),
         )
     )  # fmt: skip
     put(code, end, behind)
@@ -114,9 +115,10 @@ def element(code: Code, rng: random.Random) -> bool:
     for k, token in enumerate(code.tokens[:-1]):
         before = code.tokens[k - 1].role if k else ""
         if token.kind == "name" and code.tokens[k + 1].role == "[" and before not in (".", "->", "*", "]"):
-            if code.tokens[k - 1].kind != "name" and any(s.begin <= k < s.end for s in code.statements()):
-                places.append(k)
-    declared_at = {s.begin: s.end for s in code.statements() if s.kind == "declaration"}
+            places += [k] * (code.tokens[k - 1].kind != "name")
+    every = code.statements()
+    places = [k for k in places if any(s.begin <= k < s.end for s in every)]
+    declared_at = {s.begin: s.end for s in every if s.kind == "declaration"}
     places = [k for k in places if not any(b <= k < e for b, e in declared_at.items())]
     if not places:
         return False
@@ -236,7 +238,8 @@ def pointer_parameter(code: Code, rng: random.Random) -> bool:
     kind, restrict, name = match[1], (match[2] or "").strip(), match[3]
     new = rng.choice((f"{kind} {name}[{restrict}]", f"{kind} {name}[const {restrict}]",
                       f"{kind} *{'__restrict__' if restrict else ''} const {name}",
-                      f"{kind} *{restrict} {name} __attribute__((unused))", f"register {kind} *{restrict} {name}"))  # fmt: skip
+                      f"{kind} *{restrict} {name} __attribute__((unused))",
+                      f"register {kind} *{restrict} {name}"))  # fmt: skip
     text = code.flat(begin, opening)
     code.replace(begin, opening, tokens(text[: match.start()] + new + " " + text[match.end() :]))
     return True
@@ -245,8 +248,8 @@ def pointer_parameter(code: Code, rng: random.Random) -> bool:
 def attribute(code: Code, rng: random.Random) -> bool:
     heads = [begin for begin, opening, _ in code.functions() if not code.lines_inside(begin, opening)]
     if heads:
-        put(code, rng.choice(heads), rng.choice(("__attribute__((unused))", "__extension__", "__attribute__((hot, unused))",
-                                                 "__attribute__((__optimize__(\"O1\")))")))  # fmt: skip
+        new = ("unused", "hot, unused", '__optimize__("O1")')
+        put(code, rng.choice(heads), rng.choice((*(f"__attribute__(({a}))" for a in new), "__extension__")))
     return bool(heads)
 
 
@@ -263,12 +266,12 @@ def initializer(code: Code, rng: random.Random) -> bool:
     if stmt is None:
         return False
     put(code, stmt.begin, rng.choice((
-        "{ int pz_a[9] = { [3] = 1, [5 ... 7] = 2 }; for (int pz_i = 0; pz_i < 9; pz_i++) pz_a[pz_i] += 1; (void)pz_a; }",
-        "{ struct { int x, y[4]; } pz_s = { .y[2] = 4, .x = 1 }; for (int pz_i = 0; pz_i < 4; pz_i++) pz_s.y[pz_i]++; }",
+        "{ int pz_a[9] = { [3] = 1, [5 ... 7] = 2 }; for (int pz_i = 0; pz_i < 9; pz_i++) pz_a[pz_i] += 1; }",
+        "{ struct { int x, y[4]; } pz_s = { .y[2] = 4, .x = 1 }; for (int z = 0; z < 4; z++) pz_s.y[z]++; }",
         "{ double *pz_p = (double[]){ 1, 2, 3 }; for (int pz_i = 0; pz_i < 3; pz_i++) pz_p[pz_i] *= 2; }",
         "{ int pz_n = 5; double pz_v[pz_n]; for (int pz_i = 0; pz_i < pz_n; pz_i++) pz_v[pz_i] = pz_i; (void)pz_v; }",
         "{ static _Thread_local int pz_t; _Static_assert(sizeof(pz_t) == 4, \"\\\"}{\"); pz_t++; }",
-        "{ __auto_type pz_u = 3; typeof(pz_u) pz_w[4]; for (int pz_i = 0; pz_i < 4; pz_i++) pz_w[pz_i] = pz_u; (void)pz_w; }",
+        "{ __auto_type pz_u = 3; typeof(pz_u) pz_w[4]; for (int z = 0; z < 4; z++) pz_w[z] = pz_u; (void)pz_w; }",
     )))  # fmt: skip
     return True
 
@@ -314,7 +317,7 @@ def declared(code: Code) -> list[str]:
         token, before, after = code.tokens[k], code.tokens[k - 1].role, code.tokens[k + 1]
         pointer = before == "*" and code.tokens[k - 2].role in (*TYPES, "const")
         typed = before in TYPES or before == "restrict" or pointer
-        if token.kind == "name" and typed and after.role in ("[", ";", ",", "=", ")", "("):
-            if token.text not in _NO_NAMES and token.role not in TYPES:
-                found.add(token.text)
+        named = token.kind == "name" and token.text not in _NO_NAMES and token.role not in TYPES
+        if named and typed and after.role in ("[", ";", ",", "=", ")", "("):
+            found.add(token.text)
     return sorted(found)
