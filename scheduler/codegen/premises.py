@@ -16,7 +16,16 @@ from scheduler.codegen.expr import Printer
 from scheduler.frontend import SourceFile
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.model import Premises
-from scheduler.frontend.preprocessing import Conditional, Macro, Use, conditionals, is_constant, macros, names
+from scheduler.frontend.preprocessing import (
+    Conditional,
+    Macro,
+    Use,
+    conditionals,
+    is_constant,
+    macros,
+    names,
+    unbalanced,
+)
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _LONGEST = 3000  # C99 compilers take literals of 4095 characters
@@ -87,6 +96,8 @@ class Surroundings:
         self._unsigned = False
         self._items: dict[str, tuple[str, ...]] = {}
         self._directive: dict[str, str] = {}
+        self._torn: frozenset[str] = frozenset()  # macros that hold half of a pair of parentheses
+        self._untestable: dict[str, str] = {}
 
     # ------------------------------------------------------------------------------------ the probes
 
@@ -101,12 +112,16 @@ class Surroundings:
         found = macros(first)
         self._macros = found
         self._unsigned = "__CHAR_UNSIGNED__" in found
+        self._torn = unbalanced(found)
         marks = []
         for number, nest in enumerate(self.source.nests):
             assert nest.span is not None
             premises = self.source.premises[nest.name]
             self._directive[nest.name] = " && ".join(self._conditions(premises))
-            self._items[nest.name] = items = tuple(dict.fromkeys(self._texts(premises)))
+            items = tuple(dict.fromkeys(self._texts(premises)))
+            if torn := [item for item in items if item.partition("(")[0] in self._torn]:
+                self._untestable[nest.name], items = f"the macro '{torn[0]}' holds half of a pair of parentheses", ()
+            self._items[nest.name] = items
             lines = [f"pe_site_{number}"]
             lines += [f"pe_first_{number} pe_text({i})\npe_again_{number} pe_text({i})" for i in items]
             condition = " && ".join(part for part in (self.abi, self._directive[nest.name]) if part)
@@ -122,6 +137,9 @@ class Surroundings:
             if premises.hidden:
                 reason = f"it holds the body of '{premises.hidden[0]}' of another file, which may change"
                 found[nest.name] = Untestable(f"{reason} (move that function into this file)")
+                continue
+            if nest.name in self._untestable:
+                found[nest.name] = Untestable(self._untestable[nest.name])
                 continue
             once, again = (re.findall(rf"\bpe_{which}_{number}\s+({_STRING})", second) for which in ("first", "again"))
             if len(once) != len(items) or len(again) != len(items):

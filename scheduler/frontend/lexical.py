@@ -99,6 +99,11 @@ class Text:
         following = _blank(self.clean, self.inside(offset))
         return self.behind(following + 1) if self.clean[following : following + 1] == b";" else offset
 
+    def next_name(self, offset: int) -> str:
+        """The name that comes next; empty where something else does."""
+        name = _NAME.match(self.clean, _blank(self.clean, self.inside(offset)))
+        return name.group().decode("utf-8", "replace") if name else ""
+
     def past_call(self, offset: int) -> int:
         """Behind the macro at `offset`, its arguments included."""
         name = _NAME.match(self.clean, self.inside(offset))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -136,7 +138,7 @@ class Lowering(Expressions):
         kind = cursor.kind
         begin, end = self.begin(cursor), self.end(cursor)
         if kind.is_expression():
-            return ExprStmt(self.expr(cursor), begin, self.text.past_semicolon(end) if self.in_file else end)
+            return ExprStmt(self.expr(cursor), begin, self._ended(end) if self.in_file else end)
         handler = _STATEMENTS.get(kind)
         if handler is not None:
             return handler(self, cursor, begin, end)
@@ -152,10 +154,29 @@ class Lowering(Expressions):
             elif child.kind.is_statement():
                 body.append(self.stmt(child))
         if end >= 0 and what in ("do", "label", "case"):
-            end = self.text.past_semicolon(end)
+            end = self._ended(end)
         if what == "do" and body and body[-1].end >= end:
             self.unit.torn.add(body[-1].end)
         return OtherStmt(what, tuple(exprs), tuple(body), begin, end)
+
+    def _ended(self, end: int) -> int:
+        """Behind the `;` of a statement. Where a macro stands for that `;`, and perhaps more, nobody knows where."""
+        behind = self.text.past_semicolon(end)
+        if behind == end and self.text.next_name(end) in self.semicolons:
+            self.unit.torn.add(end)
+        return behind
+
+    @cached_property
+    def semicolons(self) -> frozenset[str]:
+        """Macros of the file that begin with a `;`, or with such a macro."""
+        found: set[str] = set()
+        defined = [match for d in self.unit.directives if (match := _DEFINE.match(d.text))]
+        for _ in range(len(defined)):
+            more = {m[1] for m in defined if m[2] == ";" or m[2] in found}
+            if more <= found:
+                break
+            found |= more
+        return frozenset(found)
 
     def _compound(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         body = tuple(self.stmt(c) for c in cursor.get_children())
@@ -235,6 +256,7 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
     CursorKind.INDIRECT_GOTO_STMT: Lowering._jump,
 }
 
+_DEFINE = re.compile(r"# ?define (\w+)(?:\([^)]*\))? ?(;|\w+)")
 _READ = ("while", "do", "switch", "case", "label", "null", "pragma")
 _OTHERS = {
     CursorKind.WHILE_STMT: "while",

@@ -109,6 +109,24 @@ def is_constant(macro: Macro, known: dict[str, Macro], depth: int = 8) -> bool:
     return all(word in known and is_constant(known[word], known, depth - 1) for word in words)
 
 
+def unbalanced(known: dict[str, Macro]) -> frozenset[str]:
+    """Macros with a parenthesis that is not closed, or not opened, and all that use them."""
+    words = {name: set(re.findall(r"[^\W\d][\w$]*", m.body)) for name, m in known.items() if not m.system}
+    found = {name for name in words if not _balanced(known[name].body)}
+    while more := {name for name, used in words.items() if name not in found and used & found}:
+        found |= more
+    return frozenset(found)
+
+
+def _balanced(body: str) -> bool:
+    depth = 0
+    for match in re.finditer(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[()]""", body):
+        depth += (match.group() == "(") - (match.group() == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
 # ------------------------------------------------------------------------------------ conditionals
 
 

@@ -61,6 +61,7 @@ TEXT: dict[str, OfText] = {
     "byte order mark": lexical.byte_order_mark,
 }
 _RARE = {"nested function": 0.05, "trigraphs": 0.3, "byte order mark": 0.3}
+_ONCE = {*TEXT, "utf8 names"}
 _ORDER = (*STRUCTURE, *MACROS, *LEXICAL, *TEXT)
 
 
@@ -93,7 +94,7 @@ def drawn_rewrites(seed: int, index: int) -> tuple[str, ...]:
     rng = random.Random(f"{seed}:{index}:rewrites")
     names = [n for n in _ORDER for _ in range(3) if rng.random() < _RARE.get(n, 1.0)]
     chosen = rng.sample(names, min(len(names), rng.choice((1, 1, 2, 2, 3, 4, 6, 10))))
-    chosen = [n for k, n in enumerate(chosen) if n not in TEXT or n not in chosen[:k]]
+    chosen = [n for k, n in enumerate(chosen) if n not in _ONCE or n not in chosen[:k]]
     return tuple(f"{name}#{k}" for k, name in enumerate(sorted(chosen, key=_ORDER.index)))
 
 

@@ -83,6 +83,8 @@ class Code:
                 if self._before(place) == ")":
                     yield begin, place, end
                     begin = end
+                elif self._before(place) == ";":  # parameters are declared in front of it
+                    begin = end
                 place = end
                 continue
             if role in (";", "line"):

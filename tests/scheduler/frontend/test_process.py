@@ -164,3 +164,26 @@ def test_what_only_the_users_compiler_understands_is_refused_not_called_wrong() 
     assert source.nests == () and "though gcc compiles it" in rejection.reason and rejection.span.column == 29
     with pytest.raises(ParseFailed):
         read_source("a.c", ParseOptions(), nested.replace(b"return x", b"retrn x"))
+
+
+@pytest.mark.parametrize(
+    ("end", "understood"),
+    [("END", False), ("END2", False), ("END3", False), (";", True), ("/**/ ;", True), ("/*\n*/ END", False)],
+)
+@pytest.mark.parametrize("value", ["2", "ID(2)", "TWO"])
+def test_macros_that_end_a_statement(end: str, understood: bool, value: str) -> None:
+    """The span of a loop must end where its text ends."""
+    text = "#define END ;\n#define END2 ; n++;\n#define END3 END\n#define ID(x) x\n#define TWO 2\n"
+    text += f"void f(int n, double *a)\n{{\nfor (int i = 0; i < n; i++) a[i] *= {value} {end}\nn = 3;\n}}\n"
+    source = read_source("a.c", ParseOptions(), text.encode())
+    assert bool(source.nests) == understood
+    for nest in source.nests:
+        assert nest.span is not None and source.content[: nest.span.end].endswith(b";")
+    if not understood:
+        assert "ends inside a macro" in source.rejections[0].reason
+
+
+def test_a_whole_statement_in_a_macro_is_understood() -> None:
+    text = b"#define ST a[i] *= 2;\nvoid f(int n, double *a)\n{\nfor (int i = 0; i < n; i++) ST\nn = 3;\n}\n"
+    (nest,) = read_source("a.c", ParseOptions(), text).nests
+    assert nest.span is not None and text[: nest.span.end].endswith(b"++) ST")
