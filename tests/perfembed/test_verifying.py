@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from perfembed.api import tune
 from perfembed.capture.program import ProgramRun
+from perfembed.inputs import collect_inputs
+from perfembed.nest_tuner import NestOutcome, NestTuner, Winner
 from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.verifying import Verifier
 from profilers.build import CompilerConfig
+from profilers.timing import Comparison
 from scheduler.errors import SchedulerError
+from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
 from tests.rewriting import read, surveyed
 
@@ -130,3 +135,25 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
     kept, why = checked.kept(program, rewrites, comparison.difference)
     assert list(kept) == rewrites[:2]
     assert "says something else: stdout line 1" in why
+
+
+def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the winners of the search given: what is faster here is not for a test to say."""
+
+    def found(self: NestTuner) -> NestOutcome:
+        step = "parallelize(i)" if self.nest.name == "main_2" else ""
+        scheduled = self.replayer.replay(parse_schedule(step))
+        assert isinstance(scheduled, ScheduledNest)
+        self.outcome.winner = Winner(scheduled, Comparison(2.0, 1.9, 2.1, (2.0,), (1.0,), False, (), 0.95), ("equal",))
+        return self.outcome
+
+    monkeypatch.setattr(NestTuner, "run", found)
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0,))
+    path, output = tmp_path / "p.c", tmp_path / "tuned.c"
+    path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
+    result = tune(path, output=output, threads=2, search="random", budget_s=1, cflags=("-O1",))
+    reports = {report.nest: report for report in result.nests}
+    assert [name for name, report in reports.items() if report.given_back] == ["main_2"]
+    assert reports["main_2"].status == "kept" and "says something else" in reports["main_2"].reason
+    assert result.exit_code == 0 and result.program_output_equal is not False
+    assert b"parallel for" not in output.read_bytes()
