@@ -98,6 +98,8 @@ class Finder:
         self.pragmas: dict[int, Directive] = {
             d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
         }
+        defined = (d.text.split("(")[0].split() for d in self.directives if "_Pragma" in d.text)
+        self.pragma_macros = {"_Pragma", *(words[1] for words in defined if len(words) > 1)}
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
         self.aliases = Aliases(unit)
         self.work = Work()
@@ -288,7 +290,8 @@ class Finder:
                     what = "an OpenMP pragma"
                 raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
         content = self.unit.content
-        if b"_Pragma" in content[stmt.begin : stmt.end] or self.unit.text.preceded_by_macro(stmt.begin):
+        attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
+        if attached or b"_Pragma" in content[stmt.begin : stmt.end] or self.unit.text.preceded_by_macro(stmt.begin):
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")

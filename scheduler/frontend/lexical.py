@@ -18,6 +18,9 @@ _TRIGRAPHS = {bytes([a]): bytes([b]) for a, b in zip(b"=/'()!<>-", b"#\\^[]|{}~"
 _LEFT = {b"(": 1, b"[": 1, b"{": 1, b"<:": 1, b"<%": 1, b")": -1, b"]": -1, b"}": -1, b":>": -1, b"%>": -1}
 _NAME = re.compile(rb"[\w$\\\x80-\xff]+")
 _LAST_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*$")
+_LAST_CALL = re.compile(
+    rb"""\b([A-Za-z_]\w*)\s*+\((?:[^()"]|"(?:\\.|[^"\\])*"|\([^()"]*\))*+\)(?:\s|(?>/\*.*?\*/))*+\Z""", re.DOTALL
+)
 _DIRECTIVE = re.compile(
     rb"^[ \t\v\f]*+(?:(?>/\*.*?\*/)[ \t\v\f]*+)*+(?P<hash>\#|%:)|//[^\n]*|/\*.*?\*/|" + _STRINGS,
     re.DOTALL | re.MULTILINE,
@@ -158,6 +161,12 @@ class Text:
             else:
                 match = _LAST_NAME.search(line)
                 return match is not None and match.group() not in (b"else", b"do")
+
+    def call_before(self, offset: int) -> str:
+        """The name in front of the parentheses that end right before a statement; empty where none do."""
+        position = self.inside(offset)
+        match = _LAST_CALL.search(self.clean, max(0, position - 400), position)
+        return match[1].decode("utf-8", "replace") if match else ""
 
     # --------------------------------------------------------------------------------- directives
 

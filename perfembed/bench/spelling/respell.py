@@ -37,8 +37,6 @@ STRUCTURE: dict[str, OfCode] = {
 MACROS: dict[str, OfCode] = {
     "statement macro": macros.statement,
     "statements macro": macros.statements,
-    "mark macro": macros.mark,
-    "word macro": macros.word,
     "type name": macros.type_name,
     "identity macro": macros.identity,
     "subscript macro": macros.subscript,
@@ -46,6 +44,8 @@ MACROS: dict[str, OfCode] = {
     "around macro": macros.around,
     "near macro": macros.before_or_behind,
     "included": macros.included,
+    "word macro": macros.word,
+    "mark macro": macros.mark,  # last: parentheses that are macros keep no arguments together
 }
 LEXICAL: dict[str, OfCode] = {
     "digraphs": lexical.digraphs,

@@ -100,7 +100,7 @@ def right_side(code: Code, rng: random.Random) -> bool:
         (
             ("({", "; })"), ("(0,", ")"), ("((void)0, (", "))"), ("__extension__ (", ")"), ("((", "))"),
             ("_Generic((1), default: (", "))"), ("(1 ? (", ") : 0)"), ("__builtin_choose_expr(1, (", "), 0)"),
-            ("+(", ")"), ("_Generic((char)1, int: 0, char: (", "), default: 1)"),
+            ("(((", ")))"), ("_Generic((char)1, int: 0, char: (", "), default: 1)"),
             ("__builtin_expect(0, 0) ? 0 : (", ")"),
         )
     )  # fmt: skip

@@ -187,3 +187,19 @@ def test_a_whole_statement_in_a_macro_is_understood() -> None:
     text = b"#define ST a[i] *= 2;\nvoid f(int n, double *a)\n{\nfor (int i = 0; i < n; i++) ST\nn = 3;\n}\n"
     (nest,) = read_source("a.c", ParseOptions(), text).nests
     assert nest.span is not None and text[: nest.span.end].endswith(b"++) ST")
+
+
+@pytest.mark.parametrize(
+    ("before", "understood"),
+    [
+        ('_Pragma("GCC ivdep")', False),
+        ("UNROLL(4)", False),
+        ("UNROLL (4) /* x */", False),
+        ("if (n > (3))", True),
+        ("f(n - 1, a);", True),
+    ],
+)
+def test_a_loop_behind_a_pragma_operator_is_left_alone(before: str, understood: bool) -> None:
+    text = '#define UNROLL(k) _Pragma("GCC ivdep")\nvoid f(int n, double *a)\n{\n'
+    text += f"{before} for (int i = 0; i < n; i++) a[i] *= 2;\n}}\n"
+    assert bool(read_source("a.c", ParseOptions(), text.encode()).nests) == understood
