@@ -156,6 +156,16 @@ def test_import_perfembed_is_light() -> None:
     assert not names & (HEAVY | {"typer"})
 
 
+def test_finding_donors_needs_nothing_that_trains() -> None:
+    code = (
+        "from pathlib import Path; from perfembed.retrieval import open_retrieval; from scheduler.space import Target; "
+        "import perfembed.tuning, perfembed.embedding; open_retrieval(Target(2), None)"
+    )
+    names = loaded("-c", code)
+    assert "numpy" in names
+    assert not names & {"torch", "torch_geometric", "sklearn"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["tune"], ["inspect"], ["doctor"], ["populate"], ["sql"], ["db"], ["db", "info"], ["bench", "database"]],

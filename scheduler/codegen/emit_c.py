@@ -302,11 +302,17 @@ class Emitter:
         return all(isinstance(n, For) and self.poly.by_name[n.loop].loop.unroll == 0 for n in inside)
 
     def _collapsible(self, node: For, wanted: int) -> int:
-        """`wanted` if so many loops from here on are rectangular and perfectly nested, else 1."""
+        """`wanted` if so many loops from here on are rectangular and perfectly nested, else 1.
+
+        The next loop of the code need not be the one that was proved parallel: that may have but one iteration.
+        """
         outer = {node.var}
+        loop = self.poly.by_name[node.loop].loop
         for _ in range(wanted - 1):
             inner = node.body[0] if len(node.body) == 1 else None
             if not isinstance(inner, For) or (names_of(inner.start) | names_of(inner.stop)) & outer:
+                return 1
+            if inner.loop not in (child.name for child in loop.children if isinstance(child, TreeLoop)):
                 return 1
             loop = self.poly.by_name[inner.loop].loop
             if self._pragmas(inner, loop) or self._unrolled(inner, loop) is not None:

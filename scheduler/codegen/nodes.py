@@ -106,7 +106,7 @@ class Packed:
     `low` and `high` are the first and last element of each of the array's dimensions, `extents` what the
     buffer holds of each (with whole panels); `accesses` read from it. `value` is what is stored of an
     element: the read itself, or an expression of it and of values that do not change in the nest.
-    `parallel`: where threads run.
+    `parallel`: where threads run. `needed`: the condition under which there are elements to copy; None: always.
     """
 
     mark: PackMark
@@ -117,6 +117,7 @@ class Packed:
     value: Expr
     parallel: OneOf["inside", "around", "none"]
     body: tuple[CNode, ...]
+    needed: IntExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,8 @@ def names_in(node: CNode) -> frozenset[str]:
     if isinstance(node, Block):
         return frozenset(n for p in node.points for n in names_of(p.origin))
     if isinstance(node, Packed):
-        return frozenset(n for bound in (*node.low, *node.high) for n in names_of(bound))
+        bounds = (*node.low, *node.high, *(() if node.needed is None else (node.needed,)))
+        return frozenset(n for bound in bounds for n in names_of(bound))
     if isinstance(node, Instance | When | Let):
         return frozenset(n for _, v in node.values for n in names_of(v))
     return frozenset()
@@ -328,6 +330,7 @@ def rename(node: CNode, values: Mapping[str, IntExpr]) -> CNode:
             node,
             low=tuple(substitute(b, values) for b in node.low),
             high=tuple(substitute(b, values) for b in node.high),
+            needed=None if node.needed is None else substitute(node.needed, values),
         )
     if isinstance(node, Bind):
         return replace(node, value=substitute(node.value, values))

@@ -10,6 +10,7 @@ import islpy as isl
 
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
+from scheduler.codegen.footprint import elements_exist
 from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays
 from scheduler.codegen.polytree import Place, PolyTree, time_name
@@ -118,6 +119,8 @@ def _packed(
     env = {time_name(name): value for name, value in times.items()}
     strides = poly.strides(place.path)
     accesses, touched = _footprint(mark, place, poly, strides)
+    if not elements_exist(array, place, poly, accesses, touched):
+        raise CodegenUnsupported(f"the block of {array.name} may have elements that the program never reads")
     low, high, extents = [], [], []
     for d in range(len(array.shape)):
         first, last = touched.dim_min(d), touched.dim_max(d)
@@ -130,7 +133,25 @@ def _packed(
     around = any(loop.parallel for loop in place.path)
     where: OneOf["inside", "around", "none"] = "inside" if inside else "around" if around else "none"
     value = _stored_value(mark.array, accesses, place, poly)
-    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body)
+    needed = _needed(touched, place, poly, strides, walker, env)
+    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body, needed)
+
+
+def _needed(
+    touched: isl.Set, place: Place, poly: PolyTree, strides: isl.Set, walker: Walker, env: Mapping[str, IntExpr]
+) -> IntExpr | None:
+    """When there are elements to copy (the bounds are right only then); None: in every iteration."""
+    runs: isl.Set | None = None
+    for statement in statements_below(place.loop):
+        part = poly.at(statement, place.path).params()
+        runs = part if runs is None else runs.union(part)
+    assert runs is not None
+    context = runs.intersect(strides).intersect(poly.context()).coalesce()
+    reads = touched.params()
+    if context.is_subset(reads):
+        return None
+    condition = isl.AstBuild.from_context(context).expr_from_set(reads.gist(context))
+    return walker.expr(condition, dict(env))
 
 
 def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -> tuple[frozenset[Access], isl.Set]:
@@ -319,7 +340,7 @@ def _copy(node: Packed, buffer: Buffer, printer: Printer, fresh: Callable[[str],
         body = _panel_loops(node, buffer, printer, variables, stops[mark.panel_dim], head, fresh)
     if together:
         body.insert(0, "#pragma omp parallel for schedule(static)")
-    return body
+    return body if node.needed is None else block(f"if ({printer.integer(node.needed)[0]})", body)
 
 
 def _panel_loops(

@@ -44,7 +44,8 @@ static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
         (),
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
-#include <omp.h>
+extern int omp_get_max_threads(void); /* declared here: not every compiler comes with omp.h */
+extern int omp_get_thread_num(void);
 static inline __attribute__((unused)) int pe_threads(void) { return omp_get_max_threads(); }
 static inline __attribute__((unused)) int pe_thread(void) { return omp_get_thread_num(); }
 #else

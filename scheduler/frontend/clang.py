@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import re
@@ -35,6 +36,7 @@ _GCC_WARNINGS = (
     "incompatible-function-pointer-types",
     "return-type",
 )
+_waiting: list[subprocess.Popen[bytes]] = []  # at most one, that `prepare_parser` started
 _IGNORED_WITH_VALUE = ("-o", "-x", "-L", "-l", "-T", "-Xlinker", "-MF", "-MT", "-MQ")
 
 
@@ -75,6 +77,13 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
     return (*kept, "-x", "c", "-w", "-ferror-limit=0", *(f"-Wno-error={name}" for name in _GCC_WARNINGS))
 
 
+def prepare_parser() -> None:
+    """Starts the parser's process, which takes longest to load; the next `read_source` uses it."""
+    if not _waiting:
+        with contextlib.suppress(OSError):  # said by whoever needs it
+            _waiting.append(_started())
+
+
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
     """The loop nests of a C file; none where only `cc` understands it. Raises ParseFailed, ParserDied."""
     name = os.fspath(path)
@@ -95,15 +104,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise ParseFailed((f"{name}:{line}:1: not a C source file (it contains a NUL byte)",))
 
     request = parser_request(name, content, options)
-    root = str(Path(scheduler.__file__).resolve().parent.parent)
-    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = _waiting.pop() if _waiting else _started()
     try:
         output, errors = process.communicate(pickle.dumps(request), timeout=options.timeout_s)
     except subprocess.TimeoutExpired:
@@ -158,6 +159,19 @@ def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> Sou
         span = Span(name, 0, 0, line, column)
         found.append(Rejection(span, reason, "move the loops to a file without it", None))
     return SourceFile(name, content, (), tuple(found), (), False, ())
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A parser that waits for its request, and ends where none comes."""
+    root = str(Path(scheduler.__file__).resolve().parent.parent)
+    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def _is_utf8(text: str) -> bool:

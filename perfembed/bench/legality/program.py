@@ -15,9 +15,10 @@ from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported
 from scheduler.generator import random_nest
 from scheduler.ir.arithmetic import InterpreterError
-from scheduler.ir.nest import LoopNest
+from scheduler.ir.nest import Loop, LoopNest, Predicate
 from scheduler.ir.text import format_nest
 from scheduler.ir.types import known_type
+from scheduler.ir.walk import placed_statements, uses
 from scheduler.polyhedral.legality import Illegal, Unknown
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayed, ScheduledNest
@@ -35,6 +36,15 @@ def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
     return nest, integers and rng.random() < 0.3
 
 
+def is_data_dependent(nest: LoopNest) -> bool:
+    """Whether data decide what runs, how often, or which elements it touches."""
+    return any(
+        any(isinstance(a, Predicate) or (isinstance(a, Loop) and a.is_opaque) for a in placed.ancestors)
+        or any(not use.access.is_affine for use in uses(placed))
+        for placed in placed_statements(nest)
+    )
+
+
 def run_program(campaign: Campaign, index: int) -> Tally:
     """Everything about one program; what goes wrong inside counts as a disagreement too."""
     tally = Tally()
@@ -47,6 +57,7 @@ def run_program(campaign: Campaign, index: int) -> Tally:
         subject = Subject(nest, f"{campaign.seed}:{index}", reassociate)
         _Program(campaign, index, subject, tally).run()
         tally.counts["programs"] += 1
+        tally.counts["data-dependent programs"] += is_data_dependent(nest)
     except InterpreterError:
         tally.counts["invalid programs"] += 1
     except QuotaExceeded:

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scheduler.ir.text import parse_nest
 from tests.scheduler.codegen import nests
-from tests.scheduler.codegen.support import GEMM, check_same
+from tests.scheduler.codegen.support import GEMM, check_same, text_of
 
 GEMM_SIZES = (
     {"n": 33, "m": 29, "l": 41},
@@ -168,3 +169,13 @@ def test_fusion(tmp_path: Path, schedule: str) -> None:
 
 def test_ternary(tmp_path: Path) -> None:
     check_same(tmp_path, nests.MINPLUS, "interchange(j, k); vectorize(j); parallelize(i)", {"n": 21})
+
+
+def test_what_is_collapsed_was_proved_parallel() -> None:
+    """The point loop of a tile of one iteration is not there: the next loop of the code is another one."""
+    nest = parse_nest("""nest rows { param n: long in [1, ?]; array A: double[n][n];
+    for i: long in [2, n) step 2 { for j: long in [1, n) step 1 { S0: A[i][j] = A[i][j - 1] + A[i - 1][j]; } } }""")
+    assert "collapse" not in text_of(nest, "tile([i], [2]); parallelize(i_t, 0, 0, 2)")
+    both = parse_nest("""nest copy { param n: long in [1, ?]; array A: double[n][n]; array B: double[n][n];
+    for i: long in [0, n) step 1 { for j: long in [0, n) step 1 { S0: A[i][j] = B[i][j] + 1.0; } } }""")
+    assert "collapse(2)" in text_of(both, "parallelize(i, 0, 0, 2)")

@@ -1,0 +1,91 @@
+"""Whether a block of an array that is to be copied exists: a program may leave out what it does not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from scheduler.codegen.polytree import Place, PolyTree
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Access, Array, Predicate, Storage
+from scheduler.ir.tree import statements_below
+from scheduler.ir.walk import AccessUse
+from scheduler.polyhedral.model import affine_text
+
+
+def elements_exist(array: Array, place: Place, poly: PolyTree, accesses: frozenset[Access], touched: isl.Set) -> bool:
+    """Whether the smallest box around `touched` lies in the array. `touched`: what `accesses` read in one iteration.
+
+    The elements of an array that is declared in full exist; of what a pointer points to, those from the first to the
+    last that the nest accesses for certain: not below data-dependent conditions or in loops that may run no iteration.
+    """
+    certain = None
+    for statement in statements_below(place.loop):
+        for use in _certain_uses(statement, array, poly):
+            if use.access in accesses:
+                relation = poly.model.access_relation(statement, use, "parameters")
+                part = poly.at(statement, place.path).apply(relation.align_params(poly.context().get_space()))
+                certain = part if certain is None else certain.union(part)
+    box = _box(touched)
+    if certain is not None and box.is_subset(certain):
+        return True
+    if not box.is_subset(_declared(array, poly, box)):
+        return False
+    whole = array.storage in (Storage.GLOBAL, Storage.LOCAL) and not array.flat and None not in array.shape
+    return whole or _between(box, _accessed(array, poly))
+
+
+def _certain_uses(statement: str, array: Array, poly: PolyTree) -> Iterator[AccessUse]:
+    """Those that happen at every instance of the statement, if all its instances run."""
+    placed = poly.model.placed[statement]
+    if any(isinstance(a, Predicate) for a in placed.ancestors) or any(loop.is_opaque for loop in placed.loops):
+        return
+    for use in poly.model.uses(statement):
+        if use.access.array == array.name and use.must and use.access.is_affine:
+            yield use
+
+
+def _accessed(array: Array, poly: PolyTree) -> isl.Set | None:
+    """All elements that the nest accesses for certain."""
+    total: isl.Set | None = None
+    for statement in poly.model.placed:
+        for use in _certain_uses(statement, array, poly):
+            relation = poly.model.access_relation(statement, use, "parameters")
+            part = poly.domain(statement).apply(relation.align_params(poly.context().get_space()))
+            total = part if total is None else total.union(part)
+    return total
+
+
+def _between(box: isl.Set, accessed: isl.Set | None) -> bool:
+    """Whether every element of `box` lies in memory between two elements of `accessed`."""
+    if accessed is None or not box.params().is_subset(accessed.params()):
+        return False
+    first, last = accessed.lexmin(), accessed.lexmax()
+    return bool(box.lexmin().lex_lt_set(first).is_empty()) and bool(box.lexmax().lex_gt_set(last).is_empty())
+
+
+def _box(touched: isl.Set) -> isl.Set:
+    """The smallest box around a set, for each value of its parameters."""
+    rank = touched.dim(isl.dim_type.set)
+    box: isl.Set | None = None
+    for d in range(rank):
+        values = touched.project_out(isl.dim_type.set, d + 1, rank - d - 1).project_out(isl.dim_type.set, 0, d)
+        line = isl.Map.read_from_str(touched.get_ctx(), "{ [x] -> [y] : y >= x }")
+        between = values.apply(line).intersect(values.apply(line.reverse()))
+        part = between.insert_dims(isl.dim_type.set, 0, d).insert_dims(isl.dim_type.set, d + 1, rank - d - 1)
+        part = part.set_tuple_name(touched.get_tuple_name()) if touched.has_tuple_name() else part
+        box = part if box is None else box.intersect(part)
+    assert box is not None
+    return box
+
+
+def _declared(array: Array, poly: PolyTree, box: isl.Set) -> isl.Set:
+    """Subscripts inside the array's extents, as far as they are known."""
+    names = [f"d{k}" for k in range(len(array.shape))]
+    conditions = [f"{name} >= 0" for name, extent in zip(names, array.shape, strict=True) if extent is not None]
+    for name, extent in zip(names, array.shape, strict=True):
+        if isinstance(extent, Affine):
+            conditions.append(f"{name} < {affine_text(extent)}")
+    tuple_name = box.get_tuple_name() if box.has_tuple_name() else ""
+    return poly.read_set(f"{{ {tuple_name}[{', '.join(names)}] : {' and '.join(conditions) or '0 = 0'} }}")

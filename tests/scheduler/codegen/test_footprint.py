@@ -1,0 +1,62 @@
+"""Blocks are only copied where all their elements exist, and only in iterations that read them."""
+
+from pathlib import Path
+
+import pytest
+
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.text import parse_nest
+from tests.scheduler.codegen.support import check_same, text_of
+
+MASKED = """nest masked { param n: long in [1, ?]; param m: long in [1, ?];
+array X: double[m][n] STORAGE const; array ok: long[n] const; array Y: double[n];
+for i: long in [0, n) step 1 { for j: long in [0, m) step 1 { BODY } } }"""
+WHEN = "when (ok[i] > 0) { S0: Y[i] = Y[i] + X[j][i]; }"
+CHOICE = "S0: Y[i] = Y[i] + (ok[i] > 0 ? X[j][i] : 0.0);"
+ALWAYS = "S0: Y[i] = Y[i] + X[j][i];"
+PACKED = "tile([i, j], [4, 8]); pack(j_t, X, [1, 0], 1, 4)"
+
+
+@pytest.mark.parametrize("body", [WHEN, CHOICE])
+@pytest.mark.parametrize("storage", ["pointer", "restrict", "restrict flat"])
+def test_what_may_never_be_read_need_not_be_there(body: str, storage: str) -> None:
+    nest = parse_nest(MASKED.replace("STORAGE", storage).replace("BODY", body))
+    with pytest.raises(CodegenUnsupported, match="may have elements that the program never reads"):
+        text_of(nest, PACKED)
+
+
+@pytest.mark.parametrize(("body", "storage"), [(WHEN, ""), (CHOICE, ""), (ALWAYS, "pointer"), (ALWAYS, "flat")])
+def test_what_is_declared_or_read_for_certain_is_packed(tmp_path: Path, body: str, storage: str) -> None:
+    nest = parse_nest(MASKED.replace("STORAGE", storage).replace("BODY", body))
+    check_same(tmp_path, nest, PACKED, {"n": 10, "m": 13})
+
+
+def test_a_declared_array_is_not_left_where_a_condition_keeps_the_program_in_it() -> None:
+    text = MASKED.replace("STORAGE", "").replace("BODY", WHEN).replace("double[m][n]", "double[m][n - 1]")
+    with pytest.raises(CodegenUnsupported, match="never reads"):
+        text_of(parse_nest(text), PACKED)
+
+
+CORNER = """nest corner { param n: long in [8, ?];
+array X: double[n][n] restrict const; array Y: double[n][n] restrict;
+for i: long in [0, n) step 1 { for j: long in [0, LAST) step 1 { for k: long in [0, n) step 1 {
+S0: Y[i][k] = Y[i][k] + X[i][j]; } } } }"""
+
+
+def test_the_box_around_a_triangle_lies_between_its_first_and_last_element(tmp_path: Path) -> None:
+    """A row `i` of `i + 1` elements ends where the box does, one of `n - i` elements before it."""
+    schedule = "tile([i, j], [4, 8]); pack(j_t, X, [0, 1])"
+    check_same(tmp_path, parse_nest(CORNER.replace("LAST", "i + 1")), schedule, {"n": 19})
+    with pytest.raises(CodegenUnsupported, match="never reads"):
+        text_of(parse_nest(CORNER.replace("LAST", "n - i")), schedule)
+
+
+FUSED = """nest fused { param n: long in [1, ?];
+array A: double[6][5] restrict flat; array X: double[5] restrict const; array B: double[n];
+for i: long in [0, 3) step 1 { for j: long in [0, i + 1) step 1 { S0: A[i][i] = 0.5 * A[i][j] * X[2*j]; } }
+for k: long in [0, n) step 1 { S1: B[k] = B[k] * 0.1; } }"""
+
+
+def test_nothing_is_copied_in_iterations_of_other_statements(tmp_path: Path) -> None:
+    """Fused loops run on where the packed one ends: the block's bounds say nothing there."""
+    check_same(tmp_path, parse_nest(FUSED), "fuse(i, k); pack(i, X, [0], 0, 4)", {"n": 40})
