@@ -54,7 +54,7 @@ def rewrite_source(
         condition = tests.condition(spelled(runtime) if runtime else None)
         edits.append((span.begin, span.end, nest_text(text, original, comment, condition, tests.directive)))
     definitions = preamble("\n".join(text for _, _, text in edits), again=True)
-    return splice(source.content, edits, guarded(definitions, surveyed.condition))
+    return splice(source.content, edits, guarded(definitions, surveyed.condition), source.trigraphs)
 
 
 def _in_file(text: str) -> str:

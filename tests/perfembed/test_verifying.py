@@ -12,7 +12,8 @@ from perfembed.nest_tuner import NestOutcome, NestTuner, Winner
 from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.verifying import Verifier
 from profilers.build import CompilerConfig
-from profilers.timing import Comparison
+from profilers.outcome import Timed
+from profilers.timing import Comparison, Round
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -139,12 +140,14 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
 
 def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the winners of the search given: what is faster here is not for a test to say."""
+    round_ = Round((Timed((2.0,)),) * 2, (Timed((1.0,)),) * 2, 0.0, True)
+    comparison = Comparison(2.0, 1.9, 2.1, (2.0,), (1.0,), False, (round_,), 0.95)
 
     def found(self: NestTuner) -> NestOutcome:
         step = "parallelize(i)" if self.nest.name == "main_2" else ""
         scheduled = self.replayer.replay(parse_schedule(step))
         assert isinstance(scheduled, ScheduledNest)
-        self.outcome.winner = Winner(scheduled, Comparison(2.0, 1.9, 2.1, (2.0,), (1.0,), False, (), 0.95), ("equal",))
+        self.outcome.winner = Winner(scheduled, comparison, ("equal",))
         return self.outcome
 
     monkeypatch.setattr(NestTuner, "run", found)

@@ -61,7 +61,9 @@ def statements(code: Code, rng: random.Random) -> bool:
 
 def mark(code: Code, rng: random.Random) -> bool:
     """`;`, braces, brackets, commas, operators as macros."""
-    places = [k for k, t in enumerate(code.tokens) if t.kind == "mark" and t.role in ";{}()[],=+*<"]
+    calls = any("(" in define.split()[1] for define in code.defines)  # their parentheses must stay
+    marks = ";{}[],=+*<" if calls else ";{}()[],=+*<"
+    places = [k for k, t in enumerate(code.tokens) if t.kind == "mark" and t.role in marks]
     if not places:
         return False
     name = code.fresh("MARK")
@@ -71,8 +73,6 @@ def mark(code: Code, rng: random.Random) -> bool:
     for k in rng.sample(places, max(1, len(places) // rng.choice((2, 8, 50)))):
         if code.tokens[k].role == role and code.tokens[k].text == role:
             code.tokens[k] = Token(name, "mark", role)
-    if role in "([":  # macro names in front of names are no calls of them
-        return True
     return True
 
 
