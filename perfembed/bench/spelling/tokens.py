@@ -156,7 +156,11 @@ class Code:
         if role in ("return", "break", "continue", "goto", "case", "default"):
             return "return"
         following = self.tokens[place + 1]
-        if role in _SPECIFIERS or (self.tokens[place].kind == "name" and following.kind == "name"):
+        if (
+            role in _SPECIFIERS
+            or role in ("typeof", "__auto_type", "_Static_assert")
+            or (self.tokens[place].kind == "name" and following.kind == "name")
+        ):
             return "declaration"
         return "expression" if self.tokens[place].kind in ("name", "mark") and role != ";" else "other"
 
