@@ -25,12 +25,6 @@ class PerfembedError(Exception):
         self.advice = advice
 
 
-class VerificationFailed(PerfembedError):
-    """The tuned program does not compute what the original computes; nothing was written."""
-
-    exit_code = EXIT_VERIFICATION
-
-
 class UsageError(PerfembedError):
     """The command line, an option's value or a path given by the user is wrong."""
 

@@ -98,6 +98,8 @@ def collect_inputs(
 
 
 def _left_alone(nest: NestProfile, least_share: float) -> str:
+    if nest.problem:
+        return nest.problem
     if nest.calls == 0:
         return "the program never ran it"
     if nest.share < least_share:

@@ -171,6 +171,7 @@ class NestReport:
     transfer: TransferReport | None = None
     predicted: int = 0
     notes: tuple[str, ...] = ()  # what went wrong on the way
+    given_back: bool = False  # it was tuned, but the whole program did not compile, run or say the same with it
     told_low: float | None = None
     told_high: float | None = None
     told_coverage: float | None = None

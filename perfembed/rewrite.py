@@ -10,9 +10,10 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.codegen.premises import Tests
 from scheduler.codegen.splice import guarded, nest_text, splice
-from scheduler.codegen.text import preamble
+from scheduler.codegen.text import VERBATIM, preamble
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
+from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
@@ -47,9 +48,16 @@ def rewrite_source(
         if not isinstance(scheduled, ScheduledNest):
             raise SchedulerError(f"{rewrite.nest.name}: {scheduled}")
         original = source.content[span.begin : span.end]
-        text = emit(scheduled, replayer.model, original=original.decode("latin-1"), vector_bytes=vector_bytes)
-        comment = f"perfembed: {rewrite.speedup:.2f}x, {format_schedule(rewrite.schedule)}"
-        condition = tests.condition(runtime_condition(replayer.nest, replayer.model))
+        text = _in_file(emit(scheduled, replayer.model, original=original.decode("latin-1"), vector_bytes=vector_bytes))
+        comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
+        runtime = runtime_condition(replayer.nest, replayer.model)
+        condition = tests.condition(spelled(runtime) if runtime else None)
         edits.append((span.begin, span.end, nest_text(text, original, comment, condition, tests.directive)))
     definitions = preamble("\n".join(text for _, _, text in edits), again=True)
-    return splice(source.content, edits, guarded(definitions, surveyed.condition))
+    return splice(source.content, edits, guarded(definitions, surveyed.condition), source.trigraphs)
+
+
+def _in_file(text: str) -> str:
+    """Code with the names of the file; the user's own text in it stays."""
+    pieces = text.split(VERBATIM)
+    return VERBATIM.join(piece if number % 2 else spelled(piece) for number, piece in enumerate(pieces))

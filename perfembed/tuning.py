@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
-from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError, VerificationFailed
+from perfembed.capture.program import ProgramRun
+from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input, write_output
 from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.ledger import NoLedger
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
 from perfembed.openmp import parallel_flags, with_openmp
-from perfembed.program import ProgramComparison, compare_programs
+from perfembed.program import ProgramComparison
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.surroundings import Surveyed, survey
+from perfembed.verifying import Verifier
 from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
@@ -28,6 +30,7 @@ from profilers.openmp import openmp_advice
 from profilers.scratch import scratch_folder, sweep
 from scheduler.codegen.premises import Untestable
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import format_schedule
@@ -144,6 +147,9 @@ class _Tuning:
                 while comparison is not None and comparison.tuned_s > comparison.original_s and self.winners:
                     self._revert_last("faster on its own, but the whole program did not get faster with it")
                     comparison = self._verify_program(profile) if self.winners else None
+            elif self.winners:
+                program = ProgramRun(self.compiler, Path.cwd(), environment=self.environment)
+                self._give_back(*self._verifier().that_compile(program, self.winners))
         written = self._write()
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
@@ -280,37 +286,50 @@ class _Tuning:
         return self.retrieval
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
-        """Runs the whole tuned program against the original. Raises VerificationFailed when its output differs."""
+        """Runs the whole tuned program against the original; nests that change what it says are given back."""
+        verifier = self._verifier()
         try:
-            comparison = compare_programs(
-                profile.program,
-                self.compiler,
-                Path(self.source.path),
-                self.source.content,
-                self._rewritten(),
-                self.scratch / "whole",
-                self.options.threads,
-            )
+            comparison: ProgramComparison | None = verifier.compare(profile.program, self.winners)
+            if comparison is not None and not verifier.sound(comparison):
+                self.progress(Message("the program says something else: looking for the nests that cause it"))
+                self._give_back(*verifier.kept(profile.program, self.winners, comparison.difference))
+                comparison = verifier.compare(profile.program, self.winners) if self.winners else None
+                if comparison is not None and not verifier.sound(comparison):
+                    reason = f"the program says something else now and then: {comparison.difference}"
+                    self._give_back((), reason)
+                    comparison = None
+            return comparison
         except KeyboardInterrupt:
             self.interrupted = True
             self.winners.clear()
             return None
-        if not comparison.equal:
-            if self.options.reassociate:
-                return comparison
-            raise VerificationFailed(
-                f"{self.source.path}: the tuned program's output differs from the original's: {comparison.difference}",
-                "nothing was written; please report this file",
-            )
-        return comparison
+
+    def _verifier(self) -> Verifier[tuple[LoopNest, Winner]]:
+        return Verifier(
+            Path(self.source.path),
+            self.source.content,
+            self._rewritten,
+            self.compiler,
+            self.scratch / "whole",
+            self.options.threads,
+            self.options.reassociate,
+        )
+
+    def _give_back(self, left: Sequence[tuple[LoopNest, Winner]], reason: str) -> None:
+        """The winners that are not left stay as they were written."""
+        for nest, _ in self.winners:
+            if not any(nest is other for other, _ in left):
+                report = self.reports[nest.name]
+                self.reports[nest.name] = replace(report, status="kept", reason=reason, given_back=True)
+        self.winners = list(left)
 
     def _revert_last(self, reason: str) -> None:
         """Gives up the tuned nest with the smallest share of the time."""
         nest, _ = self.winners.pop()
         self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
 
-    def _rewritten(self) -> bytes:
-        rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in self.winners]
+    def _rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
+        rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
         vector_bytes = target_of(self.machine, self.options.threads).vector_bytes
         assert self.surveyed is not None
         return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
@@ -322,13 +341,13 @@ class _Tuning:
         target = self.source.path if self.options.in_place else self.options.output
         if target is None or (self.options.in_place and not self.winners):
             return None
-        write_output(target, self._rewritten() if self.winners else self.source.content)
+        write_output(target, self._rewritten(self.winners) if self.winners else self.source.content)
         return target
 
     # --------------------------------------------------------------------------------- reports
 
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
-        report = replace(self._blank(nest), share=share, status="skipped", reason=reason)
+        report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 
@@ -369,7 +388,7 @@ class _Tuning:
             self._blank(nest),
             share=share,
             status="tuned" if winner else "kept",
-            reason="confirmed faster and checked" if winner else outcome.reason,
+            reason="confirmed faster and checked" if winner else spelled(outcome.reason),
             schedule=format_schedule(winner.scheduled.schedule) if winner else "",
             speedup=comparison.ratio if comparison else None,
             low=comparison.low if comparison else None,

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scheduler.ir.names import spelled
+
 _PRAGMA = re.compile(rb"[ \t]*#[ \t]*pragma\b")
 _COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
-_SEMICOLON = re.compile(rb"(?:\s|/\*.*?\*/|//[^\n]*\n)*;", re.DOTALL)
+_SEMICOLON = re.compile(rb"(?:\s|(?>/\*.*?\*/)|//[^\n]*\n)*+;", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ def wrap(content: bytes, places: Iterable[Around]) -> bytes:
     for place in places:
         end = _statement_end(content, place.begin, place.end)
         start = _before_pragmas(content, place.begin)
-        before = f"{{ {place.before} "
+        before = f"{{ {spelled(place.before)} "
         if start != place.begin:  # a pragma must begin its line, and belongs to the loop below it
             line = content.count(b"\n", 0, start) + 1
             before = f"{before}\n#line {line}\n"

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from perfembed.capture.culprits import without_culprits
 from perfembed.capture.instrument import Around, wrap
 from perfembed.capture.program import (
     PROGRAM_LIMITS,
     ProgramFailed,
     ProgramRun,
     Runtime,
+    build_plain,
     build_program,
     c_string,
+    difference,
     run_failure,
     run_program,
 )
 from profilers.build import CompilerConfig
-from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import Array, LoopNest, Storage
 from scheduler.ir.types import scalar_type
 
 _HERE = Path(__file__).parent
 RECORDS = 2048  # calls kept of each nest; even, for it is halved when full
+_COMPARED_S = 2.0  # of programs that take longer, what they print is not compared with the original's
 _ALIKE = 0.05  # calls whose times differ by less are the same
 
 
@@ -49,6 +53,7 @@ class NestProfile:
     values: Mapping[str, int]
     distinct: int
     other_threads: int
+    problem: str = ""  # why it could not be watched; nothing is known of it then
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +89,99 @@ def profile_program(
 ) -> ProgramProfile | ProgramFailed:
     """Builds the file with its nests timed, and runs its main in `directory` (None: the file's folder).
 
-    Raises what building and containment raise: CompilerMissing, NotExecutable, ContainmentError.
+    It fails only where the file as it is fails, too. A nest that cannot be timed, or with whose calls the program
+    says something else, is left alone: it has a `problem`. Raises what building and containment raise:
+    CompilerMissing, NotExecutable, ContainmentError.
     """
     path = Path(source.path)
     program = ProgramRun(compiler, directory or path.absolute().parent, arguments, environment, limits, stdin)
-    result = workdir.absolute() / "profile.txt"
-    result.unlink(missing_ok=True)
-    content = wrap(source.content, (_timed(k, nest) for k, nest in enumerate(source.nests)))
-    runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, source.nests))
-    executable = build_program(content, path, program, runtime, workdir)
-    if isinstance(executable, ProgramFailed):
-        return executable
-    finished = run_program(executable, program)
-    if reason := run_failure(finished, limits):
-        return ProgramFailed("run", reason, finished.stdout, finished.stderr)
-    text = result.read_text(encoding="ascii") if result.exists() else ""
-    if not text.endswith("end\n"):
-        reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
-        return ProgramFailed("run", reason, finished.stdout, finished.stderr)
+    plain = build_plain(source.content, path, program, workdir)
+    if isinstance(plain, ProgramFailed):
+        return plain
+    return _Profiling(source, program, plain, workdir).run()
+
+
+class _Profiling:
+    """The program as it is, and copies of it with some nests timed."""
+
+    def __init__(self, source: SourceFile, program: ProgramRun, plain: Path, workdir: Path) -> None:
+        self.source, self.program, self.workdir = source, program, workdir
+        self.plain = plain
+        self.runs: list[Finished] = []  # of the program as it is
+        self.compared = False
+
+    def run(self) -> ProgramProfile | ProgramFailed:
+        found = self.timed(self.source.nests)
+        if isinstance(found, ProgramProfile) or found.unmeasured:
+            return found
+        if reason := run_failure(self.original(0), self.program.limits):
+            return ProgramFailed("run", reason, self.original(0).stdout, self.original(0).stderr)
+        self.compared = True
+        tried: dict[tuple[str, ...], ProgramProfile | ProgramFailed] = {}
+
+        def works(nests: tuple[LoopNest, ...]) -> bool:
+            names = tuple(nest.name for nest in nests)
+            tried[names] = self.timed(nests)
+            return isinstance(tried[names], ProgramProfile)
+
+        kept = without_culprits(self.source.nests, works)
+        best = tried.get(tuple(nest.name for nest in kept)) if kept else self.timed(())
+        return self._without(best if isinstance(best, ProgramProfile) else None, tried)
+
+    def _without(
+        self, best: ProgramProfile | None, tried: Mapping[tuple[str, ...], ProgramProfile | ProgramFailed]
+    ) -> ProgramProfile:
+        """The profile with the nests that could not be timed."""
+        good = {nest.name: nest for nest in best.nests} if best is not None else {}
+        nests = []
+        for nest in self.source.nests:
+            last = [f for names, f in tried.items() if names[-1:] == (nest.name,) and isinstance(f, ProgramFailed)]
+            problem = not_watched(last[-1].reason if last else "")
+            blank = NestProfile(nest.name, 0, 0.0, 0.0, None, 0.0, MappingProxyType({}), 0, 0, problem)
+            nests.append(good.get(nest.name, blank))
+        if best is not None:
+            return replace(best, nests=tuple(nests))
+        return _profile(self.program, self.original(0), tuple(nests))
+
+    def original(self, number: int) -> Finished:
+        """A run of the program as it is."""
+        while len(self.runs) <= number:
+            self.runs.append(run_program(self.plain, self.program))
+        return self.runs[number]
+
+    def timed(self, nests: tuple[LoopNest, ...]) -> ProgramProfile | ProgramFailed:
+        """One run with these nests timed."""
+        result = self.workdir.absolute() / "profile.txt"
+        result.unlink(missing_ok=True)
+        content = wrap(self.source.content, (timed_place(k, nest) for k, nest in enumerate(nests)))
+        runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, nests))
+        executable = build_program(content, Path(self.source.path), self.program, runtime, self.workdir)
+        if isinstance(executable, ProgramFailed):
+            return executable
+        finished = run_program(executable, self.program)
+        if reason := run_failure(finished, self.program.limits):
+            return ProgramFailed("run", reason, finished.stdout, finished.stderr)
+        text = result.read_text(encoding="ascii") if result.exists() else ""
+        if not text.endswith("end\n"):
+            reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
+            return ProgramFailed("run", reason, finished.stdout, finished.stderr, unmeasured=True)
+        if self.compared or finished.wall_s <= _COMPARED_S:
+            different = difference(self.original(0), finished)
+            if different:  # what the original changes by itself proves nothing
+                different = difference(self.original(0), finished, self.original(1))
+            if different:
+                return ProgramFailed("run", f"its output changes ({different})", finished.stdout, finished.stderr)
+        return _profile(self.program, finished, _read(text, nests, finished.wall_s))
+
+
+def not_watched(reason: str) -> str:
+    """Why a nest is left alone with which the program fails though it does not without."""
+    lines = reason.splitlines()
+    line = next((line for line in lines if "error:" in line), lines[0] if lines else "")
+    return f"the program cannot be watched at it: {line}" if line else "it could not be watched"
+
+
+def _profile(program: ProgramRun, finished: Finished, nests: tuple[NestProfile, ...]) -> ProgramProfile:
     return ProgramProfile(
         program,
         finished.wall_s,
@@ -109,7 +189,7 @@ def profile_program(
         finished.stdout,
         finished.stderr,
         finished.output_truncated,
-        _read(text, source.nests, finished.wall_s),
+        nests,
     )
 
 
@@ -142,7 +222,8 @@ def _is_integer(array: Array) -> bool:
     return kind is not None and kind.kind != "floating"
 
 
-def _timed(index: int, nest: LoopNest) -> Around:
+def timed_place(index: int, nest: LoopNest) -> Around:
+    """The calls that time a nest."""
     assert nest.span is not None
     before = f"perfembed_begin({index}, {values_text(nest)});"
     return Around(nest.span.begin, nest.span.end, before, f"perfembed_end({index});")

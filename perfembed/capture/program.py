@@ -18,7 +18,7 @@ _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B",
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
 _MESSAGE_LINES, _MESSAGE_CHARS = 12, 2000
 _OPENMP = re.compile(rb"undefined (?:reference to|symbol:) [`']?((?:omp|GOMP|__kmpc)_\w+)")
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class ProgramFailed:
     reason: str
     stdout: bytes = b""
     stderr: bytes = b""
+    unmeasured: bool = False  # it ran well, but left nothing behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,13 @@ class Runtime:
     link: tuple[str, ...] = ()
 
 
+def build_plain(content: bytes, path: Path, program: ProgramRun, workdir: Path) -> Path | ProgramFailed:
+    """Compiles the user's program as it is. Raises CompilerMissing."""
+    workdir = workdir.absolute() / "plain"
+    workdir.mkdir(parents=True, exist_ok=True)
+    return _compile(content, path, program, workdir, (), (), ())
+
+
 def build_program(
     content: bytes, path: Path, program: ProgramRun, runtime: Runtime, workdir: Path
 ) -> Path | ProgramFailed:
@@ -67,19 +75,33 @@ def build_program(
     workdir.mkdir(parents=True, exist_ok=True)
     environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
     cc = compiler_path(program.compiler.cc, environment)
-    source, executable, support = workdir / f"{path.stem}.c", workdir / path.stem, workdir / "runtime.o"
-    shown = c_string(os.fspath(path))
-    source.write_bytes(f"#line 1 {shown}\n".encode() + content.removeprefix(_BOM))
+    support = workdir / "runtime.o"
     (workdir / "perfembed_tables.h").write_text(runtime.tables, encoding="ascii")
     flags = program.compiler.flags
     ours = (cc, *_abi(flags), "-O2", "-std=gnu11", f"-I{workdir}", "-c", str(runtime.template), "-o", str(support))
     finished = run_contained(ours, limits=COMPILE_LIMITS, env=environment, cwd=workdir)
     if not finished.ok:
         return ProgramFailed("build", f"{program.compiler.cc} cannot compile the measuring code: {_said(finished)}")
+    before = (*runtime.flags, "-include", str(runtime.header))
+    return _compile(content, path, program, workdir, before, (str(support),), runtime.link)
+
+
+def _compile(
+    content: bytes,
+    path: Path,
+    program: ProgramRun,
+    workdir: Path,
+    before: tuple[str, ...],
+    objects: tuple[str, ...],
+    link: tuple[str, ...],
+) -> Path | ProgramFailed:
+    environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
+    source, executable = workdir / f"{path.stem}.c", workdir / path.stem
+    source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
     theirs = (
-        *(cc, *flags, *runtime.flags, "-w", "-iquote", str(path.absolute().parent), "-include", str(runtime.header)),
-        *("-x", "none", str(source), str(support), "-o", str(executable)),
-        *(*program.compiler.libs, *runtime.link),
+        *(compiler_path(program.compiler.cc, environment), *program.compiler.flags, "-w"),
+        *("-iquote", str(path.absolute().parent), *before),
+        *("-x", "none", str(source), *objects, "-o", str(executable), *program.compiler.libs, *link),
     )
     finished = run_contained(theirs, limits=COMPILE_LIMITS, env=environment, cwd=program.directory)
     if finished.timed_out:
@@ -125,6 +147,24 @@ def run_failure(finished: Finished, limits: Limits) -> str | None:
         reason = f"the program ended with exit code {finished.returncode}; a run that ends with 0 is needed"
     last = finished.stderr.decode(errors="replace").strip().splitlines()[-3:]
     return f"{reason}: {' / '.join(last)[:500]}" if last else reason
+
+
+def difference(first: Finished, other: Finished, again: Finished | None = None) -> str:
+    """The first line that differs; `again` is another run of the first, and lines it changes are left out."""
+    for what in ("stdout", "stderr"):
+        a, b = getattr(first, what), getattr(other, what)
+        if a == b:
+            continue
+        before, after = a.split(b"\n"), b.split(b"\n")
+        repeated = before if again is None else getattr(again, what).split(b"\n")
+        if len(repeated) != len(before):
+            continue
+        for number, (x, y, z) in enumerate(zip(before, after, repeated, strict=False), 1):
+            if x != y and x == z:
+                return f"{what} line {number}: {x[:80]!r} became {y[:80]!r}"
+        if len(before) != len(after):
+            return f"{what} has {len(a)} bytes, then {len(b)}"
+    return ""
 
 
 def c_string(text: str) -> str:

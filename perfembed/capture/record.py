@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
+from perfembed.capture.culprits import without_culprits
 from perfembed.capture.extents import (
     Extents,
     ExtentUnknown,
@@ -17,7 +18,14 @@ from perfembed.capture.extents import (
     outer_arrays,
 )
 from perfembed.capture.instrument import Around, wrap
-from perfembed.capture.profile import NestProfile, ProgramProfile, named_values, recorded_values, values_text
+from perfembed.capture.profile import (
+    NestProfile,
+    ProgramProfile,
+    named_values,
+    not_watched,
+    recorded_values,
+    values_text,
+)
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_failure, run_program
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill
 from scheduler.frontend import SourceFile
@@ -26,6 +34,7 @@ from scheduler.ir.nest import Array, LoopNest, Storage
 _HERE = Path(__file__).parent
 _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
 DEFAULT_CAP_BYTES = 2 << 30
+_SEARCH_S = 60.0  # for finding nests with which the program fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,12 @@ class _Plan:
     @property
     def report(self) -> Path:
         return self.stem.with_name(self.stem.name + ".txt")
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the program wrote what was asked for, or said why not."""
+        words = self.report.read_text(encoding="ascii").split() if self.report.exists() else []
+        return words[-1:] == ["end"] or "failed" in words
 
 
 def capture_nests(
@@ -75,16 +90,30 @@ def capture_nests(
             found[nest.name] = planned
         else:
             plans.append(planned)
-            planned.report.unlink(missing_ok=True)
-    if plans:
-        problem = _run(source, plans, profile, workdir, cap_bytes)
-        for plan in plans:
-            found[plan.nest.name] = _read(plan, problem, cap_bytes)
+
+    problems: dict[str, str] = {}
+
+    def works(part: tuple[_Plan, ...]) -> bool:
+        problem = _run(source, part, profile, workdir, cap_bytes)
+        missing = [plan for plan in part if not plan.delivered]
+        problems.update({plan.nest.name: not_watched(problem) for plan in missing if problem})
+        return problem is None or not missing
+
+    if plans and not works(tuple(plans)):  # the program runs well without our calls: it is one of them
+        waiting = [plan for plan in plans if not plan.delivered]
+        good = without_culprits(waiting, works, min(60, max(2, int(_SEARCH_S / max(profile.wall_s, 0.1)))))
+        rest = tuple(plan for plan in plans if plan not in waiting or plan in good)
+        if rest:
+            works(rest)
+    for plan in plans:
+        found[plan.nest.name] = _read(plan, problems.get(plan.nest.name), cap_bytes)
     return {nest.name: found[nest.name] for nest in nests}
 
 
 def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, after: bool) -> _Plan | CaptureFailed:
     """What to write, or why it cannot be."""
+    if profile.problem:
+        return CaptureFailed(nest.name, profile.problem)
     if profile.other_threads:
         return CaptureFailed(nest.name, "the program runs it in several threads at once")
     if profile.typical_call is None:
@@ -107,8 +136,12 @@ def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, afte
     return _Plan(nest, profile, tuple(objects), stem, after)
 
 
-def _run(source: SourceFile, plans: list[_Plan], profile: ProgramProfile, workdir: Path, cap_bytes: int) -> str | None:
+def _run(
+    source: SourceFile, plans: tuple[_Plan, ...], profile: ProgramProfile, workdir: Path, cap_bytes: int
+) -> str | None:
     """Builds and runs; what went wrong with the program, if anything did."""
+    for plan in plans:
+        plan.report.unlink(missing_ok=True)
     runtime = Runtime(
         "capture",
         _HERE / "capture_runtime.c",
@@ -137,7 +170,7 @@ def _address(array: Array) -> str:
     return f"{'&' if array.is_scalar else ''}({array.base or array.name})"
 
 
-def _tables(plans: list[_Plan], cap_bytes: int) -> str:
+def _tables(plans: tuple[_Plan, ...], cap_bytes: int) -> str:
     lines = [f"#define PE_NESTS {len(plans)}", f"#define PE_WANTED {len(plans)}", f"#define PE_CAP {cap_bytes}ULL"]
     rows = []
     for k, plan in enumerate(plans):

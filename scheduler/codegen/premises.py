@@ -14,9 +14,18 @@ from dataclasses import dataclass
 
 from scheduler.codegen.expr import Printer
 from scheduler.frontend import SourceFile
-from scheduler.frontend.lexical import Directive, directives
+from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.model import Premises
-from scheduler.frontend.preprocessing import Conditional, Macro, Use, conditionals, is_constant, macros, names
+from scheduler.frontend.preprocessing import (
+    Conditional,
+    Macro,
+    Use,
+    conditionals,
+    is_constant,
+    macros,
+    names,
+    unbalanced,
+)
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _LONGEST = 3000  # C99 compilers take literals of 4095 characters
@@ -80,13 +89,15 @@ class Surroundings:
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
-        self.directives: tuple[Directive, ...] = directives(source.content)
+        self.directives: tuple[Directive, ...] = Text(source.content, source.trigraphs).directives()
         self.conditionals = conditionals(source.content, self.directives)
         self._active: set[int] = set()
         self._macros: Mapping[str, Macro] = {}
         self._unsigned = False
         self._items: dict[str, tuple[str, ...]] = {}
         self._directive: dict[str, str] = {}
+        self._torn: frozenset[str] = frozenset()  # macros that hold half of a pair of parentheses
+        self._untestable: dict[str, str] = {}
 
     # ------------------------------------------------------------------------------------ the probes
 
@@ -101,12 +112,16 @@ class Surroundings:
         found = macros(first)
         self._macros = found
         self._unsigned = "__CHAR_UNSIGNED__" in found
+        self._torn = unbalanced(found)
         marks = []
         for number, nest in enumerate(self.source.nests):
             assert nest.span is not None
             premises = self.source.premises[nest.name]
             self._directive[nest.name] = " && ".join(self._conditions(premises))
-            self._items[nest.name] = items = tuple(dict.fromkeys(self._texts(premises)))
+            items = tuple(dict.fromkeys(self._texts(premises)))
+            if torn := [item for item in items if item.partition("(")[0] in self._torn]:
+                self._untestable[nest.name], items = f"the macro '{torn[0]}' holds half of a pair of parentheses", ()
+            self._items[nest.name] = items
             lines = [f"pe_site_{number}"]
             lines += [f"pe_first_{number} pe_text({i})\npe_again_{number} pe_text({i})" for i in items]
             condition = " && ".join(part for part in (self.abi, self._directive[nest.name]) if part)
@@ -122,6 +137,9 @@ class Surroundings:
             if premises.hidden:
                 reason = f"it holds the body of '{premises.hidden[0]}' of another file, which may change"
                 found[nest.name] = Untestable(f"{reason} (move that function into this file)")
+                continue
+            if nest.name in self._untestable:
+                found[nest.name] = Untestable(self._untestable[nest.name])
                 continue
             once, again = (re.findall(rf"\bpe_{which}_{number}\s+({_STRING})", second) for which in ("first", "again"))
             if len(once) != len(items) or len(again) != len(items):
@@ -146,7 +164,7 @@ class Surroundings:
         return " && ".join((*_ABI, f"{'' if self._unsigned else '!'}defined __CHAR_UNSIGNED__"))
 
     def _with(self, marks: Iterable[tuple[int, str]], head: str) -> bytes:
-        pieces, position = [head.encode()], 0
+        pieces, position = [head.encode()], 3 if self.source.content.startswith(b"\xef\xbb\xbf") else 0
         for offset, mark in sorted(marks):
             pieces += [self.source.content[position:offset], mark.encode()]
             position = offset
@@ -155,7 +173,7 @@ class Surroundings:
     # -------------------------------------------------------------------------------- what is looked at
 
     def _names(self, begin: int, end: int) -> Iterator[Use]:
-        return names(self.source.content, begin, end, self.directives)
+        return names(self.source.content, begin, end, self.directives, self.source.trigraphs)
 
     def _texts(self, premises: Premises) -> Iterator[str]:
         """The names of a nest, as arguments of `pe_text`; of the text around it the macros that might matter."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from scheduler.codegen.text import INDENT, VERBATIM, indented
+from scheduler.frontend.lexical import Text
 
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
 
@@ -50,7 +51,7 @@ def guarded(definitions: str, condition: str) -> str:
     return f"{note}\n#if {condition}\n#define pe_tuned\n{definitions}#endif\n"
 
 
-def splice(content: bytes, replacements: Iterable[Edit], header: str = "") -> bytes:
+def splice(content: bytes, replacements: Iterable[Edit], header: str = "", trigraphs: bool = False) -> bytes:
     """The file with the replacements made and `header` (helper definitions) put in once.
 
     Raises ValueError for overlapping replacements or ones outside the file.
@@ -60,7 +61,7 @@ def splice(content: bytes, replacements: Iterable[Edit], header: str = "") -> by
     if not edits:
         return content
     end_of_line = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
-    place = header_position(text, edits[0][0]) if header else 0
+    place = header_position(content, edits[0][0], trigraphs) if header else 0
     result: list[str] = []
     position = 0
     for begin, end, new in [*([(place, place, header)] if header else []), *edits]:
@@ -104,17 +105,23 @@ def _placed(new: str, indentation: str, end_of_line: str) -> str:
 
 
 _TOKEN = re.compile(
-    r"""/\*.*?\*/|//(?:\\\r?\n|[^\n])*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\\\r?\n|\n|[{}();]|[^\s]|[^\S\n]+""",
+    r"""/\*.*?\*/|//(?:\\\r?\n|[^\n])*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\\\r?\n|\n|%:|[{}();]|[^\s]|[^\S\n]+""",
     re.DOTALL,
 )
-_DIRECTIVE = re.compile(r"#[ \t]*(\w*)")
+_DIRECTIVE = re.compile(r"(?:#|%:)(?:[ \t\v\f]|/\*.*?\*/)*+(\w*)", re.DOTALL)
 
 
-def header_position(text: str, limit: int) -> int:
+def header_position(content: bytes, limit: int, trigraphs: bool = False) -> int:
     """Where file-scope definitions may stand: after the last top-level #include before `limit`.
 
     Not inside a comment, an #if block, a function or a declaration; after the #endif of a block with includes.
     """
+    clean = Text(content, trigraphs)
+    place = _header_position(clean.clean.decode("latin-1"), clean.inside(limit))
+    return clean.behind(place) if place > 3 else place  # a byte order mark, or the beginning
+
+
+def _header_position(text: str, limit: int) -> int:
     best = 3 if text.startswith("\xef\xbb\xbf") else 0
     depth = parentheses = conditions = 0
     pending = False  # an include inside an #if block waits for its #endif
@@ -126,7 +133,7 @@ def header_position(text: str, limit: int) -> int:
         if match is None:
             break
         token = match.group()
-        if at_line_start and token == "#":
+        if at_line_start and token in ("#", "%:"):
             end = _directive_end(text, position)
             word = _DIRECTIVE.match(text, position)
             name = word.group(1) if word else ""

@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 from scheduler.frontend.extract import extract
+from scheduler.frontend.lexical import uses_trigraphs
 from scheduler.frontend.libclang import cindex
 from scheduler.frontend.lower import Lowering
 from scheduler.frontend.model import Failure, Request, SourceFile
@@ -41,7 +42,7 @@ def parse(request: Request) -> SourceFile | Failure:
             break
     if errors:
         return Failure(diagnostics=tuple(errors))
-    unit = Lowering(tu, request.path, request.content).run()
+    unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments)).run()
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     return extract(unit)
 

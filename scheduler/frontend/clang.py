@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -12,11 +13,21 @@ from functools import cache
 from pathlib import Path
 
 import scheduler
-from scheduler.frontend.model import Failure, ParseFailed, ParseOptions, ParserDied, Request, SourceFile
+from scheduler.frontend.model import (
+    Failure,
+    ParseFailed,
+    ParseOptions,
+    ParserDied,
+    Rejection,
+    Request,
+    SourceFile,
+)
+from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
+_DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 _KEPT = ("-D", "-U", "-I", "-std=", "-m", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-ansi")
-_KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums")
+_KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums", "-trigraphs")
 _WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
 _GCC_WARNINGS = (
     "implicit-function-declaration",
@@ -74,7 +85,7 @@ def prepare_parser() -> None:
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
-    """The loop nests of a C file. Raises ParseFailed or ParserDied."""
+    """The loop nests of a C file; none where only `cc` understands it. Raises ParseFailed, ParserDied."""
     name = os.fspath(path)
     if name.startswith("-"):  # libclang would take it for an option, or for its standard input
         name = f"./{name}"
@@ -92,13 +103,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         raise ParseFailed((f"{name}:{line}:1: not a C source file (it contains a NUL byte)",))
 
-    request = Request(
-        name,
-        content,
-        parser_arguments(options.arguments, options.cc),
-        options.memory_bytes,
-        int(options.timeout_s) + 1,
-    )
+    request = parser_request(name, content, options)
     process = _waiting.pop() if _waiting else _started()
     try:
         output, errors = process.communicate(pickle.dumps(request), timeout=options.timeout_s)
@@ -112,13 +117,48 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise
     if process.returncode != 0 or not output:
         raise ParserDied(_reason(process.returncode, errors))
-    answer = pickle.loads(output)
+    return understood(pickle.loads(output), request, options)
+
+
+def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
+    """What the parser process is asked about a file."""
+    arguments = parser_arguments(options.arguments, options.cc)
+    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1)
+
+
+def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:
+    """What the parser answered; no nests where only `cc` understands the file. Raises ParseFailed, ParserDied."""
+    name, content = request.path, request.content
     if isinstance(answer, Failure):
+        if answer.diagnostics and _compiles(name, content, options):
+            return _not_understood(name, content, answer, options.cc)
         if answer.diagnostics:
             raise ParseFailed(answer.diagnostics)
         raise ParserDied(answer.reason)
-    assert isinstance(answer, SourceFile)
     return answer
+
+
+def _compiles(name: str, content: bytes, options: ParseOptions) -> bool:
+    """Whether the user's compiler takes a file (with the headers it includes) that the C parser does not."""
+    folder = os.path.dirname(os.path.abspath(name))
+    command = [options.cc, *options.arguments, "-w", "-iquote", folder, "-fsyntax-only", "-x", "c", "-"]
+    try:
+        done = subprocess.run(command, input=content, capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> SourceFile:
+    """A file without nests: what other functions do with pointers must be known, and is not."""
+    found = []
+    for text in failure.diagnostics:
+        match = _DIAGNOSTIC.match(text.removeprefix(name))
+        line, column, message = (int(match[1]), int(match[2]), match[3]) if match else (1, 1, text)
+        reason = f"the C parser does not understand this, though {cc} compiles it: {message}"
+        span = Span(name, 0, 0, line, column)
+        found.append(Rejection(span, reason, "move the loops to a file without it", None))
+    return SourceFile(name, content, (), tuple(found), (), False, ())
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -14,6 +14,7 @@ from scheduler.frontend.fold import known_value
 from scheduler.frontend.lexical import Lines
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, Facts
+from scheduler.ir.names import ascii_name
 from scheduler.ir.nest import Action, Expr, Parameter, Span, Statement, Storage
 
 
@@ -233,7 +234,7 @@ class Context:
 
     def fresh(self, name: str) -> str:
         """`name`, or `name_2`, ... where it is taken."""
-        name = re.sub(r"\W", "_", name) or "v"
+        name = ascii_name(re.sub(r"\W", "_", name)) or "v"
         candidate = name
         number = 2
         while candidate in self.taken:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import Union
 
+from scheduler.frontend.lexical import Directive, Text
+
 # ------------------------------------------------------------------------------------------ types
 
 
@@ -295,11 +297,19 @@ class Unit:
 
     path: str
     content: bytes
+    trigraphs: bool = False
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
+    torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
+    text: Text = field(init=False)
+    directives: tuple[Directive, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.text = Text(self.content, self.trigraphs)
+        self.directives = self.text.directives()
 
 
 # ------------------------------------------------------------------------------------------ walks

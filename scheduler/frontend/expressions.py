@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from scheduler.frontend import libclang
 from scheduler.frontend.arith import literal_text
@@ -28,7 +29,9 @@ from scheduler.frontend.csyntax import (
     Unit,
     Variable,
 )
+from scheduler.frontend.lexical import Directive
 from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageClass, TLSKind, TranslationUnit, TypeKind
+from scheduler.ir.names import safe_name
 
 MAX_DEPTH = 400  # nesting of statements and expressions; deeper code is left alone
 
@@ -60,11 +63,13 @@ _THREAD_PRIVATE = re.compile(rb"#[ \t]*pragma[ \t]+omp[ \t]+threadprivate[ \t]*\
 class Expressions:
     """Reads declarations and expressions of one translation unit."""
 
-    def __init__(self, tu: TranslationUnit, path: str, content: bytes) -> None:
+    def __init__(self, tu: TranslationUnit, path: str, content: bytes, trigraphs: bool = False) -> None:
         self.tu = tu
         self.path = path
         self.content = content
-        self.unit = Unit(path, content)
+        self.unit = Unit(path, content, trigraphs)
+        self.text = self.unit.text
+        self.includes: dict[str, Directive] = {}  # by the name of the file, where code is included into a function
         self.variables: dict[int, Variable] = {}
         self.types: dict[str, CType] = {}
         self.helpers: list[Cursor] = []
@@ -95,7 +100,7 @@ class Expressions:
             else:
                 storage = "static" if internal else "local"
         variable = Variable(
-            cursor.spelling,
+            safe_name(cursor.spelling),
             self.ctype(cursor.type),
             storage,  # type: ignore[arg-type]
             self.begin(cursor) if self.in_file else -1,
@@ -232,10 +237,27 @@ class Expressions:
     # ---------------------------------------------------------------------------------- positions
 
     def begin(self, cursor: Cursor) -> int:
-        return int(cursor.extent.start.offset) if self.in_file else -1
+        """Of a cursor in a file that is included into the function: where the directive is."""
+        if not self.in_file:
+            return -1
+        start = cursor.extent.start
+        if self.includes and (directive := self._directive(start)) is not None:
+            return directive.begin
+        return self.text.outside(self.text.inside(int(start.offset)))
 
     def end(self, cursor: Cursor) -> int:
-        return int(cursor.extent.end.offset) if self.in_file else -1
+        """Where a macro's argument comes last, behind the macro (libclang gives its first character there)."""
+        if not self.in_file:
+            return -1
+        end = cursor.extent.end
+        if self.includes and (directive := self._directive(end)) is not None:
+            return directive.end
+        offset = int(end.offset)
+        return self.text.past_call(offset) if libclang.in_macro(end) else offset
+
+    def _directive(self, location: Any) -> Directive | None:
+        file = location.file
+        return None if file is None or file.name == self.path else self.includes.get(file.name)
 
     # -------------------------------------------------------------------------------- expressions
 

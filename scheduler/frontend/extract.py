@@ -34,9 +34,10 @@ from scheduler.frontend.csyntax import (
     strip,
 )
 from scheduler.frontend.finalize import finish
-from scheduler.frontend.lexical import Directive, Lines, directives, preceded_by_macro
+from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Premises, Rejection, SourceFile
 from scheduler.frontend.premises import callees, premises
+from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span, Storage
 from scheduler.ir.text import format_nest
 
@@ -83,6 +84,7 @@ def extract(unit: Unit) -> SourceFile:
         any(f.name == "main" for f in functions),
         tuple(unit.warnings),
         finder.premises,
+        unit.trigraphs,
     )
 
 
@@ -92,10 +94,12 @@ class Finder:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.lines = Lines(unit.content)
-        self.directives = directives(unit.content)
+        self.directives = unit.directives
         self.pragmas: dict[int, Directive] = {
             d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
         }
+        defined = (d.text.split("(")[0].split() for d in self.directives if "_Pragma" in d.text)
+        self.pragma_macros = {"_Pragma", *(words[1] for words in defined if len(words) > 1)}
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
         self.aliases = Aliases(unit)
         self.work = Work()
@@ -216,7 +220,7 @@ class Finder:
             return
         self.seen.add((at, refusal.reason))
         span = self.lines_span(at, max(stmt.end, at))
-        self.rejections.append(Rejection(span, refusal.reason, refusal.advice, self.function.name))
+        self.rejections.append(Rejection(span, spelled(refusal.reason), spelled(refusal.advice), self.function.name))
 
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a `while` loop over arrays is not looked at."""
@@ -246,7 +250,7 @@ class Finder:
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(bodies.node(ctx, body[position], body[position + 1 : last + 1]))
         span = self.lines_span(region[0].begin, region[-1].end)
-        name = f"{self.function.name}_{len(self.nests) - self.first}"
+        name = f"{safe_name(self.function.name)}_{len(self.nests) - self.first}"
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
@@ -255,7 +259,7 @@ class Finder:
             format_nest(nest)
         except TextError as error:  # what cannot be written down can be neither shown nor stored
             reason = str(error).partition(": ")[2]
-            raise Refuse(ctx.begin, reason, "use names of ASCII letters, and expressions of fewer levels") from None
+            raise Refuse(ctx.begin, reason, "use expressions of fewer levels") from None
         return nest
 
     def _check_shared(self, region: tuple[CStmt, ...]) -> None:
@@ -286,10 +290,13 @@ class Finder:
                     what = "an OpenMP pragma"
                 raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
         content = self.unit.content
-        if b"_Pragma" in content[stmt.begin : stmt.end] or preceded_by_macro(content, stmt.begin):
+        attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
+        if attached or b"_Pragma" in content[stmt.begin : stmt.end] or self.unit.text.preceded_by_macro(stmt.begin):
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")
+        if stmt.end in self.unit.torn or stmt.end <= stmt.begin:
+            raise Refuse(stmt.begin, "the loop ends inside a macro that goes on", "write the end of the loop out")
         if self.redefined is not None:
             advice = "new loops would mean something else here: remove the #define"
             raise Refuse(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)

@@ -4,47 +4,39 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-_SKIP = re.compile(rb"(?:\s|//[^\n]*(?:\n|$)|/\*.*?\*/|\\\r?\n)*", re.DOTALL)
+_STRINGS = rb""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+_SKIP = re.compile(rb"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _TOKEN = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[()\[\]{};]|[^\s"'/()\[\]{};]+|/""",
-    re.DOTALL,
+    rb"//[^\n]*|/\*.*?\*/|" + _STRINGS + rb"""|<[:%]|[:%]>|[()\[\]{};]|[^\s"'/()\[\]{};<:%]+|[^\s]""", re.DOTALL
 )
+_SPLICE = re.compile(rb"\\[ \t\v\f]*\r?\n")
+_SPLICE_OR_TRIGRAPH = re.compile(rb"(?:\\|\?\?/)[ \t\v\f]*\r?\n|\?\?[=/'()!<>-]")
+_TRIGRAPHS = {bytes([a]): bytes([b]) for a, b in zip(b"=/'()!<>-", b"#\\^[]|{}~", strict=True)}
+_LEFT = {b"(": 1, b"[": 1, b"{": 1, b"<:": 1, b"<%": 1, b")": -1, b"]": -1, b"}": -1, b":>": -1, b"%>": -1}
+_NAME = re.compile(rb"[\w$\\\x80-\xff]+")
+_LAST_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*$")
+_LAST_CALL = re.compile(
+    rb"""\b([A-Za-z_]\w*)\s*+\((?:[^()"]|"(?:\\.|[^"\\])*"|\([^()"]*\))*+\)(?:\s|(?>/\*.*?\*/))*+\Z""", re.DOTALL
+)
+_DIRECTIVE = re.compile(
+    rb"^[ \t\v\f]*+(?:(?>/\*.*?\*/)[ \t\v\f]*+)*+(?P<hash>\#|%:)|//[^\n]*|/\*.*?\*/|" + _STRINGS,
+    re.DOTALL | re.MULTILINE,
+)
+_LINE = re.compile(rb"(?:/\*.*?\*/|//[^\n]*|" + _STRINGS + rb"|[^\n])*", re.DOTALL)
+_GNU_NAMES = re.compile(r"-std=(gnu|c2[3x]|iso9899:2024)")
 
 
-def skip_blank(content: bytes, offset: int) -> int:
-    """The first offset at or behind `offset` that is neither white space nor comment."""
-    match = _SKIP.match(content, offset)
-    return match.end() if match else offset
-
-
-def past_semicolon(content: bytes, offset: int) -> int:
-    """Behind the `;` that ends an expression statement whose expression ends at `offset`."""
-    following = skip_blank(content, offset)
-    return following + 1 if content[following : following + 1] == b";" else offset
-
-
-def for_header(content: bytes, offset: int) -> tuple[int, int] | None:
-    """Offsets of the two `;` of a loop header; None where the text at `offset` is no plain `for (`."""
-    if content[offset : offset + 3] != b"for":
-        return None
-    position = skip_blank(content, offset + 3)
-    if content[position : position + 1] != b"(":
-        return None
-    depth = 0
-    semicolons: list[int] = []
-    for match in _TOKEN.finditer(content, position):
-        token = match.group()
-        if token in b"([{":
-            depth += 1
-        elif token in b")]}":
-            depth -= 1
-            if depth == 0:
-                break
-        elif token == b";" and depth == 1:
-            semicolons.append(match.start())
-    return (semicolons[0], semicolons[1]) if len(semicolons) == 2 else None
+def uses_trigraphs(arguments: Iterable[str]) -> bool:
+    """Whether a compiler with these flags reads `??=` as `#`."""
+    standard, explicit = False, False
+    for argument in arguments:
+        explicit = explicit or argument == "-trigraphs"
+        if argument == "-ansi" or argument.startswith("-std="):
+            standard = _GNU_NAMES.match(argument) is None
+    return standard or explicit
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +49,154 @@ class Directive:
     target: int
 
 
-def directives(content: bytes) -> tuple[Directive, ...]:
-    """Every preprocessor line outside comments and strings."""
-    found: list[Directive] = []
-    line = re.compile(rb"(?:[^\n\\]|\\\r?\n|\\.)*", re.DOTALL)
-    scanner = re.compile(
-        rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#""", re.DOTALL | re.MULTILINE
-    )
-    position = 0
-    while True:
-        match = scanner.search(content, position)
-        if match is None:
-            break
-        position = match.end()
-        if not match.group().endswith(b"#") or match.group()[:1] in b"\"'/":
-            continue
-        rest = line.match(content, position)
-        end = rest.end() if rest else position
-        text = re.sub(rb"(?:\\\r?\n|\s)+", b" ", content[match.start() : end]).strip().decode("utf-8", "replace")
-        found.append(Directive(match.start(), end, re.sub(r"^#\s*", "#", text), end))
-        position = end
-    result: list[Directive] = []
-    for index in range(len(found) - 1, -1, -1):
-        item = found[index]
-        target = skip_blank(content, item.end)
-        if index + 1 < len(found) and target >= found[index + 1].begin:
-            target = result[-1].target
-        result.append(Directive(item.begin, item.end, item.text, target))
-    return tuple(reversed(result))
+class Text:
+    """A C file as the preprocessor first sees it: lines joined, trigraphs replaced. Offsets are those of the file."""
+
+    def __init__(self, content: bytes, trigraphs: bool = False) -> None:
+        self.content = content
+        self._theirs = [0]  # at each cut: the offset behind it in the file,
+        self._ours = [0]  # and the offset of the same character in `clean`
+        parts: list[bytes] = []
+        last = length = 0
+        for match in (_SPLICE_OR_TRIGRAPH if trigraphs and b"??" in content else _SPLICE).finditer(content):
+            found = match.group()
+            kept = content[last : match.start()] + (b"" if found.endswith(b"\n") else _TRIGRAPHS[found[2:]])
+            parts.append(kept)
+            length += len(kept)
+            last = match.end()
+            self._theirs.append(last)
+            self._ours.append(length)
+        self.clean = b"".join((*parts, content[last:])) if parts else content
+
+    def inside(self, offset: int) -> int:
+        """The offset in `clean` of the first character at or behind `offset` of the file."""
+        k = bisect.bisect_right(self._theirs, offset) - 1
+        ours = self._ours[k] + offset - self._theirs[k]
+        return min(ours, self._ours[k + 1]) if k + 1 < len(self._ours) else ours
+
+    def outside(self, position: int) -> int:
+        """The offset in the file of the character at `position` of `clean`."""
+        k = bisect.bisect_right(self._ours, position) - 1
+        return self._theirs[k] + position - self._ours[k]
+
+    def behind(self, position: int) -> int:
+        """The offset in the file just behind the character before `position` of `clean`."""
+        if position <= 0:
+            return 0
+        k = bisect.bisect_left(self._ours, position)
+        if k < len(self._ours) and self._ours[k] == position and self._is_trigraph(k):
+            return self._theirs[k]
+        return self.outside(position - 1) + 1
+
+    def _is_trigraph(self, cut: int) -> bool:
+        return self.content[: self._theirs[cut]].endswith(b"\n") is False
+
+    # ------------------------------------------------------------------------------------- tokens
+
+    def skip_blank(self, offset: int) -> int:
+        """The first offset at or behind `offset` that is neither white space nor comment."""
+        return self.outside(_blank(self.clean, self.inside(offset)))
+
+    def past_semicolon(self, offset: int) -> int:
+        """Behind the `;` that ends an expression statement whose expression ends at `offset`."""
+        following = _blank(self.clean, self.inside(offset))
+        return self.behind(following + 1) if self.clean[following : following + 1] == b";" else offset
+
+    def next_name(self, offset: int) -> str:
+        """The name that comes next; empty where something else does."""
+        name = _NAME.match(self.clean, _blank(self.clean, self.inside(offset)))
+        return name.group().decode("utf-8", "replace") if name else ""
+
+    def past_call(self, offset: int) -> int:
+        """Behind the macro at `offset`, its arguments included."""
+        name = _NAME.match(self.clean, self.inside(offset))
+        if name is None:
+            return offset
+        end = name.end()
+        while self.clean[(opening := _blank(self.clean, end)) : opening + 1] == b"(":
+            depth = 0
+            for match in _TOKEN.finditer(self.clean, opening):
+                depth += (match.group() == b"(") - (match.group() == b")")
+                if depth == 0:
+                    end = match.end()
+                    break
+            else:
+                break
+        return self.behind(end)
+
+    def for_header(self, offset: int) -> tuple[int, int] | None:
+        """Offsets of the two `;` of a loop header; None where the text at `offset` is no plain `for (`."""
+        name = _NAME.match(self.clean, self.inside(offset))
+        if name is None or name.group() != b"for":
+            return None
+        position = _blank(self.clean, name.end())
+        if self.clean[position : position + 1] != b"(":
+            return None
+        depth = 0
+        semicolons: list[int] = []
+        for match in _TOKEN.finditer(self.clean, position):
+            token = match.group()
+            depth += _LEFT.get(token, 0)
+            if depth == 0:
+                break
+            if token == b";" and depth == 1:
+                semicolons.append(self.outside(match.start()))
+        return (semicolons[0], semicolons[1]) if len(semicolons) == 2 else None
+
+    def preceded_by_macro(self, offset: int) -> bool:
+        """The token before a statement is a name other than `else` and `do`: something a macro makes of it."""
+        clean, position = self.clean, self.inside(offset)
+        while True:
+            position = len(clean[:position].rstrip())
+            start = clean.rfind(b"\n", 0, position) + 1
+            line = clean[start:position]
+            if line.lstrip().startswith((b"#", b"%:")):
+                return False
+            if line.endswith(b"*/"):
+                position = clean.rfind(b"/*", 0, position - 2)
+                if position < 0:
+                    return False
+            elif b"//" in line:
+                position = start + line.index(b"//")
+            else:
+                match = _LAST_NAME.search(line)
+                return match is not None and match.group() not in (b"else", b"do")
+
+    def call_before(self, offset: int) -> str:
+        """The name in front of the parentheses that end right before a statement; empty where none do."""
+        position = self.inside(offset)
+        match = _LAST_CALL.search(self.clean, max(0, position - 400), position)
+        return match[1].decode("utf-8", "replace") if match else ""
+
+    # --------------------------------------------------------------------------------- directives
+
+    def directives(self) -> tuple[Directive, ...]:
+        """Every preprocessor line outside comments and strings."""
+        found: list[tuple[int, int, str]] = []
+        position = 0
+        while (match := _DIRECTIVE.search(self.clean, position)) is not None:
+            position = match.end()
+            if match["hash"] is None:
+                continue
+            rest = _LINE.match(self.clean, position)
+            end = rest.end() if rest else position
+            words = re.sub(rb"(?:\s|/\*.*?\*/)+", b" ", self.clean[position:end], flags=re.DOTALL).strip()
+            found.append((match.start(), end, "#" + words.decode("utf-8", "replace")))
+            position = end
+        result: list[Directive] = []
+        for index in range(len(found) - 1, -1, -1):
+            begin, end, text = found[index]
+            target = _blank(self.clean, end)
+            if index + 1 < len(found) and target >= found[index + 1][0]:
+                result.append(Directive(self.outside(begin), self.behind(end), text, result[-1].target))
+            else:
+                result.append(Directive(self.outside(begin), self.behind(end), text, self.outside(target)))
+        return tuple(reversed(result))
+
+
+def _blank(clean: bytes, position: int) -> int:
+    match = _SKIP.match(clean, position)
+    return match.end() if match else position
 
 
 class Lines:
@@ -96,22 +208,3 @@ class Lines:
     def position(self, offset: int) -> tuple[int, int]:
         line = bisect.bisect_right(self.starts, offset) - 1
         return line + 1, offset - self.starts[line] + 1
-
-
-def preceded_by_macro(content: bytes, offset: int) -> bool:
-    """The token before a statement is a name other than `else` and `do`: something a macro makes of it."""
-    while True:
-        offset = len(content[:offset].rstrip())
-        start = content.rfind(b"\n", 0, offset) + 1
-        line = content[start:offset]
-        if line.lstrip().startswith(b"#") or content[:start].endswith((b"\\\n", b"\\\r\n")):
-            return False
-        if line.endswith(b"*/"):
-            offset = content.rfind(b"/*", 0, offset - 2)
-            if offset < 0:
-                return False
-        elif b"//" in line:
-            offset = start + line.index(b"//")
-        else:
-            match = re.search(rb"[A-Za-z_]\w*$", line)
-            return match is not None and match.group() not in (b"else", b"do")

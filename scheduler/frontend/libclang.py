@@ -96,5 +96,10 @@ def initializer(cursor: Cursor) -> Cursor | None:
     return result
 
 
+def in_macro(location: Any) -> bool:
+    """Whether a location is in what a macro expands to (which libclang's offsets do not tell)."""
+    return bool(location.int_data >> 31)
+
+
 def in_system_header(cursor: Cursor) -> bool:
     return bool(library().clang_Location_isInSystemHeader(cursor.location))

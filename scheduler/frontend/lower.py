@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
+from scheduler.frontend import libclang
 from scheduler.frontend.csyntax import (
     CExpr,
     CFunction,
@@ -26,7 +31,6 @@ from scheduler.frontend.csyntax import (
     statements,
 )
 from scheduler.frontend.expressions import MAX_DEPTH, Expressions
-from scheduler.frontend.lexical import for_header, past_semicolon
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass
 
 
@@ -34,7 +38,7 @@ class Lowering(Expressions):
     """Reads the functions of one translation unit."""
 
     def run(self) -> Unit:
-        bodies = []
+        bodies: list[Cursor] = []
         for cursor in self.tu.cursor.get_children():
             location = cursor.location
             if location.file is None or location.file.name != self.path:
@@ -43,6 +47,8 @@ class Lowering(Expressions):
                 bodies.append(cursor)
             elif cursor.kind == CursorKind.VAR_DECL:
                 self.variable(cursor)
+        if bodies:
+            self._find_includes(int(bodies[0].extent.start.offset))
         for cursor in bodies:
             self.function(cursor)
         self.in_file = False
@@ -50,6 +56,22 @@ class Lowering(Expressions):
             self.function(self.helpers.pop())
         self._count_writes()
         return self.unit
+
+    def _find_includes(self, first: int) -> None:
+        """Where files are included behind the offset of the first function: perhaps into one."""
+        lines = [d for d in self.unit.directives if d.begin > first and d.text.startswith("#include")]
+        if not lines:
+            return
+        for found in self.tu.get_includes():  # the outer ones come first
+            place = found.location
+            if place.file is None:
+                continue
+            if place.file.name in self.includes:
+                self.includes[found.include.name] = self.includes[place.file.name]
+            elif place.file.name == self.path:
+                for line in lines:
+                    if line.begin <= place.offset < line.end:
+                        self.includes[found.include.name] = line
 
     def _count_writes(self) -> None:
         for function in self.unit.functions.values():
@@ -116,7 +138,7 @@ class Lowering(Expressions):
         kind = cursor.kind
         begin, end = self.begin(cursor), self.end(cursor)
         if kind.is_expression():
-            return ExprStmt(self.expr(cursor), begin, past_semicolon(self.content, end) if self.in_file else end)
+            return ExprStmt(self.expr(cursor), begin, self._ended(end) if self.in_file else end)
         handler = _STATEMENTS.get(kind)
         if handler is not None:
             return handler(self, cursor, begin, end)
@@ -132,11 +154,45 @@ class Lowering(Expressions):
             elif child.kind.is_statement():
                 body.append(self.stmt(child))
         if end >= 0 and what in ("do", "label", "case"):
-            end = past_semicolon(self.content, end)
+            end = self._ended(end)
+        if what == "do" and body and body[-1].end >= end:
+            self.unit.torn.add(body[-1].end)
         return OtherStmt(what, tuple(exprs), tuple(body), begin, end)
 
+    def _ended(self, end: int) -> int:
+        """Behind the `;` of a statement. Where a macro stands for that `;`, and perhaps more, nobody knows where."""
+        behind = self.text.past_semicolon(end)
+        if behind == end and self.text.next_name(end) in self.semicolons:
+            self.unit.torn.add(end)
+        return behind
+
+    @cached_property
+    def semicolons(self) -> frozenset[str]:
+        """Macros of the file that begin with a `;`, or with such a macro."""
+        found: set[str] = set()
+        defined = [match for d in self.unit.directives if (match := _DEFINE.match(d.text))]
+        for _ in range(len(defined)):
+            more = {m[1] for m in defined if m[2] == ";" or m[2] in found}
+            if more <= found:
+                break
+            found |= more
+        return frozenset(found)
+
     def _compound(self, cursor: Cursor, begin: int, end: int) -> CStmt:
-        return Compound(tuple(self.stmt(c) for c in cursor.get_children()), begin, end)
+        body = tuple(self.stmt(c) for c in cursor.get_children())
+        self._separate(*body)
+        if body and body[-1].end >= end:
+            self.unit.torn.add(body[-1].end)
+        return Compound(body, begin, end)
+
+    def _separate(self, *parts: CStmt) -> None:
+        """Notes where one statement ends, and the next begins, inside one macro: neither can be replaced."""
+        for first, second in pairwise(parts):
+            if first.end > second.begin and not (isinstance(second, OtherStmt) and second.what == "null"):
+                self.unit.torn.add(first.end)
+
+    def _own(self, location: Any) -> bool:
+        return self.in_file and location.file is not None and location.file.name == self.path
 
     def _declaration(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         variables = tuple(self.variable(c) for c in cursor.get_children() if c.kind == CursorKind.VAR_DECL)
@@ -148,13 +204,15 @@ class Lowering(Expressions):
             return OtherStmt("an unusual if", (), (), begin, end)
         then = self.stmt(parts[1])
         orelse = self.stmt(parts[2]) if len(parts) == 3 else None
+        if orelse is not None:
+            self._separate(then, orelse)
         return IfStmt(self.expr(parts[0]), then, orelse, begin, (orelse or then).end)
 
     def _for(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         parts = list(cursor.get_children())
         start = cursor.extent.start
-        own = self.in_file and start.file is not None and start.file.name == self.path
-        header = for_header(self.content, begin) if own else None
+        own = self._own(start) and self._own(cursor.extent.end) and not libclang.in_macro(start)
+        header = self.text.for_header(begin) if own else None
         slots: list[Cursor | None] = [None, None, None]
         if header is None:
             if len(parts) == 4:
@@ -198,6 +256,7 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
     CursorKind.INDIRECT_GOTO_STMT: Lowering._jump,
 }
 
+_DEFINE = re.compile(r"# ?define (\w+)(?:\([^)]*\))? ?(;|\w+)")
 _READ = ("while", "do", "switch", "case", "label", "null", "pragma")
 _OTHERS = {
     CursorKind.WHILE_STMT: "while",

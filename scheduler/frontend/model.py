@@ -62,7 +62,7 @@ class Premises:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`premises`: of each nest, by its name."""
+    """`premises`: of each nest, by its name; `trigraphs`: whether the compiler reads them."""
 
     path: str
     content: bytes
@@ -72,6 +72,7 @@ class SourceFile:
     has_main: bool
     warnings: tuple[str, ...]
     premises: Mapping[str, Premises] = field(default_factory=dict)
+    trigraphs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

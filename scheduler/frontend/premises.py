@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scheduler.frontend import values
 from scheduler.frontend.context import Context, Refuse
@@ -33,6 +33,7 @@ from scheduler.frontend.csyntax import (
 from scheduler.frontend.fold import fold, known_value
 from scheduler.frontend.model import Premises
 from scheduler.frontend.scalars import declared_inside, iterator_of
+from scheduler.ir.names import spelled
 from scheduler.ir.nest import Expr, LoopNest, Span, Storage
 
 Texts = tuple[tuple[int, int], ...]
@@ -46,18 +47,22 @@ def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span
     inlined = [function for function in called if function.in_file]
     texts = ((span.begin, span.end), *sorted((f.begin, f.end) for f in inlined))
     variables = _variables(ctx, region, called)
-    own = {v.name for v in declared_inside((*region, *(f.body for f in called)))}
-    own |= {v.name for f in called for v in f.parameters}
+    own = {spelled(v.name) for v in declared_inside((*region, *(f.body for f in called)))}
+    own |= {spelled(v.name) for f in called for v in f.parameters}
     return Premises(
         texts=texts,
         function=(ctx.function.begin, ctx.function.end),
-        values=tuple(dict.fromkeys((*_values(ctx, variables), *_constants(ctx, texts, own)))),
-        types=tuple(dict.fromkeys((*_types(ctx, variables), *_type_names(ctx, texts)))),
-        dead=tuple(sorted({v.name for v in _set_inside(ctx, region)})),
+        values=_spelled((*_values(ctx, variables), *_constants(ctx, texts, own))),
+        types=_spelled((*_types(ctx, variables), *_type_names(ctx, texts))),
+        dead=tuple(sorted({spelled(v.name) for v in _set_inside(ctx, region)})),
         whole_file=_looked_around(ctx, nest),
         samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
         hidden=tuple(sorted(f.name for f in called if not f.in_file and not _samples(ctx, f))),
     )
+
+
+def _spelled(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys((spelled(a), spelled(b)) for a, b in pairs))
 
 
 def callees(unit: Unit, region: tuple[CStmt, ...]) -> Iterator[CFunction]:

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scheduler.frontend.lexical import Directive
+from scheduler.frontend.lexical import Directive, Text
 
-_SPLICE = re.compile(rb"\\\r?\n")
 _TOKEN = re.compile(
     rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\.?\d(?:[eEpP][+-]|[\w.])*"""
-    rb"""|(?P<name>[A-Za-z_$\x80-\xff][\w$\x80-\xff]*)|\s+|.""",
+    rb"""|(?P<name>(?:[A-Za-z_$\x80-\xff]|\\[uU][0-9a-fA-F]{4})(?:[\w$\x80-\xff]|\\[uU][0-9a-fA-F]{4})*)|\s+|.""",
     re.DOTALL,
 )
 _COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
@@ -29,14 +28,16 @@ class Use:
     text: str
 
 
-def names(content: bytes, begin: int, end: int, directives: Iterable[Directive]) -> Iterator[Use]:
+def names(
+    content: bytes, begin: int, end: int, directives: Iterable[Directive], trigraphs: bool = False
+) -> Iterator[Use]:
     """The names in content[begin:end], without comments, literals and preprocessor lines."""
     pieces, position = [], begin
     for directive in directives:
         if begin <= directive.begin < end:
             pieces.append(content[position : directive.begin])
             position = directive.end
-    text = _SPLICE.sub(b"", b"\n".join([*pieces, content[position:end]]))
+    text = Text(b"\n".join([*pieces, content[position:end]]), trigraphs).clean
     tokens = [m for m in _TOKEN.finditer(text) if not m.group().isspace() and not m.group().startswith((b"//", b"/*"))]
     for number, token in enumerate(tokens):
         name = token["name"]
@@ -106,6 +107,24 @@ def is_constant(macro: Macro, known: dict[str, Macro], depth: int = 8) -> bool:
         return False
     words = re.findall(r"[^\W\d][\w$]*", _NUMBER.sub("", macro.body))
     return all(word in known and is_constant(known[word], known, depth - 1) for word in words)
+
+
+def unbalanced(known: dict[str, Macro]) -> frozenset[str]:
+    """Macros with a parenthesis that is not closed, or not opened, and all that use them."""
+    words = {name: set(re.findall(r"[^\W\d][\w$]*", m.body)) for name, m in known.items() if not m.system}
+    found = {name for name in words if not _balanced(known[name].body)}
+    while more := {name for name, used in words.items() if name not in found and used & found}:
+        found |= more
+    return frozenset(found)
+
+
+def _balanced(body: str) -> bool:
+    depth = 0
+    for match in re.finditer(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[()]""", body):
+        depth += (match.group() == "(") - (match.group() == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 # ------------------------------------------------------------------------------------ conditionals

@@ -214,3 +214,8 @@ def test_wrap_moves_above_stacked_pragmas() -> None:
     assert out == (
         b"x();\n{ B \n#line 2\n#pragma scop\n  # pragma omp \\\n  parallel for\n\n  for (;;) y(); E }\nz();\n"
     )
+
+
+def test_many_comments_behind_a_loop_take_no_time() -> None:
+    text = b"for (;;) x" + b" /* a */" * 60 + b" y"
+    assert wrap(text, [Around(0, 10, "a;", "b;")]).count(b"b;") == 1

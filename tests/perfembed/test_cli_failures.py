@@ -110,7 +110,6 @@ def test_empty_and_binary_files(run: Run, source: Path, command: str, content: b
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [
-        (errors.VerificationFailed("x"), 1),
         (errors.UsageError("x"), 2),
         (errors.NoTunableNest("x"), 3),
         (errors.SourceRejected("x"), 4),

@@ -341,3 +341,12 @@ a[0] = 2;
     assert len(source.nests) == 2
     written = identity(source)
     assert written.count(b"#if defined pe_tuned") == 2
+
+
+def test_macros_with_half_a_pair_of_parentheses_are_not_tested(tmp_path: Path) -> None:
+    text = b"#define CLOSE )\n#define BOTH CLOSE\nvoid f(int n, double *a)\n{\n"
+    text += b"for (int i = 0; i < n; i++) a[i] *= (2 + n CLOSE;\nn++;\nfor (int i = 0; i < n; i++) a[i] += (n BOTH;\n"
+    text += b"n++;\nfor (int i = 0; i < n; i++) a[i] += n;\n}\n"
+    found = surveyed(read(tmp_path / "a.c", text)).tests
+    reasons = [t.reason if isinstance(t, Untestable) else "" for t in found.values()]
+    assert ["half of a pair" in reason for reason in reasons] == [True, True, False]

@@ -25,7 +25,7 @@ from perfembed.bench.kernels.measure import MeasureSettings, Run, Samples, measu
 from perfembed.bench.kernels.openblas import product_of
 from perfembed.bench.kernels.regions import Marked, mark_kernel
 from perfembed.bench.kernels.rows import NestRow, Output, ProgramRow, Row, Store, key_of
-from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError, VerificationFailed
+from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
 from perfembed.result import TuneOptions, TuneResult
 from perfembed.tuning import parse, tune
@@ -209,8 +209,6 @@ class _Kernel:
             result = tune(str(original), replace(options, output=str(tuned), functions=functions), lambda event: None)
         except NoTunableNest as error:
             row.status, row.reason = "kept", error.message.replace("\n", "; ")
-        except VerificationFailed as error:
-            row.status, row.reason = "wrong", error.message
         except PerfembedError as error:
             row.status, row.reason = "failed", error.message
         except Exception as error:
@@ -219,6 +217,9 @@ class _Kernel:
             if result.interrupted:
                 raise KeyboardInterrupt
             _note_result(row, result, marked.inner)
+            broken = next((nest.reason for nest in result.nests if nest.given_back), None)
+            if broken is not None:
+                row.status, row.reason = "wrong", broken
 
     # ---------------------------------------------------------------------------------- builds
 

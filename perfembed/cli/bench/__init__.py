@@ -16,6 +16,7 @@ from perfembed.cli.bench import (
     methods,
     population,
     replay,
+    spelling,
     startup,
     timing,
     variants,
@@ -25,6 +26,7 @@ app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=N
 app.command("kernels")(kernels.command)
 app.command("replay")(replay.command)
 app.command("legality")(legality.command)
+app.command("spelling")(spelling.command)
 app.command("timing")(timing.command)
 app.command("startup")(startup.command)
 app.command("counters")(counters.command)

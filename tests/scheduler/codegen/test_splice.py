@@ -79,7 +79,7 @@ def test_overlapping_edits_are_refused() -> None:
 ])  # fmt: skip
 def test_header_position(source: str, before: str) -> None:
     limit = source.index("for") if "for" in source else len(source)
-    assert source[header_position(source, limit) :].startswith(before)
+    assert source[header_position(source.encode(), limit) :].startswith(before)
 
 
 def test_original_inside_the_new_code_stays_verbatim() -> None:
@@ -91,3 +91,17 @@ def test_original_inside_the_new_code_stays_verbatim() -> None:
 def test_nul_bytes_are_refused() -> None:
     with pytest.raises(ValueError):
         nest_text("a;", b"b\0", "c", None)
+
+
+@pytest.mark.parametrize(
+    "directive", ["#include <a.h>", "#inc\\\nlude <a.\\ \nh>", "%: /* x\n */ include <a.h>", "\\\n#include \\\r\n<a.h>"]
+)
+def test_the_header_stands_behind_includes_however_they_are_spelled(directive: str) -> None:
+    source = f"int a;\n{directive}\nint b;\n".encode()
+    assert source[header_position(source, len(source)) :] == b"int b;\n"
+
+
+def test_trigraphs_in_front_of_the_header() -> None:
+    source = b"??=include <a.??/\nh>\nint b;\n"
+    assert source[header_position(source, len(source), True) :] == b"int b;\n"
+    assert header_position(source, len(source)) == 0

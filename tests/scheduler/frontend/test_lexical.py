@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.frontend import render_diagnostic
-from scheduler.frontend.lexical import Lines, directives, for_header, past_semicolon, preceded_by_macro
+from scheduler.frontend.lexical import Lines, Text, uses_trigraphs
 from scheduler.ir.nest import Span
 
 
@@ -19,7 +19,7 @@ char *s = "\\
 #pragma c
 x;
 """
-    found = directives(text)
+    found = Text(text).directives()
     assert [d.text for d in found] == ["#pragma a b", "#define X 1", "#pragma c"]
     assert [text[d.target : d.target + 4] for d in found] == [b"char", b"x;\n", b"x;\n"]
 
@@ -30,18 +30,18 @@ def test_lines() -> None:
 
 
 def test_semicolons() -> None:
-    assert past_semicolon(b"x = 1 /* ; */ // ;\n ; y", 5) == 21
-    assert past_semicolon(b"x = 1 }", 5) == 5
+    assert Text(b"x = 1 /* ; */ // ;\n ; y").past_semicolon(5) == 21
+    assert Text(b"x = 1 }").past_semicolon(5) == 5
 
 
 def test_for_headers() -> None:
     text = b"for /* ; */ (i = f(';', \";\"); i < (n); i++ /* ; */) x;"
-    found = for_header(text, 0)
+    found = Text(text).for_header(0)
     assert found is not None
     assert text[found[0] :].startswith(b"; i < (n)") and text[found[1] :].startswith(b"; i++")
-    assert for_header(b"FOR (;;)", 0) is None
-    assert for_header(b"for (LOOP(i))", 0) is None
-    assert for_header(b"for (;", 0) is None
+    assert Text(b"FOR (;;)").for_header(0) is None
+    assert Text(b"for (LOOP(i))").for_header(0) is None
+    assert Text(b"for (;").for_header(0) is None
 
 
 def test_preceded_by_macro() -> None:
@@ -54,7 +54,7 @@ def test_preceded_by_macro() -> None:
         (b"x; // PAR\nfor", False),
         (b"for", False),
     ):
-        assert preceded_by_macro(text, text.rindex(b"for")) == expected, text
+        assert Text(text).preceded_by_macro(text.rindex(b"for")) == expected, text
 
 
 def test_messages() -> None:
@@ -67,3 +67,37 @@ def test_messages() -> None:
         "        help: add one",
     ]
     assert render_diagnostic(b"", Span("a.c", 0, 0, 9, 1), "gone", "") == "a.c:9:1: gone"
+
+
+def test_spliced_and_trigraph_text() -> None:
+    text = b"fo\\\nr \\\n(x[0??) = ';'; i <\\ \r\n: 0 :> < n; i++) y ??/\n; ??=z\n ??=define A ??/\n 1\n"
+    found = Text(text, trigraphs=True)
+    header = found.for_header(0)
+    assert header is not None and [text[at:][:3] for at in header] == [b"; i", b"; i"]
+    end = text.index(b"y") + 1
+    assert found.past_semicolon(end) == text.index(b"; ??=z") + 1
+    assert [d.text for d in found.directives()] == ["#define A 1"]
+    assert found.skip_blank(text.index(b" ??=z")) == text.index(b"??=z")
+    assert found.behind(found.inside(text.index(b"??=z")) + 1) == text.index(b"??=z") + 3
+    assert Text(text).directives() == ()
+
+
+def test_directives_in_digraphs_and_behind_comments() -> None:
+    text = b"/* a\n */ %: pragma omp /* b\n */ for\nx; /*\n*/ #no\n"
+    assert [d.text for d in Text(text).directives()] == ["#pragma omp for"]
+
+
+def test_many_comments_take_no_time() -> None:
+    text = b"\n" + b"/* a */ " * 60 + b"x /* b */ #no\n"
+    assert Text(text).directives() == ()
+
+
+def test_past_call() -> None:
+    text = b"A S (f(1), ')') /* x */ ; U ; T(2)(3);"
+    found = Text(text)
+    assert [found.past_call(text.index(name)) for name in (b"S", b"U", b"T")] == [15, 27, 36 + 1]
+
+
+def test_which_flags_mean_trigraphs() -> None:
+    assert uses_trigraphs(["-std=c99"]) and uses_trigraphs(["-std=gnu99", "-trigraphs"]) and uses_trigraphs(["-ansi"])
+    assert not uses_trigraphs(["-std=gnu11"]) and not uses_trigraphs([]) and not uses_trigraphs(["-std=c2x"])

@@ -155,3 +155,51 @@ def test_old_habits_parse() -> None:
     code = b"int f(n, a) int n; double *a; { for (int i = 0; i < n; i++) a[i] = sqrt(i); return 0; }"
     found = read_source("t.c", ParseOptions(), code)
     assert len(found.nests) + len(found.rejections) == 1
+
+
+def test_what_only_the_users_compiler_understands_is_refused_not_called_wrong() -> None:
+    nested = b"int f(int n) { int g(int x) { return x + n; } for (int i = 0; i < n; i++) n += g(i); return n; }\n"
+    source = read_source("a.c", ParseOptions(), nested)
+    (rejection,) = source.rejections
+    assert source.nests == () and "though gcc compiles it" in rejection.reason and rejection.span.column == 29
+    with pytest.raises(ParseFailed):
+        read_source("a.c", ParseOptions(), nested.replace(b"return x", b"retrn x"))
+
+
+@pytest.mark.parametrize(
+    ("end", "understood"),
+    [("END", False), ("END2", False), ("END3", False), (";", True), ("/**/ ;", True), ("/*\n*/ END", False)],
+)
+@pytest.mark.parametrize("value", ["2", "ID(2)", "TWO"])
+def test_macros_that_end_a_statement(end: str, understood: bool, value: str) -> None:
+    """The span of a loop must end where its text ends."""
+    text = "#define END ;\n#define END2 ; n++;\n#define END3 END\n#define ID(x) x\n#define TWO 2\n"
+    text += f"void f(int n, double *a)\n{{\nfor (int i = 0; i < n; i++) a[i] *= {value} {end}\nn = 3;\n}}\n"
+    source = read_source("a.c", ParseOptions(), text.encode())
+    assert bool(source.nests) == understood
+    for nest in source.nests:
+        assert nest.span is not None and source.content[: nest.span.end].endswith(b";")
+    if not understood:
+        assert "ends inside a macro" in source.rejections[0].reason
+
+
+def test_a_whole_statement_in_a_macro_is_understood() -> None:
+    text = b"#define ST a[i] *= 2;\nvoid f(int n, double *a)\n{\nfor (int i = 0; i < n; i++) ST\nn = 3;\n}\n"
+    (nest,) = read_source("a.c", ParseOptions(), text).nests
+    assert nest.span is not None and text[: nest.span.end].endswith(b"++) ST")
+
+
+@pytest.mark.parametrize(
+    ("before", "understood"),
+    [
+        ('_Pragma("GCC ivdep")', False),
+        ("UNROLL(4)", False),
+        ("UNROLL (4) /* x */", False),
+        ("if (n > (3))", True),
+        ("f(n - 1, a);", True),
+    ],
+)
+def test_a_loop_behind_a_pragma_operator_is_left_alone(before: str, understood: bool) -> None:
+    text = '#define UNROLL(k) _Pragma("GCC ivdep")\nvoid f(int n, double *a)\n{\n'
+    text += f"{before} for (int i = 0; i < n; i++) a[i] *= 2;\n}}\n"
+    assert bool(read_source("a.c", ParseOptions(), text.encode()).nests) == understood
