@@ -271,7 +271,7 @@ int main(void)
     log = tmp_path / "log"
     source = marked(tmp_path / "two.c", text.replace("%s", str(log)), first, second)
     captures = [good(c) for c in captured(source, tmp_path / "work")]
-    assert log.read_text() == "4.49851e+06"
+    assert log.read_text() == 2 * "4.49851e+06"  # by the program as it is and by the one that is timed
     assert captures[1].call == 3 and captures[1].parameters == {"n": 3000}
     for k, capture in enumerate(captures):
         (tmp_path / str(k)).mkdir()
