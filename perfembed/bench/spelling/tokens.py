@@ -126,7 +126,10 @@ class Code:
             end, kind = self.closing(place) + 1, "compound"
             self._compound(place, end, found)
         elif role in ("for", "while", "if", "switch"):
-            inner = self.closing(place + 1) + 1
+            opening = place + 1
+            while self.tokens[opening].role == "line":  # a macro that gives back what is in the parentheses
+                opening += 1
+            inner = self.closing(opening) + 1
             end, kind = self._statement(inner, found), role
             if role == "if" and end < len(self.tokens) and self.tokens[end].role == "else":
                 end = self._statement(end + 1, found)
