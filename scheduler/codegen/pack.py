@@ -22,7 +22,7 @@ from scheduler.ir.tree import PackMark, statements_below, tree_loops
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import children
 
-STACK_BYTES = 262_144  # larger buffers are allocated on the heap
+STACK_BYTES = 8192  # larger buffers are allocated on the heap: stacks of threads may be small
 MOST_BYTES = 1 << 26
 _SHARED_COPY = 16_384  # elements from which on a copy is made by all threads
 

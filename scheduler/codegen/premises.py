@@ -176,6 +176,8 @@ class Surroundings:
 
     def _conditions(self, premises: Premises) -> Iterator[str]:
         """Which branches of the conditionals that matter were active, as conditions of `#if`."""
+        if premises.whole_file:
+            yield "__INCLUDE_LEVEL__ == 0"  # a file that includes this one may call static functions
         ranges = [premises.function, *premises.texts]
         for conditional in self.conditionals:
             if not (premises.whole_file or any(_overlap(conditional, r) for r in ranges)):

@@ -13,6 +13,13 @@ VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps i
 _HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # name, headers it needs, definition
     *((name, (), definition) for name, definition in DEFINITIONS),
+    (
+        "simd",
+        (),
+        """#ifdef __clang__ /* which warns of loops it does not vectorize at the function's line */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif""",
+    ),
     ("pe_min", (), "static inline __attribute__((unused)) long pe_min(long a, long b) { return a < b ? a : b; }"),
     ("pe_max", (), "static inline __attribute__((unused)) long pe_max(long a, long b) { return a > b ? a : b; }"),
     (
@@ -44,7 +51,7 @@ static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
         (),
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
-#include <omp.h>
+extern int omp_get_max_threads(void), omp_get_thread_num(void); /* clang finds no omp.h where libomp is missing */
 static inline __attribute__((unused)) int pe_threads(void) { return omp_get_max_threads(); }
 static inline __attribute__((unused)) int pe_thread(void) { return omp_get_thread_num(); }
 #else

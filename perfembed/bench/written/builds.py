@@ -63,9 +63,7 @@ class Builder:
             self.built[key] = self._compile(which, main, way, flags, include, f"{len(self.built)}.out")
         return self.built[key]
 
-    def _compile(
-        self, which: str, main: str, way: Way, flags: tuple[str, ...], include: Path, name: str
-    ) -> Binary:
+    def _compile(self, which: str, main: str, way: Way, flags: tuple[str, ...], include: Path, name: str) -> Binary:
         linked = ("-c",) if way.drive == "compile" else ()
         tail = (*linked, main, "-o", name, *(() if linked else way.libs))
         command = (way.compiler, *flags, "-iquote", str(include), *tail)
@@ -76,9 +74,7 @@ class Builder:
         executable = place / name if finished.ok and (place / name).exists() else None
         return Binary(shlex.join(command), executable, finished)
 
-    def run(
-        self, binary: Binary, way: Way, wall_s: float = RUN_S, extra: tuple[tuple[str, str], ...] = ()
-    ) -> Finished:
+    def run(self, binary: Binary, way: Way, wall_s: float = RUN_S, extra: tuple[tuple[str, str], ...] = ()) -> Finished:
         """`extra`: variables for the program alone, such as LD_PRELOAD."""
         assert binary.executable is not None
         sanitized = any(flag.startswith("-fsanitize") for flag in way.flags)

@@ -21,6 +21,7 @@ _BOTH = ("original", "written")
 _FAILING_MALLOC = Path(__file__).with_name("failing_malloc.c")
 _MOST_FAILURES = 8  # allocations that are made to fail, of one program
 _CHECKED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_CALLED = ("called", "included")
 _LINE = re.compile(r"(\d+): (.*)")
 
 
@@ -59,23 +60,25 @@ class Comparison:
 
     def _main(self, way: Way) -> str | None:
         """The file that is compiled: the program, or a driver around it."""
-        if way.drive not in ("region", "threads", "called"):
+        if way.drive in ("main", "compile", "memory"):
             return "program.c"
-        text = self.subject.original.decode("latin-1")
-        driver: str | None
-        if way.drive == "region":
-            driver = region_driver(text)
-        elif way.drive == "threads":
-            driver = threads_driver(text)
-        else:
-            rng = random.Random(f"{self.seed}:{self.subject.program.name}:called")
-            driver = called_driver(self.subject.functions, rng)
-        if driver is None:
-            return None
         name = f"{way.drive}.c"
-        for which in _BOTH:
-            self.builder.put(which, name, driver.encode("latin-1"))
+        for which, content in zip(_BOTH, (self.subject.original, self.subject.written), strict=True):
+            text = self._driver(way, content.decode("latin-1"))
+            if text is None:
+                return None
+            self.builder.put(which, name, text.encode("latin-1"))
         return name
+
+    def _driver(self, way: Way, program: str) -> str | None:
+        if way.drive == "region":
+            return region_driver(program)
+        if way.drive == "threads":
+            return threads_driver(program)
+        rng = random.Random(f"{self.seed}:{self.subject.program.name}:called")
+        return called_driver(
+            '#include "program.c"' if way.drive == "included" else program, self.subject.functions, rng
+        )
 
     def _built(self, way: Way, binaries: Sequence[Binary]) -> Compared:
         original, written = binaries
@@ -93,7 +96,7 @@ class Comparison:
         after = self.builder.run(written, way)
         if after.timed_out and before.wall_s > RUN_S / 20:
             return Compared("undefined", "takes too long")
-        if way.drive == "called":
+        if way.drive in _CALLED:
             return self._called(before, after)
         difference = _difference(before, after)
         return Compared("differ", difference) if difference else Compared("same")
@@ -159,12 +162,14 @@ class Comparison:
         if original.executable is None:
             return found
         finished = self.builder.run(original, checked)
-        if way.drive == "called":
+        if way.drive in _CALLED:
             wrong = re.findall(r"\d+", found.detail.split(":")[0])
             ended = dict(_LINE.findall(finished.stdout.decode("latin-1")))
             if all(ended.get(k, "ended").startswith("ended") for k in wrong):
                 return Compared("undefined", "what the calls do is undefined")
             return found
+        if b"nan" in finished.stdout.lower():
+            return Compared("undefined", "what is not a number has no certain sign")
         if _sanitizer(finished) or finished.signal is not None:
             return Compared("undefined", _ended(finished))
         return found

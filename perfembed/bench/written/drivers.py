@@ -9,10 +9,6 @@ from collections.abc import Sequence
 from scheduler.frontend import Function
 
 _NO_ARGUMENTS = re.compile(r"\bmain\s*\(\s*(?:void\s*)?\)")
-_HEAD = """#define main pe_program_main
-#include "program.c"
-#undef main
-"""
 _REGION = """#include <omp.h>
 int main(int argc, char **argv)
 {
@@ -79,6 +75,11 @@ static unsigned long long pe_hash(unsigned long long h, const void *data, size_t
         h = (h ^ p[i]) * 1099511628211ULL;
     return h;
 }
+
+/* All that is not a number counts as the same. */
+#define PE_HASH(T, p) \\
+    for (long k = 0; k < (long)PE_ELEMENTS * PE_POINTERS; k++) \\
+        h = (p)[k] == (p)[k] ? pe_hash(h, &(p)[k], sizeof(T)) : h * 31
 """
 _CALLED_MAIN = """int main(void)
 {
@@ -107,23 +108,32 @@ _SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 9, 8, 7, 6, -1, -3)
 
 def region_driver(program: str) -> str:
     """The program's main is called by one thread of three."""
-    return _HEAD + _REGION.replace("ARGUMENTS", "" if _NO_ARGUMENTS.search(program) else "argc, argv")
+    return renamed(program) + _REGION.replace("ARGUMENTS", "" if _NO_ARGUMENTS.search(program) else "argc, argv")
 
 
 def threads_driver(program: str) -> str:
     """The program's main is called by two threads, one after the other, with small stacks."""
-    return _HEAD + _THREADS.replace("ARGUMENTS", "" if _NO_ARGUMENTS.search(program) else "pe_argc, pe_argv")
+    return renamed(program) + _THREADS.replace("ARGUMENTS", "" if _NO_ARGUMENTS.search(program) else "pe_argc, pe_argv")
 
 
-def called_driver(functions: Sequence[Function], rng: random.Random) -> str | None:
+def renamed(program: str) -> str:
+    """A program, which may be an #include, whose main has another name."""
+    return f"#define main pe_program_main\n{program}\n#undef main\n"
+
+
+def called_driver(program: str, functions: Sequence[Function], rng: random.Random) -> str | None:
     """Calls with other sizes and pointers that overlap and are only aligned to their element; None without any.
 
+    Static functions get pointers that overlap only where `program` is an #include: what is called how in a file
+    may be relied on there.
     Each call runs in a process of its own and prints a line: its number, then a checksum of all memory it had.
     """
     callable_ = [f for f in functions if _types(f)]
     if not callable_:
         return None
-    calls = [_call(callable_[k % len(callable_)], k, rng) for k in range(CALLS)]
+    included = program.startswith("#include")
+    chosen = [callable_[k % len(callable_)] for k in range(CALLS)]
+    calls = [_call(f, k, f.is_static and not included, rng) for k, f in enumerate(chosen)]
     pointers = 1 + max(len(_pointers(f)) for f in callable_)
     cases = "".join(f"    case {k}: {{\n{text}    }}\n" for k, text in enumerate(calls))
     body = (
@@ -131,7 +141,7 @@ def called_driver(functions: Sequence[Function], rng: random.Random) -> str | No
         f"    switch (number) {{\n{cases}    }}\n    return h;\n}}\n\n"
     )
     head = _CALLED.replace("POINTERS }", f"{pointers} }}")
-    return _HEAD + head + "\n" + body + _CALLED_MAIN.replace("CALLS", str(CALLS))
+    return renamed(program) + head + "\n" + body + _CALLED_MAIN.replace("CALLS", str(CALLS))
 
 
 def _pointers(function: Function) -> dict[str, re.Match[str]]:
@@ -152,9 +162,10 @@ def _types(function: Function) -> tuple[str, ...]:
     return tuple(sorted({m["type"] for m in pointers.values()}))
 
 
-def _call(function: Function, number: int, rng: random.Random) -> str:
+def _call(function: Function, number: int, apart: bool, rng: random.Random) -> str:
+    """The statements of a call; `apart`: no two pointers overlap."""
     pointers = _pointers(function)
-    mode = ("apart", "apart", "same", "near", "far")[rng.randrange(5)]
+    mode = "apart" if apart else ("apart", "apart", "same", "near", "far")[rng.randrange(5)]
     values: dict[str, int] = {}
     for text, name in function.parameters:
         if _INTEGER.fullmatch(text):
@@ -181,7 +192,7 @@ def _call(function: Function, number: int, rng: random.Random) -> str:
             arguments.append(f"{rng.choice(('1.5', '-0.75', '0', '2'))}")
     lines.append(f"{function.name}({', '.join(arguments)});")
     for k, ctype in enumerate(types):
-        lines.append(f"h = pe_hash(h, space{k}, sizeof({ctype}) * PE_ELEMENTS * PE_POINTERS);")
+        lines.append(f"PE_HASH({ctype}, space{k});")
         lines.append(f"free(space{k});")
     lines.append("break;")
     return "".join(f"        {line}\n" for line in lines)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal as OneOf
 
 Sizes = OneOf["tuned", "plus", "smaller", "mixed"]
-Drive = OneOf["main", "compile", "region", "threads", "called", "memory"]
+Drive = OneOf["main", "compile", "region", "threads", "called", "included", "memory"]
 Verdict = OneOf["same", "refused alike", "differ", "undefined", "not here"]
 VERDICTS: tuple[Verdict, ...] = ("same", "refused alike", "differ", "undefined", "not here")
 
@@ -23,8 +23,9 @@ class Way:
     """A way to compile a program and to run it.
 
     `sizes`: which values the size macros get. `drive`: the program's own main; only compiled; main called in a
-    parallel region, or from threads with small stacks; its functions called with arguments of all kinds; main with
-    allocations that fail. `environment` replaces single variables of the default; `stack_bytes` limits the stack.
+    parallel region, or from threads with small stacks; its functions called with arguments of all kinds, from a
+    text behind it or from a file that includes it; main with allocations that fail. `environment` replaces single
+    variables of the default; `stack_bytes` limits the stack.
     """
 
     name: str

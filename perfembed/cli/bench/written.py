@@ -20,9 +20,7 @@ def command(
     files: Files = None,
     programs: Annotated[int, typer.Option("--programs", metavar="N", min=0, help="Random programs.")] = 500,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="The campaign; the same seed, the same one.")] = 0,
-    first: Annotated[
-        int, typer.Option("--first", metavar="I", min=0, help="Number of the first random program.")
-    ] = 0,
+    first: Annotated[int, typer.Option("--first", metavar="I", min=0, help="Number of the first random program.")] = 0,
     ways: Annotated[
         str | None, typer.Option("--ways", metavar="LIST", help="Ways to compile and to run.  [default: all]")
     ] = None,
