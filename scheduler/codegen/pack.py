@@ -10,6 +10,7 @@ import islpy as isl
 
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
+from scheduler.codegen.heap import STACK_BYTES
 from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays
 from scheduler.codegen.polytree import Place, PolyTree, time_name
@@ -22,7 +23,6 @@ from scheduler.ir.tree import PackMark, statements_below, tree_loops
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import children
 
-STACK_BYTES = 8192  # larger buffers are allocated on the heap: stacks of threads may be small
 MOST_BYTES = 1 << 26
 _SHARED_COPY = 16_384  # elements from which on a copy is made by all threads
 

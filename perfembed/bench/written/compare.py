@@ -127,7 +127,7 @@ class Comparison:
             return Compared("undefined", _ended(runs[0]))
         if difference := _difference(*runs):
             return Compared("differ", difference)
-        ours = _added(*logs)
+        ours = added(*logs)
         if not ours:
             return Compared("undefined", "no allocations of ours")
         several = [str(k) for k in _spread(ours, _MOST_FAILURES)]
@@ -179,7 +179,7 @@ def _preloaded(library: Path, **variables: str) -> tuple[tuple[str, str], ...]:
     return (("LD_PRELOAD", str(library)), *variables.items())
 
 
-def _added(before: Sequence[str], after: Sequence[str]) -> list[int]:
+def added(before: Sequence[str], after: Sequence[str]) -> list[int]:
     """The numbers of the allocations that only the second program makes."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     kept = {match.b + k for match in matcher.get_matching_blocks() for k in range(match.size)}

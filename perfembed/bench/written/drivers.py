@@ -185,7 +185,7 @@ def _call(function: Function, number: int, apart: bool, rng: random.Random) -> s
         elif name in pointers:
             match = pointers[name]
             alone = mode == "apart" or "restrict" in text
-            shift = {"apart": rng.randrange(9), "same": 3, "near": rng.randrange(60), "far": rng.randrange(700)}[mode]
+            shift = {"apart": rng.randrange(9), "same": 3, "near": rng.randrange(9), "far": rng.randrange(60)}[mode]
             base = f"PE_ELEMENTS * {sorted(pointers).index(name) + 1} + " if alone else ""
             arguments.append(f"(void *)(space{types.index(match['type'])} + {base}{shift})")
         else:

@@ -92,6 +92,7 @@ def _runs() -> list[Way]:
         Way("pthreads", "main in threads with 256 KiB of stack", drive="threads", libs=("-lm", "-lpthread")),
         Way("called", "functions called with all sorts of arguments", drive="called"),
         Way("called-O0", "the same, -O0, no OpenMP", flags=("-O0",), drive="called"),
+        Way("called-address", "the same, AddressSanitizer", flags=_ADDRESS, drive="called", stack_bytes=64 << 20),
         Way("included", "called from a file that includes it", drive="included"),
         Way("memory", "each allocation of ours fails", drive="memory"),
     ]  # fmt: skip
