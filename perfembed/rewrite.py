@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.codegen.premises import Tests
 from scheduler.codegen.splice import guarded, nest_text, splice
-from scheduler.codegen.text import preamble
+from scheduler.codegen.text import preamble, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -36,6 +37,7 @@ def rewrite_source(
     SchedulerError where that fails, or where the text of a nest cannot be tested.
     """
     edits: list[tuple[int, int, str]] = []
+    ours: list[str] = []
     for rewrite in rewrites:
         span = rewrite.nest.span
         assert span is not None
@@ -50,6 +52,16 @@ def rewrite_source(
         text = emit(scheduled, replayer.model, original=original.decode("latin-1"), vector_bytes=vector_bytes)
         comment = f"perfembed: {rewrite.speedup:.2f}x, {format_schedule(rewrite.schedule)}"
         condition = tests.condition(runtime_condition(replayer.nest, replayer.model))
-        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, tests.directive)))
+        defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]
+        directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
+        ours.append(text)
+        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive)))
     definitions = preamble("\n".join(text for _, _, text in edits))
-    return splice(source.content, edits, guarded(definitions, surveyed.condition))
+    ours.append(definitions)
+    free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
+    return splice(source.content, edits, guarded(definitions, " && ".join((surveyed.condition, *free))))
+
+
+def _defines(source: SourceFile, name: str) -> bool:
+    """Whether some part of the file, not in force where it was read, makes it a macro."""
+    return re.search(rb"#[ \t]*define[ \t]+" + name.encode() + rb"\b", source.content) is not None

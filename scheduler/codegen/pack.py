@@ -286,7 +286,7 @@ def pack_code(node: Packed, printer: Printer, multiples: dict[str, int], fresh: 
     allocation = None
     tail = "".join(f"[{extent}]" for extent in shape[1:])
     if size <= STACK_BYTES:
-        lines.append(f"{ctype} {name}[{shape[0]}]{tail} __attribute__((aligned(64)));")
+        lines.append(f"{ctype} {name}[{shape[0]}]{tail} __attribute__((__aligned__(64)));")
     elif node.parallel == "around":
         whole = fresh(f"{name}s")
         stride = -(-size // 64) * 64

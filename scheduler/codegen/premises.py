@@ -130,6 +130,11 @@ class Surroundings:
         return found
 
     @property
+    def macros(self) -> frozenset[str]:
+        """The names of those in force at the end of the file; after `second_probe`."""
+        return frozenset(self._macros)
+
+    @property
     def abi(self) -> str:
         """What must hold in the whole file, for the preprocessor."""
         return " && ".join((*_ABI, f"{'' if self._unsigned else '!'}defined __CHAR_UNSIGNED__"))

@@ -20,31 +20,52 @@ _HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif""",
     ),
-    ("pe_min", (), "static inline __attribute__((unused)) long pe_min(long a, long b) { return a < b ? a : b; }"),
-    ("pe_max", (), "static inline __attribute__((unused)) long pe_max(long a, long b) { return a > b ? a : b; }"),
+    (
+        "pe_min",
+        (),
+        """static inline __attribute__((__unused__)) long pe_min(long pe_a, long pe_b)
+{
+    return pe_a < pe_b ? pe_a : pe_b;
+}""",
+    ),
+    (
+        "pe_max",
+        (),
+        """static inline __attribute__((__unused__)) long pe_max(long pe_a, long pe_b)
+{
+    return pe_a > pe_b ? pe_a : pe_b;
+}""",
+    ),
     (
         "pe_floord",
         (),
-        "static inline __attribute__((unused)) long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
+        """static inline __attribute__((__unused__)) long pe_floord(long pe_a, long pe_b)
+{
+    return pe_a / pe_b - (pe_a % pe_b < 0);
+}""",
     ),
     (
         "pe_alloc",
         ("stdlib.h", "stdint.h"),
         """/* Memory aligned to 64 bytes, NULL on failure; pe_free releases it. */
-static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
+static inline __attribute__((__unused__)) void *pe_alloc(size_t pe_size)
 {
-    char *raw = bytes > SIZE_MAX - 128 ? NULL : malloc(bytes + 128);
-    if (!raw)
+    char *pe_raw = pe_size > SIZE_MAX - 128 ? NULL : malloc(pe_size + 128);
+    if (!pe_raw)
         return NULL;
-    char *aligned = raw + 128 - (uintptr_t)raw % 64;
-    ((void **)aligned)[-1] = raw;
-    return aligned;
+    char *pe_at = pe_raw + 128 - (uintptr_t)pe_raw % 64;
+    ((void **)pe_at)[-1] = pe_raw;
+    return pe_at;
 }""",
     ),
     (
         "pe_free",
         ("stdlib.h",),
-        "static inline __attribute__((unused)) void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
+        """static inline __attribute__((__unused__)) void pe_free(void *pe_p)
+{
+    if (pe_p)
+        free(((void **)pe_p)[-1]);
+}""",
     ),
     (
         "pe_threads",
@@ -52,20 +73,21 @@ static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
 extern int omp_get_max_threads(void), omp_get_thread_num(void); /* clang finds no omp.h where libomp is missing */
-static inline __attribute__((unused)) int pe_threads(void) { return omp_get_max_threads(); }
-static inline __attribute__((unused)) int pe_thread(void) { return omp_get_thread_num(); }
+static inline __attribute__((__unused__)) int pe_threads(void) { return omp_get_max_threads(); }
+static inline __attribute__((__unused__)) int pe_thread(void) { return omp_get_thread_num(); }
 #else
-static inline __attribute__((unused)) int pe_threads(void) { return 1; }
-static inline __attribute__((unused)) int pe_thread(void) { return 0; }
+static inline __attribute__((__unused__)) int pe_threads(void) { return 1; }
+static inline __attribute__((__unused__)) int pe_thread(void) { return 0; }
 #endif""",
     ),
     (
         "pe_apart",
         ("stdint.h",),
         """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
-static inline __attribute__((unused)) int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
+static inline __attribute__((__unused__)) int
+pe_apart(const void *pe_a, const void *pe_a_end, const void *pe_b, const void *pe_b_end)
 {
-    return (uintptr_t)a_end <= (uintptr_t)b || (uintptr_t)b_end <= (uintptr_t)a;
+    return (uintptr_t)pe_a_end <= (uintptr_t)pe_b || (uintptr_t)pe_b_end <= (uintptr_t)pe_a;
 }""",
     ),
 )
@@ -86,7 +108,7 @@ def vector_type(element: str, lanes: int) -> str | None:
 
 def _typedef(lanes: int, letter: str) -> str:
     element, width = _ELEMENT[letter]
-    attributes = f"vector_size({lanes * width}), aligned({width}), may_alias"
+    attributes = f"__vector_size__({lanes * width}), __aligned__({width}), __may_alias__"
     return f"typedef {element} pe_v{lanes}{letter} __attribute__(({attributes}));"
 
 
@@ -113,6 +135,14 @@ def preamble(text: str) -> str:
     """Includes and definitions for a file of our own that holds the text."""
     headers, definitions = helpers_for(text)
     return "".join(f"#include <{h}>\n" for h in headers) + "".join(d + "\n" for d in definitions)
+
+
+_WORDS = re.compile(r"\b(?:long|static|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll)\b")
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Those of the text, its pragmas foremost, that another meaning as a macro would break."""
+    return tuple(sorted(set(_WORDS.findall(text))))
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:
