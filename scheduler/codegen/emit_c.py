@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -168,7 +169,13 @@ class Emitter:
         return {name: placed.statement for name, placed in self.poly.model.placed.items()}
 
     def body(self, nodes: tuple[CNode, ...]) -> list[str]:
-        return [line for node in nodes for line in self.node(node)]
+        """Their lines, but for values that nothing behind them uses."""
+        lines: list[str] = []
+        for node, own in reversed([(node, self.node(node)) for node in nodes]):
+            if isinstance(node, Let | Bind) and not re.search(rf"\b{node.name}\b", "\n".join(lines)):
+                continue
+            lines = [*own, *lines]
+        return lines
 
     def node(self, node: CNode) -> list[str]:
         printer = self.printer

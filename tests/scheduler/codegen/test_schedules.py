@@ -168,3 +168,8 @@ def test_fusion(tmp_path: Path, schedule: str) -> None:
 
 def test_ternary(tmp_path: Path) -> None:
     check_same(tmp_path, nests.MINPLUS, "interchange(j, k); vectorize(j); parallelize(i)", {"n": 21})
+
+
+def test_the_time_of_a_loop_that_vanished_is_not_declared_for_nothing(tmp_path: Path) -> None:
+    nest = "nest fill { param n: int; array A: double[n];\nfor q: int in [0, n) step 1 { S0: A[q] = q; } }"
+    check_same(tmp_path, nest, "tile([q], [3]); tile([q_t, q], [5, 5]); unroll_jam(q_t2, 4)", {"n": 50}, {"n": 1})
