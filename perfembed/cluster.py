@@ -7,7 +7,6 @@ elsewhere. Dask hands objects over by pickle: whoever reaches the scheduler can 
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,11 +28,13 @@ from perfembed.populate import (
     PopulateResult,
     ProgramSkipped,
     ProgramStarted,
+    Told,
     search_program,
     settled,
     this_place,
 )
 from perfembed.programs import Program
+from profilers.scratch import scratch_folder
 
 Client = Any  # distributed.Client: Dask is optional, and hardly typed
 RESOURCE = "measure"
@@ -133,9 +134,14 @@ def populate_cluster(
 def search_apart(program: Program, options: PopulateOptions) -> Returned:
     """On the worker: searches a program into a folder of its own. Raises OptdbError."""
     events: list[PopulateEvent] = []
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-        database = Path(folder) / "records.duckdb"
-        search_program(program, replace(options, database=database), events.append)
+
+    def note(event: PopulateEvent) -> None:
+        if not isinstance(event, Told):  # whom it waited for is no news when it has ended
+            events.append(event)
+
+    with scratch_folder() as folder:
+        database = folder / "records.duckdb"
+        search_program(program, replace(options, database=database), note)
         return Returned(tuple(_spooled(spool_directory(database))), tuple(events))
 
 

@@ -21,7 +21,7 @@ from scheduler.ir.text import nest_id
 from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
-    from perfembed.model.gnn import EmbeddingModel
+    from perfembed.model.interface import EmbedsNests
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class NestEmbedding:
 def embed_file(path: str, options: TuneOptions, weights: Path | None = None) -> tuple[NestEmbedding, ...]:
     """Of every nest that can be read. Raises SourceRejected, UsageError, EnvironmentMissing without weights."""
     source = parse(path, read_input(path), options)
-    model: EmbeddingModel = usable_embedding_model(weights or SHIPPED)
+    model: EmbedsNests = usable_embedding_model(weights or SHIPPED)
     target = target_of(describe_machine(), options.threads)
     graphs = [encode(nest, dict(options.parameters)) for nest in source.nests]
     found = model.embed(graphs, None, target) if graphs else []

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,12 @@ from perfembed.donors import StoredDonor, read_donors
 from perfembed.encoding.graph import encode
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.likeness import Recipe, good_recipes, likenesses
-from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
+from perfembed.model.checkpoint import ModelUnusable, load_for_inference, save_model
 from perfembed.model.examples import Example
-from perfembed.model.gnn import EmbeddingModel, machine_numbers
+from perfembed.model.inference import NumpyEmbeddingModel
+from perfembed.model.interface import machine_numbers
 from perfembed.model.schedule_map import ScheduleMap, train_schedule_map
 from perfembed.model.targets import targets
-from perfembed.model.train import EpochDone, Similarity, TrainSettings, train_embedding
 from perfembed.nest_space import NestSpace, written_features
 from perfembed.training_data import is_generated
 from perfembed.training_profiles import is_nest, read_examples
@@ -28,17 +29,20 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 
+if TYPE_CHECKING:
+    from perfembed.model.train import EpochDone, Similarity
+
 NAME = "embedding.safetensors"
 MAP = "schedule-map.safetensors"
 _STRESS = 0.3
 
 
-def load_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
+def load_embedding_model(folder: Path = SHIPPED) -> NumpyEmbeddingModel:
     """Raises ModelUnusable."""
-    return load_model(folder / NAME)
+    return load_for_inference(folder / NAME)
 
 
-def usable_embedding_model(folder: Path = SHIPPED) -> EmbeddingModel:
+def usable_embedding_model(folder: Path = SHIPPED) -> NumpyEmbeddingModel:
     """As `load_embedding_model`. Raises EnvironmentMissing, with advice."""
     try:
         return load_embedding_model(folder)
@@ -97,6 +101,8 @@ def train_embedding_model(
     those of the algorithms that `cost_models.part_of` keeps for tests. The same nest is never on both sides; what is
     not generated is for tests. Raises UsageError without data, ModelUnusable where the weights cannot be written.
     """
+    from perfembed.model.train import TrainSettings, train_embedding  # here, not above: torch
+
     generated = [e for e in read_examples(shards, machine_numbers) if not is_for_tests(e)]
     train = [e for e in generated if int(e.group, 16) % 4]
     validation = [e for e in generated if int(e.group, 16) % 4 == 0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 
 from perfembed.errors import NoTunableNest, SourceRejected, UsageError
+from profilers.scratch import unfinished_file
 
 _MAX_BYTES = 64 << 20
 
@@ -65,26 +65,20 @@ def write_output(path: str, content: bytes) -> None:
     Raises UsageError when it cannot be written.
     """
     target = os.path.realpath(path)
-    temporary = None
     try:
         old = os.stat(target) if os.path.exists(target) else None
-        descriptor, temporary = tempfile.mkstemp(prefix=".perfembed-", dir=os.path.dirname(target))
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            if old is not None:
-                with contextlib.suppress(OSError):  # only root may give files away
-                    os.fchown(file.fileno(), old.st_uid, old.st_gid)
-            os.fchmod(file.fileno(), _default_mode() if old is None else stat.S_IMODE(old.st_mode))
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-        temporary = None
+        with unfinished_file(os.path.dirname(target)) as unfinished:
+            with open(unfinished, "wb") as file:
+                file.write(content)
+                file.flush()
+                if old is not None:
+                    with contextlib.suppress(OSError):  # only root may give files away
+                        os.fchown(file.fileno(), old.st_uid, old.st_gid)
+                os.fchmod(file.fileno(), _default_mode() if old is None else stat.S_IMODE(old.st_mode))
+                os.fsync(file.fileno())
+            os.replace(unfinished, target)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {_reason(error)}") from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
 
 
 def _default_mode() -> int:

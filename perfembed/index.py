@@ -12,11 +12,12 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from profilers.scratch import unfinished_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,16 +169,11 @@ class VectorIndex:
         digest = hashlib.sha256(head)
         digest.update(names)
         digest.update(payload)
-        descriptor, temporary = tempfile.mkstemp(prefix=".perfembed-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
+        with unfinished_file(path.parent) as unfinished:
+            with unfinished.open("wb") as file:
                 for part in (_MAGIC, digest.hexdigest().encode() + b"\n", head, names, payload):
                     file.write(part)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+            os.replace(unfinished, path)
 
     @staticmethod
     def load(path: Path, model_id: str, stamp: str) -> VectorIndex | None:

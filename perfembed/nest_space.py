@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.encoding.graph import NestGraph, encode
-from perfembed.model.gnn import DIMENSION
+from perfembed.model.interface import DIMENSION
 from perfembed.transfer.handmade import HandmadeEmbedder
 from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
@@ -24,7 +24,7 @@ from scheduler.replay import Replayer
 from scheduler.space import Target, trip_counts
 
 if TYPE_CHECKING:
-    from perfembed.model.gnn import EmbeddingModel
+    from perfembed.model.interface import EmbedsNests
     from perfembed.model.schedule_map import ScheduleMap
 
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
@@ -38,7 +38,7 @@ _MAPPED = 2.0  # of the map, whose distances then decide between donors that loo
 class NestSpace:
     """Vectors of one space are comparable, those of different `space_id`s are not."""
 
-    def __init__(self, model: EmbeddingModel, schedules: ScheduleMap | None = None) -> None:
+    def __init__(self, model: EmbedsNests, schedules: ScheduleMap | None = None) -> None:
         """Without a map of `schedules` the vectors are shorter."""
         self.model = model
         self.schedules = schedules
@@ -54,7 +54,7 @@ class NestSpace:
     ) -> list[npt.NDArray[np.float32] | None]:
         """[d] for each nest, as written, at its sizes and on one machine; None where it cannot be embedded.
 
-        `profiles` as in `EmbeddingModel.embed`.
+        `profiles` as in `EmbedsNests.embed`.
         """
         visible: dict[int, Vector] = {}
         graphs: dict[int, NestGraph] = {}

@@ -116,11 +116,12 @@ class NestTuner:
         ledger: Ledger,
         in_program_s: float | None = None,
         model: CostModel | None = None,
-        retrieval: Retrieval | None = None,
+        retrieval: Callable[[], Retrieval] | None = None,
     ) -> None:
         """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded.
 
-        `model`: needed unless `effort.evaluate` is "run"; `retrieval`: where `effort.search` is "transfer".
+        `model`: needed unless `effort.evaluate` is "run"; `retrieval`: where `effort.search` is "transfer"; it is asked
+        for, and may take its time to load, while the original compiles. `run` raises what it does.
         """
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
         self.replayer = Replayer(self.nest, conditions.reassociate)
@@ -227,9 +228,10 @@ class NestTuner:
     def _retrieve(self) -> None:
         """Finds what donors lead to. Needs no time of the original: it is done while that compiles."""
         assert self._retrieval is not None
+        retrieval = self._retrieval()
         try:
-            side = self._retrieval.side(self.replayer, self.measurer.captured.parameters)
-            found = self._retrieval.retrieve(side, measure=self.effort.top, expired=self._retrieval_clock())
+            side = retrieval.side(self.replayer, self.measurer.captured.parameters)
+            found = retrieval.retrieve(side, measure=self.effort.top, expired=self._retrieval_clock())
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")
             return

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +23,15 @@ from perfembed.errors import NoTunableNest, PerfembedError
 from perfembed.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
+from perfembed.openmp import parallel_flags, with_openmp
 from perfembed.programs import Program, source_record
 from perfembed.result import Evaluate, TuneOptions
 from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.tuning import nothing_tunable, parse, target_of
 from profilers.build import CompilerConfig, compiler_version
+from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs.generate import FUNCTION
@@ -123,7 +124,14 @@ class Stored:
     problem: str = ""
 
 
-PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | Stored
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What else is worth telling, such as whom it waits for."""
+
+    text: str
+
+
+PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | Stored | Told
 
 
 @dataclass(slots=True)
@@ -190,6 +198,8 @@ def populate(plan: Plan, options: PopulateOptions, progress: Callable[[PopulateE
     began = time.monotonic()
     result = PopulateResult()
     deadline = began + options.budget_s
+    if plan.waiting:
+        parallel(options, lambda text: progress(Told(text)))  # rather now than once a program
     try:
         for position, program in enumerate(plan.waiting, 1):
             if time.monotonic() > deadline:
@@ -204,6 +214,11 @@ def populate(plan: Plan, options: PopulateOptions, progress: Callable[[PopulateE
         progress(settled(options.database, result))
     result.seconds = time.monotonic() - began
     return result
+
+
+def parallel(options: PopulateOptions, tell: Callable[[str], None]) -> tuple[str, ...]:
+    """The flags of what is measured. Raises EnvironmentMissing."""
+    return parallel_flags(options.cc, options.cflags, options.threads, dict(options.environment), tell)
 
 
 def search_program(program: Program, options: PopulateOptions, progress: Callable[[PopulateEvent], None]) -> None:
@@ -254,8 +269,11 @@ class _Search:
         self.program, self.options, self.progress = program, options, progress
         self.machine = describe_machine()
         self.environment = dict(options.environment)
-        self.compiler = CompilerConfig(options.cc, (*options.cflags, "-fopenmp"))
+        self.compiler = CompilerConfig(options.cc, parallel(options, self.tell))
         self.place = this_place(options)
+
+    def tell(self, text: str) -> None:
+        self.progress(Told(text))
 
     def run(self) -> None:
         content, options = self.program.content(), self.options
@@ -282,25 +300,27 @@ class _Search:
 
     def _nests(self, content: bytes, store: Store, source_id: str) -> None:
         options = self.options
+        flags = with_openmp(self.program.path, content, options.cflags, self.tell)
         asked = TuneOptions(
             functions=() if self.program.number is None else (FUNCTION,),
             cc=options.cc,
-            cflags=options.cflags,
+            cflags=flags,
             threads=options.threads,
             environment=options.environment,
         )
         source = parse(self.program.path, content, asked)
-        with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-            scratch = Path(folder)
-            with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
-                if self.program.number is not None:
-                    asked = replace(asked, parameters=tuple(self.program.sizes().items()))
-                    inputs = made_up(source, asked, scratch)  # no program need be built and run for it
-                else:
-                    least = 0.0 if options.all_nests else MINIMUM_SHARE
-                    inputs = collect_inputs(source, asked, scratch, lambda event: None, least)
-                for found in inputs.found:
-                    self._nest(found, store, source_id, scratch / found.nest.name)
+        with (
+            scratch_folder() as scratch,
+            machine_lock(self.environment, self.tell),
+        ):
+            if self.program.number is not None:
+                asked = replace(asked, parameters=tuple(self.program.sizes().items()))
+                inputs = made_up(source, asked, scratch)  # no program need be built and run for it
+            else:
+                least = 0.0 if options.all_nests else MINIMUM_SHARE
+                inputs = collect_inputs(source, asked, scratch, lambda event: None, least)
+            for found in inputs.found:
+                self._nest(found, store, source_id, scratch / found.nest.name)
         if not inputs.found:
             reasons = [f"{skipped.nest.name}: {skipped.reason}" for skipped in inputs.skipped]
             raise NoTunableNest("; ".join(reasons) or nothing_tunable(self.program.path, source))

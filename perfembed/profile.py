@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,13 +12,15 @@ from perfembed.capture import CaptureFailed, make_workload
 from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
 from perfembed.inputs import NestInputs, collect_inputs
-from perfembed.result import Event, NestStarted, TuneOptions
+from perfembed.openmp import parallel_flags, with_openmp
+from perfembed.result import Event, Message, NestStarted, TuneOptions
 from perfembed.tuning import nothing_tunable, parse
 from profilers.backend import Backend, ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compiler_version
+from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.profile import Profile
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder
 from scheduler.canonical import canonical_schedule
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import kernel_source, plain
@@ -73,15 +74,21 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
     Raises perfembed.errors.PerfembedError with the exit codes of the command line.
     """
     began = time.monotonic()
-    source = parse(path, read_input(path), options)
+    content = read_input(path)
+
+    def tell(text: str) -> None:
+        progress(Message(text))
+
+    options = replace(options, cflags=with_openmp(path, content, options.cflags, tell))
+    source = parse(path, content, options)
     if not source.nests:
         raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
     machine = describe_machine()
-    compiler = CompilerConfig(options.cc, (*options.cflags, "-fopenmp"))
+    flags = parallel_flags(options.cc, options.cflags, options.threads, dict(options.environment), tell)
+    compiler = CompilerConfig(options.cc, flags)
     nests: list[ProfiledNest] = []
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as folder:
-        scratch = Path(folder)
-        with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
+    with scratch_folder(options.workdir) as scratch:
+        with machine_lock(dict(options.environment), tell):
             inputs = collect_inputs(source, options, scratch, progress)
             for position, found in enumerate(inputs.found, 1):
                 nest = found.nest

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import re
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -34,10 +33,11 @@ from perfembed.training_data import is_generated
 from perfembed.tuning import parse
 from profilers.backend import ProfileFailed
 from profilers.build import CompilerConfig, compiler_version
+from profilers.lock import machine_lock
 from profilers.machine import describe_machine
+from profilers.scratch import scratch_folder
 from profilers.share import MachineShare
 from profilers.simulated.backend import SimulatedBackend
-from profilers.timing import machine_lock
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs import GeneratorSettings, NothingFits, generate
 from scheduler.identity import canonical_nest
@@ -90,16 +90,21 @@ class ProgramProfiled:
     problems: tuple[str, ...]
 
 
-def profile_nests(options: ProfilingOptions, progress: Callable[[ProgramProfiled], None]) -> ProfilingResult:
-    """Profiles what is not in the database yet until the budget is spent. Raises OptdbError, PerfembedError."""
+def profile_nests(
+    options: ProfilingOptions, progress: Callable[[ProgramProfiled], None], tell: Callable[[str], None]
+) -> ProfilingResult:
+    """Profiles what is not in the database yet until the budget is spent. Raises OptdbError, PerfembedError.
+
+    `tell` hears whom it waits for.
+    """
     began = time.monotonic()
     result = ProfilingResult()
     done = finished_runs(options.database)
     waiting = [n for n in range(options.total) if _run_id(options, n) not in done]
     waiting.reverse()
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-        share = Path(folder) / "share.lock"
-        with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
+    with scratch_folder() as folder:
+        share = folder / "share.lock"
+        with machine_lock(dict(options.environment), tell):
             pool = ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
             running: set[Future[ProgramProfiled]] = set()
             try:
@@ -211,8 +216,8 @@ def _run_id(options: ProfilingOptions, number: int) -> str:
 def _profile_program(options: ProfilingOptions, number: int, lock: Path) -> ProgramProfiled:
     share = MachineShare(lock)
     try:
-        with share.computing(), tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-            return _Profiling(options, number, share, Path(folder)).run()
+        with share.computing(), scratch_folder() as folder:
+            return _Profiling(options, number, share, folder).run()
     except (PerfembedError, SchedulerError, OptdbError) as problem:
         return ProgramProfiled(str(number), 0, (str(problem),))
     finally:

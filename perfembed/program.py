@@ -103,7 +103,7 @@ def _build(content: bytes, path: Path, run: ProgramRun, executable: Path) -> str
     """Empty, or what the compiler said."""
     source = executable.with_suffix(".c")
     source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content)
-    environment = {**run.environment, "LC_ALL": "C"}
+    environment = {**run.environment, "LC_ALL": "C", "TMPDIR": str(executable.absolute().parent)}
     command = (
         compiler_path(run.compiler.cc, environment),
         *(*run.compiler.flags, "-w", "-iquote", str(path.absolute().parent)),

@@ -141,7 +141,12 @@ class TransferReport:
 
 @dataclass(frozen=True, slots=True)
 class NestReport:
-    """What became of one nest, and why. `speedup` has the confidence interval `low` … `high`."""
+    """What became of one nest, and why.
+
+    `speedup` was decided by its confidence interval `low` … `high`, which is wide where there are few runs; of the
+    `runs` of each it is told to lie in `told_low` … `told_high` with a probability of `told_coverage` at least
+    (`profilers.timing.Comparison.told`).
+    """
 
     nest: str
     function: str | None
@@ -166,6 +171,10 @@ class NestReport:
     transfer: TransferReport | None = None
     predicted: int = 0
     notes: tuple[str, ...] = ()  # what went wrong on the way
+    told_low: float | None = None
+    told_high: float | None = None
+    told_coverage: float | None = None
+    runs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def rewrite_source(
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
         ours.append(text)
         edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive)))
-    definitions = preamble("\n".join(text for _, _, text in edits))
+    definitions = preamble("\n".join(text for _, _, text in edits), again=True)
     ours.append(definitions)
     free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
     return splice(source.content, edits, guarded(definitions, " && ".join((surveyed.condition, *free))))

@@ -55,14 +55,14 @@ def read_shards(shards: Sequence[Path], columns: Sequence[str]) -> Iterator[Mapp
     """The rows of all shards, in the order of their names. Raises UsageError for a file with other columns."""
     import duckdb
 
-    for shard in sorted(shards):
-        try:
-            with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(":memory:") as connection:  # one for all: opening takes longer than reading a small shard
+        for shard in sorted(shards):
+            try:
                 result = connection.execute("SELECT * FROM read_parquet(?)", [str(shard)])
                 names = tuple(column[0] for column in result.description or ())
                 if names != tuple(columns):
                     raise UsageError(f"{shard}: no such training data", "perfembed train … --export writes some")
                 while batch := result.fetchmany(10_000):
                     yield from (dict(zip(names, row, strict=True)) for row in batch)
-        except duckdb.Error as problem:
-            raise UsageError(f"{shard}: {' '.join(str(problem).split())[:200]}") from None
+            except duckdb.Error as problem:
+                raise UsageError(f"{shard}: {' '.join(str(problem).split())[:200]}") from None

@@ -54,7 +54,7 @@ def read_examples(
     """One example for each profile; those that cannot be read are left out, and, unless asked for, those whose runtime
     others `disturbed`. Raises UsageError.
 
-    `machine_numbers` is `perfembed.model.gnn.machine_numbers`, handed in because its module loads the network.
+    `machine_numbers` is `perfembed.model.interface.machine_numbers`.
     """
     found = (_example(row, machine_numbers, disturbed) for row in read_shards(shards, _COLUMNS))
     return tuple(example for example in found if example is not None)

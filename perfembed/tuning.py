@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,14 +15,17 @@ from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.ledger import NoLedger
 from perfembed.measuring import Conditions, NestNotMeasurable
 from perfembed.nest_tuner import Effort, NestOutcome, NestTuner, Winner
+from perfembed.openmp import parallel_flags, with_openmp
 from perfembed.program import ProgramComparison, compare_programs
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
+from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
-from profilers.timing import machine_lock
+from profilers.openmp import openmp_advice
+from profilers.scratch import scratch_folder, sweep
 from scheduler.codegen.premises import Untestable
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
@@ -48,11 +50,15 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     began = time.monotonic()
     content = read_input(path)
     check_output(path, options.output, options.in_place)
+    options = replace(options, cflags=with_openmp(path, content, options.cflags, lambda text: progress(Message(text))))
     source = parse(path, content, options)
     if not source.nests:
         raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=options.workdir) as scratch:
-        return _Tuning(source, options, progress, Path(scratch), began).run()
+    target = path if options.in_place else options.output
+    if target is not None:
+        sweep(Path(target).resolve().parent)
+    with scratch_folder(options.workdir) as scratch:
+        return _Tuning(source, options, progress, scratch, began).run()
 
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
@@ -60,7 +66,9 @@ def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
     try:
         source = read_source(path, ParseOptions(arguments=options.cflags, cc=options.cc), content)
     except ParseFailed as error:
-        raise SourceRejected(str(error)) from None
+        no_header = "'omp.h' file not found" in str(error)
+        advice = openmp_advice(options.cc, dict(options.environment)) if no_header else ""
+        raise SourceRejected(str(error), advice) from None
     except ParserDied as error:
         raise SourceRejected(f"{path}: {error}") from None
     unknown = set(options.functions) - {f.name for f in source.functions}
@@ -92,8 +100,7 @@ class _Tuning:
         self.began = began
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
-        flags = (*options.cflags, "-fopenmp")
-        self.compiler = CompilerConfig(options.cc, flags)
+        self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
         self.reports: dict[str, NestReport] = {}
         self.winners: list[tuple[LoopNest, Winner]] = []
         self.interrupted = False
@@ -107,12 +114,19 @@ class _Tuning:
             version = compiler_version(self.options.cc, self.environment)
         except CompilerMissing as error:
             raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        flags = parallel_flags(
+            self.options.cc,
+            self.options.cflags,
+            self.options.threads,
+            self.environment,
+            lambda text: self.progress(Message(text)),
+        )
+        self.compiler = CompilerConfig(self.options.cc, flags)
         self._survey()
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)
-        lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
-        with machine_lock(lock):
+        with machine_lock(self.environment, lambda text: self.progress(Message(text))):
             try:
                 inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress)
                 profile = inputs.profile
@@ -202,7 +216,7 @@ class _Tuning:
                 ledger,
                 inputs.in_program_s,
                 self._model() if self.options.evaluate != "run" else None,
-                self._retrieval() if self.options.search == "transfer" else None,
+                self._retrieval if self.options.search == "transfer" else None,
             )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
@@ -350,6 +364,7 @@ class _Tuning:
     def _tuned(self, nest: LoopNest, share: float | None, outcome: NestOutcome) -> NestReport:
         winner = outcome.winner
         comparison = winner.comparison if winner else None
+        told = comparison.told if comparison else None
         return replace(
             self._blank(nest),
             share=share,
@@ -359,6 +374,10 @@ class _Tuning:
             speedup=comparison.ratio if comparison else None,
             low=comparison.low if comparison else None,
             high=comparison.high if comparison else None,
+            told_low=told.low if told else None,
+            told_high=told.high if told else None,
+            told_coverage=told.coverage if told else None,
+            runs=comparison.runs if comparison else None,
             original_s=min(comparison.samples_original) if comparison else outcome.original_s,
             tuned_s=min(comparison.samples_candidate) if comparison else None,
             candidates=outcome.candidates,

@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
+from profilers.scratch import unfinished_file
 
 # The program's own vectors are explicit: with the compiler's vectorization off, scalar code stays scalar.
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fopenmp")
@@ -217,16 +217,12 @@ class CalibrationCache:
     def store(self, calibration: Calibration) -> Path:
         """Writes it all at once and returns the file. Raises ProfilersError where that cannot be done."""
         path = self.path(calibration.machine, calibration.compiler)
-        unfinished = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor, unfinished = tempfile.mkstemp(prefix=".calibration-", dir=self.folder)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(calibration.to_json() + "\n")
-            os.replace(unfinished, path)
+            with unfinished_file(self.folder) as unfinished:
+                unfinished.write_text(calibration.to_json() + "\n", encoding="utf-8")
+                os.replace(unfinished, path)
         except OSError as problem:
-            if unfinished is not None:
-                Path(unfinished).unlink(missing_ok=True)
             raise ProfilersError(f"cannot keep the calibration in {self.folder}: {problem.strerror}") from problem
         return path
 

@@ -1,19 +1,19 @@
 """The checks behind `perfembed doctor`: what this machine can do, and what would fix what it cannot."""
 
 import statistics
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version
 from profilers.calibration import Calibration
 from profilers.errors import ProfilersError
 from profilers.harness import TimingSettings, time_workload
 from profilers.likwid import LikwidBackend
-from profilers.machine import Cache, Machine, describe_machine, openmp_works
+from profilers.machine import Cache, Machine, describe_machine
+from profilers.openmp import openmp_advice, openmp_works
 from profilers.outcome import Timed
 from profilers.perf import PerfBackend
+from profilers.scratch import scratch_folder
 from profilers.timing import coefficient_of_variation, other_load
 from profilers.workload import Argument, ConstantFill, Workload
 
@@ -48,7 +48,7 @@ def diagnose(environment: Mapping[str, str], cc: str, clang: str | None) -> tupl
         checks.append(_compiler("clang", clang, environment, "install clang, or go without: it is optional"))
     if compiler.ok:
         works, found = openmp_works(cc, environment=environment)
-        checks.append(Check("OpenMP", works, found, None if works else _openmp_fix(found)))
+        checks.append(Check("OpenMP", works, found, None if works else _openmp_fix(found, cc, environment)))
     else:
         checks.append(Check("OpenMP", False, "not tried without a compiler", compiler.fix))
     checks.append(_counters(environment) if compiler.ok else Check("hardware counters", False, "not tried", None))
@@ -77,9 +77,9 @@ def _compiler(name: str, cc: str, environment: Mapping[str, str], fix: str) -> C
         return Check(name, False, str(problem), fix)
 
 
-def _openmp_fix(found: str) -> str:
+def _openmp_fix(found: str, cc: str, environment: Mapping[str, str]) -> str:
     if "does not compile" in found:
-        return "install the compiler's OpenMP runtime (libgomp, or libomp for clang)"
+        return openmp_advice(cc, environment)
     return "remove limits on threads (OMP_THREAD_LIMIT, cpusets, one-core containers)"
 
 
@@ -126,9 +126,9 @@ def _noise(environment: Mapping[str, str], cc: str) -> Check:
     settings = TimingSettings(min_samples=10, max_samples=10, target_seconds=0.0)
     name, fix = "timer noise", "stop other programs, or measure at a quieter time"
     try:
-        with tempfile.TemporaryDirectory(prefix="perfembed-") as directory:
+        with scratch_folder() as directory:
             config = CompilerConfig(cc, ("-O2",))
-            built = compile_workloads((workload,), config, Path(directory), 1, environment=environment)[0]
+            built = compile_workloads((workload,), config, directory, 1, environment=environment)[0]
             if not isinstance(built, Built):
                 return Check(name, False, built.message, None)
             load = other_load(0.3)

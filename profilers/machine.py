@@ -1,15 +1,10 @@
-"""What machine this is: cores, vector units, caches, memory; and whether counters and OpenMP work."""
+"""What machine this is: cores, vector units, caches, memory."""
 
 import hashlib
 import os
 import platform
-import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from profilers.errors import ProfilersError
-from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, run_contained
 
 _FLAGS = ("sse2", "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl", "asimd", "neon", "sve")
 _ASSUMED_CACHES = (("Data", 1, 32 << 10, 8), ("Unified", 2, 512 << 10, 8), ("Unified", 3, 8 << 20, 16))
@@ -96,49 +91,6 @@ def describe_machine(root: Path = Path("/")) -> Machine:
         governor=_read(system / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
         kernel=platform.release(),
     )
-
-
-def openmp_works(
-    cc: str, flags: tuple[str, ...] = ("-fopenmp",), *, environment: Mapping[str, str] = DEFAULT_ENVIRONMENT
-) -> tuple[bool, str]:
-    """Compiles and runs a parallel program; whether two threads really worked, and what was found."""
-    program = """
-#include <omp.h>
-#include <stdio.h>
-int main(void) {
-    int seen[2] = {0, 0}, threads = 0;
-    #pragma omp parallel num_threads(2)
-    {
-        seen[omp_get_thread_num() & 1] = 1;
-        #pragma omp barrier
-        #pragma omp single
-        threads = omp_get_num_threads();
-    }
-    printf("%d\\n", threads == 2 && seen[0] && seen[1] ? threads : 1);
-    return 0;
-}
-"""
-    limits = Limits(wall_s=20.0)
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as directory:
-        Path(directory, "openmp.c").write_text(program)
-        env = {**environment, "TMPDIR": directory, "OMP_DYNAMIC": "false"}
-        env.pop("OMP_THREAD_LIMIT", None)
-        try:
-            built = run_contained((cc, *flags, "openmp.c", "-o", "openmp"), limits=limits, env=env, cwd=directory)
-            if not built.ok:
-                return False, f"{cc} {' '.join(flags)} does not compile OpenMP: {_first_line(built)}"
-            ran = run_contained((f"{directory}/openmp",), limits=limits, env=env, cwd=directory)
-        except ProfilersError as problem:
-            return False, str(problem)
-    threads = ran.stdout.strip().decode(errors="replace")
-    if not ran.ok or threads != "2":
-        return False, f"asked for 2 threads, got {threads or _first_line(ran)}"
-    return True, "2 threads ran in parallel"
-
-
-def _first_line(finished: Finished) -> str:
-    text = (finished.stderr.strip() or finished.stdout.strip()).decode(errors="replace")
-    return text.splitlines()[0][:200] if text else f"exit code {finished.returncode}"
 
 
 def _read(path: Path) -> str | None:

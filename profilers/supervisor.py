@@ -1,23 +1,34 @@
 """The compiled supervisor every contained child runs under: built once per process, removed at its end."""
 
 import atexit
+import contextlib
 import os
 import shutil
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 
-from profilers.errors import CompilerMissing, ContainmentError
+from profilers.errors import CompilerMissing, ContainmentError, ProfilersError
+from profilers.scratch import claim_folder, remove_folder
 
 _SOURCE = Path(__file__).with_name("supervisor.c")
 _lock = threading.Lock()
 _built: Path | None = None
 
 
-def _remove(directory: str, owner: int) -> None:
+def _remove(directory: Path, descriptor: int, owner: int) -> None:
     if os.getpid() == owner:  # a forked child must not take the binary from its parent
-        shutil.rmtree(directory, ignore_errors=True)
+        remove_folder(directory, descriptor)
+
+
+def prepare_supervisor(search_path: str) -> None:
+    """Begins to build it while the caller does something else; whoever needs it first is told of problems."""
+
+    def build() -> None:
+        with contextlib.suppress(ProfilersError, OSError):
+            supervisor_binary(search_path)
+
+    threading.Thread(target=build).start()  # no daemon: it ends before what it made is removed
 
 
 def supervisor_binary(search_path: str) -> Path:
@@ -34,11 +45,11 @@ def supervisor_binary(search_path: str) -> Path:
         )
         if compiler is None:
             raise CompilerMissing(f"no C compiler (cc, gcc or clang) on {search_path}")
-        directory = tempfile.mkdtemp(prefix="perfembed-")
-        atexit.register(_remove, directory, os.getpid())
-        binary = Path(directory) / "supervisor"
+        directory, descriptor = claim_folder()
+        atexit.register(_remove, directory, descriptor, os.getpid())
+        binary = directory / "supervisor"
         command = [compiler, "-O1", "-o", str(binary), str(_SOURCE)]
-        environment = {"PATH": search_path, "LC_ALL": "C", "TMPDIR": directory}
+        environment = {"PATH": search_path, "LC_ALL": "C", "TMPDIR": str(directory)}
         try:
             done = subprocess.run(
                 command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False

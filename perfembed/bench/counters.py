@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from profilers.harness import TimingSettings, harness_environment, launch, speci
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed, Crashed, TimedOut
 from profilers.run import Limits
+from profilers.scratch import scratch_folder
 from profilers.simulated.backend import Geometry, SimulatedBackend
 from scheduler.ir.nest import Action, Assign, Binary, Call, Conditional, Expr, If, LoopNest
 from scheduler.ir.types import scalar_type
@@ -191,8 +191,7 @@ def _counted(file: str, bench: CountersBench) -> Iterator[CountedNest | tuple[st
     options = TuneOptions(
         cflags=("-O3", *_VALGRIND_VECTORS, *bench.flags), environment=tuple(bench.environment.items())
     )
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-        scratch = Path(folder)
+    with scratch_folder() as scratch:
         try:
             inputs = collect_inputs(parse(file, read_input(file), options), options, scratch, lambda event: None)
         except PerfembedError as problem:

@@ -22,7 +22,7 @@ from perfembed.encoding.graph import encode
 from perfembed.index import VectorIndex
 from perfembed.likeness import good_recipes, likenesses
 from perfembed.model.examples import Example
-from perfembed.model.gnn import DIMENSION
+from perfembed.model.interface import DIMENSION
 from perfembed.model.targets import scale_metrics, targets
 from perfembed.nest_space import NestSpace
 from perfembed.training_data import is_generated
@@ -33,7 +33,7 @@ from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.donors import StoredDonor
-    from perfembed.model.gnn import EmbeddingModel
+    from perfembed.model.interface import EmbedsNests
     from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
 
 Matrix = npt.NDArray[np.float64]
@@ -167,9 +167,7 @@ def likeness_of_neighbours(
     return len(asked), tuple(found)
 
 
-def _run(
-    model: EmbeddingModel, examples: Sequence[Example], with_profile: bool
-) -> tuple[Matrix, npt.NDArray[np.float32]]:
+def _run(model: EmbedsNests, examples: Sequence[Example], with_profile: bool) -> tuple[Matrix, npt.NDArray[np.float32]]:
     """(scaled predictions [n, 20], vectors [n, 128]), each example on its own machine."""
     rows = np.full((len(examples), len(targets())), np.nan)
     vectors = np.zeros((len(examples), 128), dtype=np.float32)
@@ -184,7 +182,7 @@ def _run(
     return rows, vectors
 
 
-def _static_ms(model: EmbeddingModel, examples: Sequence[Example]) -> tuple[float, float]:
+def _static_ms(model: EmbedsNests, examples: Sequence[Example]) -> tuple[float, float]:
     found = []
     for example in examples:
         if example.target is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -30,10 +29,11 @@ from perfembed.store import best_known, conditions_record, effort_spent
 from perfembed.tuning import parse, target_of
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
+from profilers.lock import machine_lock
 from profilers.machine import describe_machine
 from profilers.outcome import Timed
 from profilers.run import contained_seconds
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
@@ -161,14 +161,14 @@ def _program(
     source = parse(path, read_input(path), options)
     rows = []
     with (
-        tempfile.TemporaryDirectory(prefix="perfembed-") as folder,
-        machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"),
+        scratch_folder() as folder,
+        machine_lock(dict(bench.environment), progress),
     ):
-        inputs = collect_inputs(source, options, Path(folder), lambda event: None, _SHARE)
+        inputs = collect_inputs(source, options, folder, lambda event: None, _SHARE)
         for found in inputs.found:
             progress(f"  {found.nest.name}")
             try:
-                rows.append(_Nest(bench, Path(path).stem, found, retrievals, cost, target, Path(folder)).run())
+                rows.append(_Nest(bench, Path(path).stem, found, retrievals, cost, target, folder).run())
             except (NestNotMeasurable, SchedulerError) as problem:
                 progress(f"  {found.nest.name}: {problem}")
     return rows
@@ -226,9 +226,10 @@ class _Nest:
             refine=method.refine,
             budget_s=self.bench.budget_s * method.factor or max(first_s, 2.0),
         )
+        retrieval = self.retrievals.get(method.name)
         tuner = NestTuner(
             self.inputs.nest, self.inputs.captured, self.conditions, effort, lambda event: None, NoLedger(),
-            self.inputs.in_program_s, self.cost, self.retrievals.get(method.name),
+            self.inputs.in_program_s, self.cost, None if retrieval is None else lambda: retrieval,
         )  # fmt: skip
         self.measurer = tuner.measurer
         outcome = tuner.run()

@@ -27,6 +27,7 @@ from optdb.spool import SUFFIX, parse_line, spool_directory
 from perfembed.errors import EnvironmentMissing
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds
+from profilers.lock import VARIABLE
 
 _COMMAND = (sys.executable, "-c", "from perfembed.cli.main import run; run()", "populate")
 _LEAST_S = 0.2
@@ -200,7 +201,7 @@ class _Round:
         watcher = threading.Thread(target=self._watch, args=(ended,), daemon=True)
         watcher.start()
         with open(self.folder / "log", "ab") as log:
-            environment = {**self.bench.environment, "TMPDIR": str(self.temporary)}
+            environment = {**self.bench.environment, "TMPDIR": str(self.temporary), VARIABLE: str(self.temporary)}
             process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
             try:
                 yield process

@@ -157,10 +157,13 @@ def render_timing(result: TimingResult, style: Style) -> str:
     found = result.found / result.planted if result.planted else 0.0
     ratios = sorted(result.ratios)
     spread = f"{ratios[0]:.4f} to {ratios[-1]:.4f}, median {statistics.median(ratios):.4f}" if ratios else "none"
+    missing = result.untold / result.equal if result.equal else 0.0
     lines = [
         f"{result.equal} comparisons of a nest with itself: {result.alarms} declared faster"
         f" ({alarms:.1%}, aim at most 1 %: {style.paint(*_verdict(alarms <= 0.01))}), {result.others} slower;"
         f" ratios {spread}",
+        f"{result.untold} of their intervals as they are printed leave 1 out ({missing:.1%}, promised at most"
+        f" {1 - result.told:.1%}: {style.paint(*_verdict(missing <= 1 - result.told))})",
         f"{result.planted} comparisons with one that is {result.bench.slowdown:.1%} slower: {result.found} found"
         f" ({found:.1%}, aim at least 90 %: {style.paint(*_verdict(found >= 0.9))}), {result.reversed} declared faster",
         f"{result.noisy} of them on a noisy machine; {'interrupted; ' if result.interrupted else ''}"
@@ -179,6 +182,7 @@ def timing_document(result: TimingResult) -> str:
         "equal": {"comparisons": result.equal, "faster": result.alarms, "slower": result.others},
         "planted": {"comparisons": result.planted, "slower": result.found, "faster": result.reversed},
         "ratios": result.ratios,
+        "told": {"coverage": result.told, "missed": result.untold},
         "noisy": result.noisy,
         "seconds": result.seconds,
         "interrupted": result.interrupted,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ PROGRAM_LIMITS = Limits(wall_s=600.0, memory_bytes=64 << 30, output_bytes=64 << 
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
 _MESSAGE_LINES, _MESSAGE_CHARS = 12, 2000
+_OPENMP = re.compile(rb"undefined (?:reference to|symbol:) [`']?((?:omp|GOMP|__kmpc)_\w+)")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -85,6 +87,12 @@ def build_program(
     if not finished.ok:
         if b"undefined reference to `main'" in finished.stderr or b"undefined symbol: main" in finished.stderr:
             return ProgramFailed("build", "the file has no main, so there is no program to run")
+        called = _OPENMP.search(finished.stderr)
+        if called is not None:
+            reason = (
+                f"the program calls {called[1].decode()}, so it has to be compiled with OpenMP: --cflags '… -fopenmp'"
+            )
+            return ProgramFailed("build", reason, finished.stdout, finished.stderr)
         return ProgramFailed("build", _said(finished), finished.stdout, finished.stderr)
     return executable
 

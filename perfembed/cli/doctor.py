@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -128,20 +127,19 @@ def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Pa
     from profilers.calibrate import calibrate
     from profilers.calibration import CalibrationCache
     from profilers.errors import ProfilersError
+    from profilers.lock import machine_lock
     from profilers.machine import describe_machine
-    from profilers.timing import machine_lock
+    from profilers.scratch import scratch_folder
 
     machine = describe_machine()
-    lock = Path(tempfile.gettempdir()) / "perfembed-measurement.lock"
-    try:
-        with machine_lock(lock, timeout_s=0.0):
-            pass
-    except ProfilersError as error:  # where it is not just taken, the second attempt says so
-        print(f"{error}: waiting for its end", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as scratch, machine_lock(lock):
-        print("calibrating: about 15 s", file=sys.stderr, flush=True)
+
+    def tell(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with scratch_folder() as scratch, machine_lock(environment, tell):
+        tell("calibrating: about 15 s")
         date = datetime.now(UTC).replace(microsecond=0).isoformat()
-        found = calibrate(machine, cc, environment, Path(scratch), machine.physical_cores, date=date)
+        found = calibrate(machine, cc, environment, scratch, machine.physical_cores, date=date)
     problem = "neither XDG_CACHE_HOME nor HOME is an absolute path"
     folder = cache_folder(environment)
     if folder is not None:

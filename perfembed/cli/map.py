@@ -57,7 +57,8 @@ def command(
 
     Near each other lie nests that are and behave alike. One self-contained page: colours tell the speedup, the
     algorithm, whether a kind of transformation is in the best schedule, or a metric as the model predicts it; pointing
-    at a nest shows it. Nothing is compiled or run.
+    at a nest shows it. The nests of the database are laid out once, a file's are placed among their nearest neighbours.
+    Nothing is compiled or run.
     """
     session = context.ensure_object(Session)
     flags, parameters = compiler_flags(cflags, define, include, std), parameter_values(param)
@@ -67,6 +68,7 @@ def command(
         raise UsageError("--nodes: of which file?")
     database = None if no_db else optional_database(db, session.environment)
 
+    from perfembed.cli.doctor import cache_folder
     from perfembed.embedding import embed_file, place_source
     from perfembed.embedding_map import map_points, node_points
     from perfembed.files import read_input
@@ -84,8 +86,10 @@ def command(
     else:
         space, sources = open_sources(Path(database) if database is not None else None)
         own = place_source(file, read_input(file), options, space) if file is not None else ()
-        points = map_points(sources, own, file or "", space, seed)
-        title = f"{len(points) - len(own)} nests of the database" + (f" and {len(own)} of {file}" if file else "")
+        points = map_points(sources, own, file or "", space, seed, cache_folder(session.environment))
+        # What cannot be analysed has no place.
+        shown = sum(nest.vector is not None for nest in own)
+        title = f"{len(points) - shown} nests of the database" + (f" and {shown} of {file}" if file else "")
     try:
         output.write_text(map_page(points, title, "kind" if nodes else "algorithm"), encoding="utf-8")
     except OSError as problem:

@@ -235,7 +235,7 @@ def _profile(options: ProfilingOptions, quiet: bool) -> int:
 
     try:
         options.database.parent.mkdir(parents=True, exist_ok=True)
-        result = profile_nests(options, told)
+        result = profile_nests(options, told, lambda text: None if quiet else print(text, file=sys.stderr, flush=True))
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     took = seconds(result.seconds)

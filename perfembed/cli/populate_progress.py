@@ -13,6 +13,7 @@ from perfembed.populate import (
     ProgramSkipped,
     ProgramStarted,
     Stored,
+    Told,
 )
 from perfembed.report.style import count, one_line, seconds, times
 
@@ -68,6 +69,8 @@ class _State:
             return ""
         if isinstance(event, Stored):
             return _stored(event)
+        if isinstance(event, Told):
+            return event.text
         if isinstance(event, ProgramSkipped | ProgramDone):
             self.done += 1
             if isinstance(event, ProgramDone):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated
@@ -58,6 +57,7 @@ def cost(
     from optdb.errors import OptdbError
     from perfembed.cost_models import ABLATIONS, train_cost_model, weights_path
     from perfembed.training_data import export_labels, is_generated, read_problems
+    from profilers.scratch import scratch_folder
 
     if without is not None and (model != "lstm" or finetune or without not in ABLATIONS):
         raise UsageError(
@@ -73,8 +73,8 @@ def cost(
         shards = [] if finetune else sorted(data.glob("*.parquet"))
         problems = tuple(p for p in read_problems(shards) if is_generated(p.group))  # others are for tests
         if path is not None:
-            with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-                own = Path(folder) / "own.parquet"
+            with scratch_folder() as folder:
+                own = folder / "own.parquet"
                 export_labels(path, own)
                 problems += read_problems([own])
     except OptdbError as problem:

@@ -114,6 +114,13 @@ def command(
     target = output if output is not None or in_place else default_output(file)
     check_output(file, target, in_place)
 
+    # What takes other processes a while is begun before this one imports the rest.
+    from profilers.supervisor import prepare_supervisor
+    from scheduler.frontend.clang import prepare_parser
+
+    prepare_supervisor(session.environment.get("PATH", os.defpath))
+    prepare_parser()
+
     from perfembed.cli.progress import progress_on
     from perfembed.report.documents import tune_document
     from perfembed.report.style import Style

@@ -1,17 +1,22 @@
-"""Embedding models on disk: safetensors with a JSON card beside it, never pickle."""
+"""Embedding models on disk: safetensors with a JSON card beside it, never pickle; read for torch or for NumPy."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from perfembed.encoding.schema import FEATURE_VERSION
 from perfembed.errors import EnvironmentMissing
-from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings
+from perfembed.model.inference import NumpyEmbeddingModel
+from perfembed.model.interface import NetworkSettings
 from perfembed.model.targets import TARGET_VERSION
 from scheduler.cost.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from perfembed.model.gnn import EmbeddingModel
 
 KIND = "performance-embedding"
 
@@ -37,7 +42,35 @@ def save_model(path: Path, model: EmbeddingModel) -> None:
 
 
 def load_model(path: Path) -> EmbeddingModel:
-    """Raises ModelUnusable unless the file is whole and made for the features of this program."""
+    """To be trained. Raises ModelUnusable unless the file is whole and made for the features of this program."""
+    import torch  # here, not above: what does not train starts without
+
+    from perfembed.model.gnn import EmbeddingModel, Network
+
+    arrays, card = _load(path)
+    try:
+        network = Network(NetworkSettings(**card["network"]))
+        network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
+    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+        raise _misfit(path, problem) from None
+    model = EmbeddingModel(network, card)
+    _check_id(path, model.model_id, card)
+    return model
+
+
+def load_for_inference(path: Path) -> NumpyEmbeddingModel:
+    """As `load_model`, without torch."""
+    arrays, card = _load(path)
+    try:
+        model = NumpyEmbeddingModel(NetworkSettings(**card["network"]), arrays, card)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise _misfit(path, problem) from None
+    _check_id(path, model.model_id, card)
+    return model
+
+
+def _load(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Weights and card."""
     try:
         arrays, card = load_checkpoint(path, KIND)
     except CheckpointError as problem:
@@ -48,12 +81,13 @@ def load_model(path: Path) -> EmbeddingModel:
                 f"{path}: made for {key} of version {card.get(key)}, this program has version {version}",
                 "perfembed train embedding makes a new one",
             )
-    try:
-        network = Network(NetworkSettings(**card["network"]))
-        network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()})
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-        raise ModelUnusable(f"{path}: does not fit its card: {str(problem).splitlines()[0]}") from None
-    model = EmbeddingModel(network, card)
-    if card.get("model_id") != model.model_id:
-        raise ModelUnusable(f"{path}: the weights are of model {model.model_id}, the card says {card.get('model_id')}")
-    return model
+    return arrays, card
+
+
+def _misfit(path: Path, problem: Exception) -> ModelUnusable:
+    return ModelUnusable(f"{path}: does not fit its card: {str(problem).splitlines()[0]}")
+
+
+def _check_id(path: Path, model_id: str, card: dict[str, Any]) -> None:
+    if card.get("model_id") != model_id:
+        raise ModelUnusable(f"{path}: the weights are of model {model_id}, the card says {card.get('model_id')}")

@@ -13,8 +13,8 @@ Shapes: N nodes and M edges of B graphs together, F node and E edge features (`p
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,40 +27,22 @@ from torch_geometric.nn import AttentionalAggregation, TransformerConv, global_m
 
 from perfembed.encoding.graph import NestGraph
 from perfembed.encoding.schema import NODE_KINDS, columns, edge_features, node_features
+from perfembed.model.interface import (
+    DIMENSION,
+    MACHINE_NUMBERS,
+    Embedding,
+    Machine,
+    NetworkSettings,
+    machine_numbers,
+    weights_id,
+)
 from perfembed.model.targets import from_learned, targets
 from profilers.counters import feature_names
+from profilers.scratch import scratch_folder
 from scheduler.space import Target
 
-DIMENSION = 128
-MACHINE_NUMBERS = ("threads", "vector_bytes", "l1_bytes", "l2_bytes", "l3_bytes")
 _BATCH = 64  # graphs embedded at once
 _FEW = 8  # graphs too few to be worth several threads
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkSettings:
-    """`layers` of graph transformer with `heads` attention heads; `fusion`: hidden units of the MLP."""
-
-    layers: int = 4
-    heads: int = 4
-    fusion: int = 256
-
-    def __post_init__(self) -> None:
-        """Raises ValueError."""
-        if not (1 <= self.layers <= 16 and self.heads >= 1 and DIMENSION % self.heads == 0 and self.fusion >= 1):
-            raise ValueError(f"expected 1 to 16 layers and heads that divide {DIMENSION}: {self}")
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """`vector` float32 [128] of the nest; `nodes` float32 [n, 128] in the order of its graph's nodes."""
-
-    vector: npt.NDArray[np.float32]
-    nodes: npt.NDArray[np.float32]
-
-
-Machine = Target | tuple[float, ...]
-"""A machine, or its `machine_numbers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +70,6 @@ class Output:
     metrics: Tensor
 
 
-def machine_numbers(target: Target) -> tuple[float, ...]:
-    """What a model is told about a machine: binary logarithms of `MACHINE_NUMBERS`, about 0 for small ones."""
-    return tuple(math.log2(max(1, getattr(target, name))) / 8 for name in MACHINE_NUMBERS)
-
-
 def collate(graphs: Sequence[NestGraph]) -> Batch:
     """Graphs of any sizes as one batch. Raises ValueError without any."""
     if not graphs:
@@ -114,13 +91,26 @@ def profile_tensor(profiles: Sequence[Sequence[float] | None]) -> Tensor:
     return torch.tensor([missing if p is None else tuple(p) for p in profiles], dtype=torch.float32)
 
 
+@contextlib.contextmanager
+def _temporary_files_removed() -> Iterator[None]:
+    """PyG writes modules for its layers to the folder for temporary files, imports them, and leaves them there."""
+    before = tempfile.tempdir
+    with scratch_folder() as folder:
+        tempfile.tempdir = str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
 class Layer(nn.Module):
     """x + attention(norm x), then x + MLP(norm x)."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.before = nn.LayerNorm(DIMENSION)
-        self.attention = TransformerConv(DIMENSION, DIMENSION // heads, heads=heads, edge_dim=len(edge_features()))
+        with _temporary_files_removed():
+            self.attention = TransformerConv(DIMENSION, DIMENSION // heads, heads=heads, edge_dim=len(edge_features()))
         self.between = nn.LayerNorm(DIMENSION)
         self.update = nn.Sequential(nn.Linear(DIMENSION, 2 * DIMENSION), nn.GELU(), nn.Linear(2 * DIMENSION, DIMENSION))
 
@@ -190,7 +180,7 @@ class Network(nn.Module):
 
 
 class EmbeddingModel:
-    """A trained network. `card`: where it comes from (data, seed, settings, errors); plain JSON values."""
+    """A trained network (`EmbedsNests`). `card`: where it comes from (data, seed, settings, errors); plain JSON."""
 
     def __init__(self, network: Network, card: Mapping[str, Any]) -> None:
         self.network = network.eval()
@@ -240,13 +230,8 @@ class EmbeddingModel:
 
 
 def weights_hash(network: nn.Module) -> str:
-    """16 hex digits of all weights and constants: the `model_id` of vectors in the database."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        array = np.ascontiguousarray(tensor.detach().cpu().numpy())
-        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()[:16]
+    """The `weights_id` of a network."""
+    return weights_id({name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()})
 
 
 def _features_of_kinds() -> Tensor:

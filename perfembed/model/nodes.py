@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.encoding.graph import NestGraph, encode
-from perfembed.model.gnn import EmbeddingModel
+from perfembed.model.interface import EmbedsNests
 from scheduler.ir.tree import TreeNode
 from scheduler.replay import Replayer
 from scheduler.space import Target
@@ -24,7 +24,7 @@ class GraphNodeEmbedder:
     `legality`: loops know whether they carry a dependence; must be as in the examples the model was trained on.
     """
 
-    def __init__(self, model: EmbeddingModel, target: Target, *, legality: bool = False) -> None:
+    def __init__(self, model: EmbedsNests, target: Target, *, legality: bool = False) -> None:
         self._model, self._target, self._legality = model, target, legality
         self._known: OrderedDict[object, tuple[Replayer, NestGraph, npt.NDArray[np.float32]]] = OrderedDict()
 

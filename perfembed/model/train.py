@@ -23,7 +23,8 @@ from torch import Tensor, nn
 from perfembed.encoding.schema import FEATURE_VERSION, NODE_KINDS
 from perfembed.model.checkpoint import ModelUnusable
 from perfembed.model.examples import Example, data_hash, learned
-from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings, Output, collate, profile_tensor, torch_threads
+from perfembed.model.gnn import EmbeddingModel, Network, Output, collate, profile_tensor, torch_threads
+from perfembed.model.interface import NetworkSettings
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training
 

@@ -7,6 +7,7 @@ from html import escape
 
 from perfembed.report.explanation import gained
 from perfembed.report.style import percent, seconds, times
+from perfembed.report.terminal import told
 from perfembed.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
 
 _DONORS = ("", "donor", "from", "distance", "gained", "its schedule", "")
@@ -51,7 +52,11 @@ def _summary(result: TuneResult) -> str:
 def _nest_line(report: NestReport) -> str:
     share = f"{percent(report.share)} of the run; " if report.share is not None else ""
     tuned = report.status == "tuned" and report.speedup
-    gained = f"{times(tuned)} faster: {report.schedule}" if tuned else report.reason
+    if tuned and report.told_low is not None and report.told_high is not None:
+        interval = f" [{times(report.told_low)}, {times(report.told_high)}] ({told(report)})"
+    else:
+        interval = ""
+    gained = f"{times(tuned)} faster{interval}: {report.schedule}" if tuned else report.reason
     return f"{report.file}:{report.line}:{report.column}; {share}{report.status}: {gained}"
 
 

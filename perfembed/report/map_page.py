@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _SIZE = 760  # pixels
 _TEXT = 1500  # characters of a nest that are shown
+_OWN = (
+    " A diamond is a nest of the file. The others are laid out by t-SNE without it; it stands at the weighted mean of"
+    " the places of the nests whose embeddings are nearest to its own, which need not be near each other."
+)
 
 
 def map_page(points: Sequence[Point], title: str, group: str = "algorithm") -> str:
@@ -35,8 +39,16 @@ def map_page(points: Sequence[Point], title: str, group: str = "algorithm") -> s
         for p, (x, y) in zip(points, _scaled(points), strict=True)
     ]
     data = json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")  # what is in there must not end the script
+    placed = any(p.own for p in points) and not all(p.own for p in points)
+    own = _OWN if placed else ""
     template = files("perfembed.report").joinpath("map_page.html").read_text(encoding="utf-8")
-    for name, text in (("TITLE", escape(title)), ("SIZE", str(_SIZE)), ("GROUP", escape(group)), ("DATA", data)):
+    for name, text in (
+        ("TITLE", escape(title)),
+        ("SIZE", str(_SIZE)),
+        ("GROUP", escape(group)),
+        ("OWN", own),
+        ("DATA", data),
+    ):
         template = template.replace(f"@{name}@", text)
     return template
 

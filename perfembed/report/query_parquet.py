@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from pathlib import Path
 
 from optdb.safe_sql import Cell, Column, QueryResult
 from perfembed.report.query import cell_text, json_text
+from profilers.scratch import scratch_folder
 
 # The types that keep their name; a name that is not in here is never written into SQL.
 _KEPT = re.compile(
@@ -30,8 +29,8 @@ def parquet_bytes(result: QueryResult) -> bytes:
     cells = ", ".join(
         f"{_expression(column, k, result)} AS {_quoted(column.name)}" for k, column in enumerate(result.columns)
     )
-    with tempfile.TemporaryDirectory(prefix="perfembed-") as folder:
-        rows, target = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
+    with scratch_folder() as folder:
+        rows, target = folder / "rows.jsonl", folder / "rows.parquet"
         with open(rows, "w", encoding="utf-8") as file:
             for row in result.rows:
                 pairs = zip(result.columns, row, strict=True)

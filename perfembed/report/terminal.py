@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from perfembed.report.style import Style, count, one_line, percent, printable, seconds, times
 from perfembed.result import NestReport, TuneResult
 
@@ -36,11 +38,19 @@ def _gain(report: NestReport) -> str:
     if report.status != "tuned" or report.speedup is None:
         return ""
     text = f"{times(report.speedup)} faster"
-    if report.low is not None and report.high is not None:
-        text += f" [{times(report.low)}, {times(report.high)}]"
+    if report.told_low is not None and report.told_high is not None:
+        text += f" [{times(report.told_low)}, {times(report.told_high)}]"
     if report.original_s is not None and report.tuned_s is not None:
         text += f", {seconds(report.original_s)} -> {seconds(report.tuned_s)}"
     return text
+
+
+def told(report: NestReport) -> str:
+    """What the interval beside a speedup says."""
+    if report.told_coverage is None or report.runs is None:
+        return ""
+    coverage = math.floor(1000 * report.told_coverage) / 10  # a probability that is promised is not rounded up
+    return f"{report.runs} runs of each, in turns; the interval has the ratio in it in {coverage:g} % of cases at least"
 
 
 def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
@@ -56,6 +66,7 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
             add("why", report.reason if _gain(report) else "")
             add("normalized", report.normalization)
         add("schedule", report.schedule)
+        add("measured", told(report))
         add("checked", "; ".join(report.checks))
     if report.candidates and (verbose or report.status in ("tuned", "kept")):
         add("tried", _tried(report))

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #ifdef _OPENMP
-#include <omp.h>
+int omp_get_thread_num(void); /* clang may be there without its omp.h */
 #endif
 
 _Thread_local uint64_t pe_ran[1 + PE_SITES];

@@ -72,7 +72,8 @@ static inline __attribute__((__unused__)) void *pe_alloc(size_t pe_size)
         (),
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
-extern int omp_get_max_threads(void), omp_get_thread_num(void); /* clang finds no omp.h where libomp is missing */
+extern int omp_get_max_threads(void); /* declared here: not every compiler comes with omp.h */
+extern int omp_get_thread_num(void);
 static inline __attribute__((__unused__)) int pe_threads(void) { return omp_get_max_threads(); }
 static inline __attribute__((__unused__)) int pe_thread(void) { return omp_get_thread_num(); }
 #else
@@ -112,29 +113,33 @@ def _typedef(lanes: int, letter: str) -> str:
     return f"typedef {element} pe_v{lanes}{letter} __attribute__(({attributes}));"
 
 
-def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(headers, definitions) the text needs, in the order to emit them."""
+def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """(headers, names with their definitions) the text needs, in the order to emit them."""
     headers: list[str] = []
-    definitions: list[str] = []
+    definitions: list[tuple[str, str]] = []
     vectors = {(lanes, letter) for _, lanes, letter in _VECTOR.findall(text)}
     vectors |= {(lanes, _MASK[letter]) for _, lanes, letter in _SELECT.findall(text)}
-    definitions += [_typedef(int(lanes), letter) for lanes, letter in sorted(vectors)]
+    definitions += [(f"pe_v{lanes}{letter}", _typedef(int(lanes), letter)) for lanes, letter in sorted(vectors)]
     for name, lanes, letter in sorted(set(_SELECT.findall(text))):
         mask = f"pe_v{lanes}{_MASK[letter]}"
-        definitions.append(
-            f"#define pe_select_{name}(mask, a, b) ((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
-        )
+        select = f"pe_select_{name}"
+        blend = f"((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
+        definitions.append((select, f"#define {select}(mask, a, b) {blend}"))
     for name, needs, definition in _HELPERS:
         if re.search(rf"\b{name}\b", text):
             headers += [h for h in needs if h not in headers]
-            definitions.append(definition)
+            definitions.append((name, definition))
     return tuple(headers), tuple(definitions)
 
 
-def preamble(text: str) -> str:
-    """Includes and definitions for a file of our own that holds the text."""
+def preamble(text: str, again: bool = False) -> str:
+    """Includes and definitions for a file that holds the text; `again`: it may have been given some of them before."""
     headers, definitions = helpers_for(text)
-    return "".join(f"#include <{h}>\n" for h in headers) + "".join(d + "\n" for d in definitions)
+    lines = [f"#include <{h}>" for h in headers]
+    for name, definition in definitions:
+        guard = f"pe_has_{name.removeprefix('pe_')}"
+        lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
+    return "".join(line + "\n" for line in lines)
 
 
 _WORDS = re.compile(r"\b(?:long|static|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll)\b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -24,6 +25,7 @@ _GCC_WARNINGS = (
     "incompatible-function-pointer-types",
     "return-type",
 )
+_waiting: list[subprocess.Popen[bytes]] = []  # at most one, that `prepare_parser` started
 _IGNORED_WITH_VALUE = ("-o", "-x", "-L", "-l", "-T", "-Xlinker", "-MF", "-MT", "-MQ")
 
 
@@ -64,6 +66,13 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
     return (*kept, "-x", "c", "-w", "-ferror-limit=0", *(f"-Wno-error={name}" for name in _GCC_WARNINGS))
 
 
+def prepare_parser() -> None:
+    """Starts the parser's process, which takes longest to load; the next `read_source` uses it."""
+    if not _waiting:
+        with contextlib.suppress(OSError):  # said by whoever needs it
+            _waiting.append(_started())
+
+
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
     """The loop nests of a C file. Raises ParseFailed or ParserDied."""
     name = os.fspath(path)
@@ -90,15 +99,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         options.memory_bytes,
         int(options.timeout_s) + 1,
     )
-    root = str(Path(scheduler.__file__).resolve().parent.parent)
-    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = _waiting.pop() if _waiting else _started()
     try:
         output, errors = process.communicate(pickle.dumps(request), timeout=options.timeout_s)
     except subprocess.TimeoutExpired:
@@ -118,6 +119,19 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise ParserDied(answer.reason)
     assert isinstance(answer, SourceFile)
     return answer
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A parser that waits for its request, and ends where none comes."""
+    root = str(Path(scheduler.__file__).resolve().parent.parent)
+    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def _is_utf8(text: str) -> bool:

@@ -279,6 +279,16 @@ class CFunction:
     has_goto: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a name or an operator at an offset stood for. `declared`: where, -1 at file scope."""
+
+    at: int
+    text: str
+    meaning: int | CType
+    declared: int = -1
+
+
 @dataclass(slots=True)
 class Unit:
     """All function bodies of a file, and those of helpers from its headers."""
@@ -288,8 +298,8 @@ class Unit:
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
-    constants: list[tuple[int, str, int]] = field(default_factory=list)  # folded enumerators and sizes: where, C, value
-    type_names: list[tuple[int, str, CType]] = field(default_factory=list)  # typedef names used: where, name, meaning
+    constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
+    type_names: list[Meaning] = field(default_factory=list)  # typedef names used
 
 
 # ------------------------------------------------------------------------------------------ walks

@@ -18,6 +18,7 @@ from scheduler.frontend.csyntax import (
     Index,
     Items,
     Lit,
+    Meaning,
     Member,
     Ref,
     Set,
@@ -116,7 +117,8 @@ class Expressions:
         """The typedef names that a declaration, a cast or a size uses."""
         for child in cursor.get_children():
             if child.kind == CursorKind.TYPE_REF and child.referenced.kind == CursorKind.TYPEDEF_DECL:
-                self.unit.type_names.append((self.begin(child), child.spelling, self.ctype(child.type)))
+                name, ctype = child.spelling, self.ctype(child.type)
+                self.unit.type_names.append(Meaning(self.begin(child), name, ctype, _scope(child.referenced)))
 
     def _oddity(self, cursor: Cursor, storage: str) -> str:
         """What a declaration says that makes two threads, or two names, see other objects than C tells."""
@@ -309,7 +311,7 @@ class Expressions:
             if isinstance(value, int):
                 self._note_types(cursor)
                 if (text := self._text(cursor, _LONG_TEXT)).startswith(("sizeof", "_Alignof")):
-                    self.unit.constants.append((at, text, value))
+                    self.unit.constants.append(Meaning(at, text, value))
                 return Lit(literal_text(value, ctype.name), value, ctype, at)
         elif kind == CursorKind.INIT_LIST_EXPR:
             return Items(tuple(self.expr(c) for c in cursor.get_children()), ctype, at)
@@ -336,7 +338,7 @@ class Expressions:
             return Strange("an unknown name", (), ctype, at)
         if target.kind == CursorKind.ENUM_CONSTANT_DECL:
             value = int(target.enum_value)
-            self.unit.constants.append((at, target.spelling, value))
+            self.unit.constants.append(Meaning(at, target.spelling, value, _scope(target.semantic_parent)))
             return Lit(literal_text(value, ctype.name), value, ctype, at)
         if target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
             in_file, self.in_file = (
@@ -380,6 +382,13 @@ class Expressions:
             if foreign and len(self.helpers) < 100 and not libclang.in_system_header(definition):
                 self.helpers.append(definition)
         return CCall(target.spelling, arguments, ctype, at)
+
+
+def _scope(declaration: Cursor) -> int:
+    """Where something is declared inside a function; -1 at file scope."""
+    parent = declaration.semantic_parent
+    at_file_scope = parent is None or parent.kind == CursorKind.TRANSLATION_UNIT
+    return -1 if at_file_scope else int(declaration.extent.start.offset)
 
 
 _STRANGE = {

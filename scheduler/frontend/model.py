@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scheduler.errors import SchedulerError
-from scheduler.ir.nest import LoopNest, Span
+from scheduler.ir.nest import Expr, LoopNest, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ class Premises:
     `texts`: byte ranges of the file that were read, the nest and the functions inlined in it. `function`: that of the
     function around it. `values` and `types`: C expressions (or type names) with the value or the type they had.
     `dead`: variables from outside that nothing was seen to read behind the nest. `whole_file`: what other
-    functions do with pointers was looked at, too. `foreign`: functions of other files that were inlined.
+    functions do with pointers was looked at, too. `samples`: calls of inlined functions of other files, and what their
+    bodies give there; `hidden`: those of them of which no sample can be taken.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -55,7 +56,8 @@ class Premises:
     types: tuple[tuple[str, str], ...] = ()
     dead: tuple[str, ...] = ()
     whole_file: bool = False
-    foreign: tuple[str, ...] = ()
+    samples: tuple[tuple[str, Expr], ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from scheduler.frontend.context import Context
+from scheduler.frontend import values
+from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
+    INT,
+    Bin,
     CCall,
+    CExpr,
     CFunction,
     CStmt,
     CType,
     ForStmt,
+    Index,
+    Items,
+    Lit,
+    Meaning,
+    Member,
     Ref,
+    Set,
+    Strange,
+    Un,
     Unit,
     Variable,
     all_expressions,
@@ -19,8 +32,12 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold, known_value
 from scheduler.frontend.model import Premises
-from scheduler.frontend.scalars import iterator_of
-from scheduler.ir.nest import LoopNest, Span, Storage
+from scheduler.frontend.scalars import declared_inside, iterator_of
+from scheduler.ir.nest import Expr, LoopNest, Span, Storage
+
+Texts = tuple[tuple[int, int], ...]
+
+_NUMBERS = ((3.0, 1.5, 2.25), (5.5, 7.0, 1.25), (0.375, 2.0, 9.5))  # sums and products of them are exact
 
 
 def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span) -> Premises:
@@ -29,14 +46,17 @@ def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span
     inlined = [function for function in called if function.in_file]
     texts = ((span.begin, span.end), *sorted((f.begin, f.end) for f in inlined))
     variables = _variables(ctx, region, called)
+    own = {v.name for v in declared_inside((*region, *(f.body for f in called)))}
+    own |= {v.name for f in called for v in f.parameters}
     return Premises(
         texts=texts,
         function=(ctx.function.begin, ctx.function.end),
-        values=tuple(dict.fromkeys((*_values(ctx, variables), *_constants(ctx, texts)))),
+        values=tuple(dict.fromkeys((*_values(ctx, variables), *_constants(ctx, texts, own)))),
         types=tuple(dict.fromkeys((*_types(ctx, variables), *_type_names(ctx, texts)))),
         dead=tuple(sorted({v.name for v in _set_inside(ctx, region)})),
         whole_file=_looked_around(ctx, nest),
-        foreign=tuple(sorted(f.name for f in called if not f.in_file)),
+        samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
+        hidden=tuple(sorted(f.name for f in called if not f.in_file and not _samples(ctx, f))),
     )
 
 
@@ -81,21 +101,59 @@ def _values(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]
             yield variable.name, f"({variable.init_text})"
 
 
-def _constants(ctx: Context, texts: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, str]]:
-    for at, text, value in ctx.unit.constants:
-        if _within(at, texts):
-            yield text, str(value)
+def _constants(ctx: Context, texts: Texts, hidden: set[str]) -> Iterator[tuple[str, str]]:
+    for found in _meant(ctx, ctx.unit.constants, texts):
+        if not hidden & set(re.findall(r"\w+", found.text)):
+            yield found.text, str(found.meaning)
 
 
-def _type_names(ctx: Context, texts: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, str]]:
-    for at, name, ctype in ctx.unit.type_names:
-        text = type_text(ctype)
-        if text is not None and _within(at, texts):
-            yield name, text
+def _type_names(ctx: Context, texts: Texts) -> Iterator[tuple[str, str]]:
+    for found in _meant(ctx, ctx.unit.type_names, texts):
+        text = type_text(found.meaning) if isinstance(found.meaning, CType) else None
+        if text is not None:
+            yield found.text, text
 
 
-def _within(at: int, texts: tuple[tuple[int, int], ...]) -> bool:
-    return any(begin <= at < end for begin, end in texts)
+def _meant(ctx: Context, meanings: list[Meaning], texts: Texts) -> Iterator[Meaning]:
+    """What is used in the texts and can be named in front of the region."""
+    for found in meanings:
+        visible = found.declared < 0 or ctx.function.begin <= found.declared < ctx.begin
+        if visible and any(begin <= found.at < end for begin, end in texts):
+            yield found
+
+
+def _samples(ctx: Context, function: CFunction) -> tuple[tuple[str, Expr], ...]:
+    """Calls of a function with numbers, and what its body makes of them; none where that might not be harmless."""
+    if not all(_is_harmless(e, function) for e in all_expressions(function.body)):
+        return ()
+    found = []
+    for numbers in _NUMBERS:
+        arguments = tuple(_number(p.ctype, numbers[k % len(numbers)]) for k, p in enumerate(function.parameters))
+        try:
+            call = CCall(function.name, arguments, function.result, -1)
+            with ctx.conditional():
+                result = values.value(ctx, call)
+        except Refuse:
+            return ()
+        found.append((f"{function.name}({', '.join(a.text for a in arguments)})", result))
+    return tuple(found)
+
+
+def _is_harmless(expr: CExpr, function: CFunction) -> bool:
+    """Evaluated anywhere it does nothing but give a number, and never fails."""
+    if not expr.ctype.is_scalar or isinstance(expr, Index | Member | Strange | Items):
+        return False
+    if isinstance(expr, Ref):
+        return expr.var.storage not in ("global", "static")
+    if isinstance(expr, Bin | Set) and expr.ctype.kind == "int":
+        return expr.op.removesuffix("=") not in ("/", "%", "<<", ">>")
+    return not isinstance(expr, Un) or expr.op not in ("*", "&")
+
+
+def _number(ctype: CType, number: float) -> Lit:
+    if ctype.kind == "int":
+        return Lit(str(int(number)), int(number), INT, -1)
+    return Lit(str(number), number, CType("float", "double"), -1)
 
 
 def _types(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.rewrite import Rewrite, rewrite_source
+from perfembed.rewrite import Rewrite
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.errors import CodegenUnsupported
@@ -22,6 +22,7 @@ from scheduler.transform import apply_step, initial_tree
 from tests.attack.harness import known_open
 from tests.attack.registry import generator
 from tests.attack.rewritten import REWRITTEN, Rewritten
+from tests.rewriting import rewritten
 
 _VARIANTS = 2
 _BUILD = ("gcc", "-O1", "-w", "-fopenmp", "-ffp-contract=off")
@@ -39,7 +40,7 @@ def test_rewritten_program_prints_the_same(found: Rewritten, tmp_path: Path) -> 
         chosen = [(nest, legal(nest, f"{found.name} {nest.name} {variant}")) for nest in source.nests]
         rewrites = [Rewrite(nest, schedule, 1.0) for nest, schedule in chosen if schedule is not None]
         tuned = tmp_path / f"b{variant}.c"
-        tuned.write_bytes(rewrite_source(source, rewrites, 32))
+        tuned.write_bytes(rewritten(source, rewrites, found.flags))
         assert printed(tuned, found.flags) == expected, [str(r.schedule) for r in rewrites]
 
 

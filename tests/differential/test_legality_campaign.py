@@ -2,7 +2,7 @@
 
 import os
 
-from perfembed.bench.kernels.compilers import newest_clang
+from perfembed.bench.kernels.compilers import newest_parallel_clang
 from perfembed.bench.legality.campaign import run_campaign
 from perfembed.bench.legality.model import Campaign, CampaignResult
 from perfembed.bench.render import render_campaign
@@ -29,7 +29,7 @@ def test_interpreted() -> None:
 
 
 def test_compiled() -> None:
-    clang = newest_clang(ENVIRONMENT)
+    clang = newest_parallel_clang(ENVIRONMENT)
     compilers = ("gcc", clang) if clang else ("gcc",)
     result = run(
         Campaign(

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 from perfembed.encoding.graph import NestGraph, encode
-from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings
+from perfembed.model.gnn import EmbeddingModel, Network
+from perfembed.model.interface import NetworkSettings
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 

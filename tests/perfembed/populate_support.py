@@ -32,7 +32,7 @@ def environment(folder: Path) -> dict[str, str]:
     """This one's, with a lock of its own."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
-    return {**os.environ, "TMPDIR": str(temporary)}
+    return {**os.environ, "TMPDIR": str(temporary), "PERFEMBED_LOCK": str(temporary)}
 
 
 def start(database: Path, *arguments: object) -> subprocess.Popen[str]:

@@ -10,7 +10,7 @@ import optdb
 from perfembed.bench.embedding import SIMILARITY, pearson, score_embedding, similarities
 from perfembed.bench.render_embedding import render_embedding
 from perfembed.donors import donor_shards, read_donors
-from perfembed.model.gnn import machine_numbers
+from perfembed.model.interface import machine_numbers
 from perfembed.model.targets import targets
 from perfembed.nest_space import NestSpace
 from perfembed.training_profiles import read_examples, read_profiles

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from profilers import calibrate, doctor
 from profilers.build import compiler_version
 from profilers.calibration import KINDS, Calibration, CalibrationCache
 from profilers.doctor import Check
+from profilers.lock import VARIABLE
 from profilers.machine import describe_machine
 
 FINE = Check("C compiler", True, "gcc 12.2.0", None)
@@ -74,10 +74,8 @@ def test_missing_compiler_is_no_traceback(capsys: pytest.CaptureFixture[str]) ->
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
     """A cache and a measurement lock of our own, and figures that get a hundredth of their time."""
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     monkeypatch.setattr(calibrate, "calibrate", functools.partial(calibrate.calibrate, seconds=0.002))
-    return {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    return {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(tmp_path / "cache"), VARIABLE: str(tmp_path)}
 
 
 def test_calibrate_measures_shows_and_keeps(
@@ -99,7 +97,6 @@ def test_calibrate_measures_shows_and_keeps(
     for threads, row in zip(sorted({1, kept.threads}), rows, strict=True):
         assert row[1:9:2] == [f"{kept.bandwidth('memory', kind, threads):.3g}" for kind in KINDS]
     assert out.endswith("\nready to tune\n")
-    assert (tmp_path / "tmp" / "perfembed-measurement.lock").exists()
     assert (f"others used {kept.other_load:.2f} cores meanwhile" in out) == kept.noisy
 
     assert main(["doctor", "--json"], Session(environment)) == 0
@@ -116,7 +113,7 @@ def test_calibrate_waits_for_its_turn_and_shows_figures_that_cannot_be_kept(
 ) -> None:
     answer(monkeypatch, FINE)
     (tmp_path / "cache").write_text("a file where a folder should be")
-    lock = os.open(tmp_path / "tmp" / "perfembed-measurement.lock", os.O_RDWR | os.O_CREAT)
+    lock = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
 
     class Reader(io.StringIO):
@@ -133,7 +130,11 @@ def test_calibrate_waits_for_its_turn_and_shows_figures_that_cannot_be_kept(
     assert found["file"] is None and found["figures"]
     assert isinstance(sys.stderr, Reader)
     waiting, calibrating, kept = sys.stderr.getvalue().splitlines()
-    assert waiting.startswith("another measurement holds") and calibrating.startswith("calibrating")
+    assert (
+        waiting.startswith("waiting: another measurement")
+        and f"by process {os.getpid()} (" in waiting
+        and calibrating.startswith("calibrating")
+    )
     assert "the calibration is not kept: cannot keep the calibration in" in kept
 
 

@@ -7,7 +7,10 @@ import pytest
 from perfembed.cli.progress import progress_on
 from perfembed.result import CandidateMeasured, Message, NestFinished, NestReport, NestStarted
 
-TUNED = NestReport("gemm_1", "gemm", "a.c", 48, 5, 0.9, "tuned", "", "interchange(j, k)", 10.3, 10.1, 10.5, 1.49, 0.145)
+TUNED = NestReport(
+    "gemm_1", "gemm", "a.c", 48, 5, 0.9, "tuned", "", "interchange(j, k)", 10.3, 9.1, 11.5, 1.49, 0.145,
+    told_low=10.1, told_high=10.5,
+)  # fmt: skip
 SKIPPED = NestReport("init_1", "init", "a.c", 31, 5, 0.001, "skipped", "only 0.1 % of the run time")
 EVENTS = (
     Message("capturing [bold]inputs"),

@@ -24,8 +24,9 @@ from perfembed.result import (
 )
 
 TUNED = NestReport(
-    "gemm_1", "gemm", "a.c", 48, 5, 0.97, "tuned", "", "interchange(j, k); parallelize(i)", 10.3, 10.1, 10.5,
+    "gemm_1", "gemm", "a.c", 48, 5, 0.97, "tuned", "", "interchange(j, k); parallelize(i)", 10.3, 5.1, 20.5,
     1.49, 0.145, 212, 23, 2, 0, "distribute(i, 1)", ("bit-identical on captured input",),
+    told_low=10.1, told_high=10.5, told_coverage=0.94875, runs=6,
 )  # fmt: skip
 KEPT = NestReport("init_1", "init", "a.c", 31, 5, 0.02, "kept", "nothing was confirmed faster", candidates=12)
 
@@ -135,6 +136,7 @@ def test_report_on_stdout_progress_on_stderr(tuner: Tuner, source: Path, capsys:
     assert "gemm_1 (a.c:48:5), 97.0 % of the run: 10.3x faster [10.1x, 10.5x], 1.49 s -> 145 ms" in out
     assert "interchange(j, k); parallelize(i)" in out
     assert "bit-identical on captured input" in out
+    assert "6 runs of each, in turns;" in out and "in 94.8 % of cases at least" in out
     assert "212 candidates, 23 illegal, 2 failed" in out
     assert "nothing was confirmed faster" in out
     assert "1.53 s -> 187 ms, 8.18x faster, output identical" in out
@@ -160,6 +162,8 @@ def test_json(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) ->
     document = json.loads(out)
     assert (document["schema_version"], document["kind"]) == (1, "tune")
     assert document["nests"][0]["speedup"] == 10.3
+    interval = {name: document["nests"][0][name] for name in ("low", "high", "told_low", "told_high", "told_coverage")}
+    assert list(interval.values()) == [5.1, 20.5, 10.1, 10.5, 0.94875] and document["nests"][0]["runs"] == 6
     assert document["nests"][0]["checks"] == ["bit-identical on captured input"]
 
 

@@ -34,10 +34,7 @@ distributed: Any = pytest.importorskip("distributed")
 
 
 @pytest.fixture
-def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PopulateOptions:
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))  # of the workers: a measurement lock of their own
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+def options(tmp_path: Path) -> PopulateOptions:
     environment = tuple(os.environ.items())
     return PopulateOptions(tmp_path / "db.duckdb", "random", 3, 5, cflags=("-O1",), environment=environment)
 

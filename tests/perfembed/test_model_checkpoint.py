@@ -1,14 +1,16 @@
 """Models on disk."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
 from perfembed.errors import EXIT_ENVIRONMENT
-from perfembed.model.checkpoint import ModelUnusable, load_model, save_model
-from perfembed.model.gnn import EmbeddingModel, Network, NetworkSettings
+from perfembed.model.checkpoint import ModelUnusable, load_for_inference, load_model, save_model
+from perfembed.model.gnn import EmbeddingModel, Network
+from perfembed.model.interface import NetworkSettings
 from scheduler.space import Target
 from tests.perfembed.embedding_support import MATMUL, graph
 
@@ -36,24 +38,25 @@ def test_round_trip(path: Path, model: EmbeddingModel) -> None:
     assert (model.predict([graph(MATMUL)], None, Target(2)) == loaded.predict([graph(MATMUL)], None, Target(2))).all()
     assert sorted(p.suffix for p in path.parent.iterdir()) == [".json", ".safetensors"]
     save_model(path, loaded)  # again, with the card that was loaded
-    assert load_model(path).model_id == model.model_id
+    assert load_model(path).model_id == load_for_inference(path).model_id == model.model_id
 
 
+@pytest.mark.parametrize("load", [load_model, load_for_inference])
 @pytest.mark.parametrize("part", [".safetensors", ".json"])
-def test_damage_is_noticed(path: Path, model: EmbeddingModel, part: str) -> None:
+def test_damage_is_noticed(path: Path, model: EmbeddingModel, part: str, load: Callable[[Path], object]) -> None:
     save_model(path, model)
     file = path.with_suffix(part)
     content = file.read_bytes()
     for place in range(0, len(content), max(1, len(content) // 25)) if part == ".safetensors" else ():
         file.write_bytes(content[:place] + bytes((content[place] ^ 16,)) + content[place + 1 :])
         with pytest.raises(ModelUnusable):
-            load_model(path)
+            load(path)
     file.write_bytes(content[: len(content) // 2])
     with pytest.raises(ModelUnusable):
-        load_model(path)
+        load(path)
     file.unlink()
     with pytest.raises(ModelUnusable, match="cannot be read") as caught:
-        load_model(path)
+        load(path)
     assert caught.value.exit_code == EXIT_ENVIRONMENT and "train" in caught.value.advice
 
 
@@ -72,8 +75,9 @@ def test_a_card_that_does_not_fit(path: Path, model: EmbeddingModel, key: str, v
     save_model(path, model)
     card = json.loads(path.with_suffix(".json").read_text())
     path.with_suffix(".json").write_text(json.dumps({**card, key: value}))
-    with pytest.raises(ModelUnusable, match=message):
-        load_model(path)
+    for load in (load_model, load_for_inference):
+        with pytest.raises(ModelUnusable, match=message):
+            load(path)
 
 
 def test_where_nothing_can_be_written(tmp_path: Path, model: EmbeddingModel) -> None:

@@ -13,7 +13,7 @@ import torch
 from perfembed.encoding.graph import encode
 from perfembed.model.checkpoint import ModelUnusable
 from perfembed.model.examples import Example, data_hash, learned, split_by_group
-from perfembed.model.gnn import NetworkSettings, machine_numbers
+from perfembed.model.interface import NetworkSettings, machine_numbers
 from perfembed.model.targets import metric_row, scale_metrics, targets
 from perfembed.model.train import EpochDone, TrainSettings, contrastive_loss, stress_loss, train_embedding
 from profilers.profile import Profile

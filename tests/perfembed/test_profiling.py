@@ -48,8 +48,7 @@ def test_variants_have_other_sizes_and_types(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("files", [True, False])
-def test_nests_are_profiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: bool) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_nests_are_profiled_once(tmp_path: Path, files: bool) -> None:
     path = tmp_path / "some.c"
     path.write_text(TEXT.replace("10000", "200"))
     options = ProfilingOptions(
@@ -63,10 +62,10 @@ def test_nests_are_profiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         files=(str(path),) if files else (),
     )
     told: list[ProgramProfiled] = []
-    result = profile_nests(options, told.append)
+    result = profile_nests(options, told.append, print)
     assert result.programs == 2 and result.profiles == (4 if files else 2), told
     assert {one.name for one in told} == ({"some 0", "some 1"} if files else {"gen_1_0", "gen_1_1"})
-    assert profile_nests(options, told.append).programs == 0
+    assert profile_nests(options, told.append, print).programs == 0
     shard = tmp_path / "a.parquet"
     assert export_profiles(options.database, shard) == result.profiles
     examples = read_examples([shard], lambda target: (float(target.threads),), disturbed=True)
@@ -75,8 +74,7 @@ def test_nests_are_profiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert database.value("SELECT count(*) FROM _store.profiles") == result.profiles
 
 
-def test_donors_are_profiled_at_their_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_donors_are_profiled_at_their_sizes(tmp_path: Path) -> None:
     donors = tuple(d for d in read_donors(donor_shards()).values() if d.speedups[0] < 2)[:2]
     options = ProfilingOptions(
         database=tmp_path / "a.db",
@@ -88,9 +86,9 @@ def test_donors_are_profiled_at_their_sizes(tmp_path: Path, monkeypatch: pytest.
         donors=donors,
     )
     told: list[ProgramProfiled] = []
-    result = profile_nests(options, told.append)
+    result = profile_nests(options, told.append, print)
     assert result.profiles == 2 and {one.name for one in told} == {d.name for d in donors}, told
-    assert profile_nests(options, told.append).programs == 0
+    assert profile_nests(options, told.append, print).programs == 0
     with Database.open(options.database, read_only=True) as database:
         stored = database.rows("SELECT nest_id, c.sizes FROM _store.profiles JOIN conditions c USING (conditions_id)")
     assert {(key, tuple(sorted(json.loads(sizes).items()))) for key, sizes in stored} == {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.rewrite import Rewrite, rewrite_source
+from perfembed.rewrite import Rewrite
 from scheduler.codegen.emit_c import emit
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import ParseOptions, read_source
@@ -14,6 +14,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
 from scheduler.space import Space, Target
+from tests.rewriting import read, rewritten, without_originals
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 
@@ -51,7 +52,8 @@ def test_kernel(kernel: str, tmp_path: Path) -> None:
     assert rewrites
     before, after = tmp_path / "before.c", tmp_path / "after.c"
     before.write_bytes(content)
-    after.write_bytes(rewrite_source(source, rewrites, 32))
+    written = rewritten(source, rewrites, ("-DSMALL",))
+    after.write_bytes(without_originals(written))
     assert printed(after) == printed(before)
 
 
@@ -75,7 +77,29 @@ int main(void) { f(); printf("%g\\n", B[3][4]); return 0; }
     before.write_bytes(content)
     source = read_source(before, ParseOptions(()), content)
     (nest,) = source.nests
-    rewritten = rewrite_source(source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1)"), 2.0)], 32)
-    after.write_bytes(rewritten)
-    assert b"pe_alloc" in rewritten
+    written = rewritten(source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1)"), 2.0)])
+    after.write_bytes(written)
+    assert b"pe_alloc" in written
+    assert printed(after) == printed(before)
+
+
+def test_a_written_file_is_tuned_again(tmp_path: Path) -> None:
+    """Function by function: what the first loops needed is there once, and what was written before stays."""
+    content = b"""#include <stdio.h>
+double A[900][900], B[900][900];
+void f(void) { double t; for (int i = 0; i < 900; i++) for (int j = 0; j < 900; j++) { t = A[i][j] + 1; B[j][i] = t; } }
+void g(void) { double t; for (int i = 0; i < 900; i++) for (int j = 0; j < 900; j++) { t = B[i][j] + 1; A[j][i] = t; } }
+int main(void) { f(); g(); printf("%g %g\\n", A[3][4], B[3][4]); return 0; }
+"""
+    before, after = tmp_path / "before.c", tmp_path / "after.c"
+    text = content
+    before.write_bytes(content)
+    for function in (b"f", b"g"):
+        source = read(after, text)
+        (nest,) = [
+            n for n in source.nests if n.span and text[n.span.begin - 60 : n.span.begin].count(b"void " + function)
+        ]
+        text = rewritten(source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1)"), 2.0)])
+    after.write_bytes(without_originals(text))
+    assert text.count(b"pe_alloc(size_t") == 2
     assert printed(after) == printed(before)

@@ -3,16 +3,11 @@
 import os
 from pathlib import Path
 
-import pytest
-
 import perfembed
 from tests.perfembed.test_tune_transfer import SOURCE
 
 
-def test_the_best_predicted_are_measured_and_then_the_neighbours_of_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # a measurement lock of its own
+def test_the_best_predicted_are_measured_and_then_the_neighbours_of_the_best(tmp_path: Path) -> None:
     source = tmp_path / "product.c"
     source.write_text(SOURCE)
     result = perfembed.tune(

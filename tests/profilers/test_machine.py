@@ -4,7 +4,8 @@ import dataclasses
 import os
 from pathlib import Path
 
-from profilers.machine import describe_machine, openmp_works
+from profilers.machine import describe_machine
+from profilers.openmp import openmp_works
 
 CPUINFO = """processor\t: 0
 vendor_id\t: AuthenticAMD

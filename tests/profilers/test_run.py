@@ -24,7 +24,7 @@ from profilers.run import (
 ROOT = Path(__file__).parents[2]
 TIMES = int(os.environ.get("PERFEMBED_ATTACK_TIMES", "2"))  # how often each attack is made
 WALL_S = 0.4
-LATE_S = 0.5
+LATE_S = 30  # on a busy machine
 
 HEAD = """
 #define _GNU_SOURCE
@@ -204,14 +204,20 @@ def test_missing_program_and_folder_are_errors():
         run_contained(("true",), limits=Limits(wall_s=0), env=DEFAULT_ENVIRONMENT, cwd="/")
 
 
-def test_many_keep_their_order_and_run_side_by_side():
+def test_many_keep_their_order_and_run_side_by_side(tmp_path):
+    # Each waits for the one behind it.
+    wait = "while [ ! -e {} ]; do sleep 0.01; done; "
     commands = [
-        Command(("sh", "-c", f"sleep {0.3 - i / 10}; echo {i}"), Limits(), DEFAULT_ENVIRONMENT, "/") for i in range(4)
+        Command(
+            ("sh", "-c", f"{wait.format(tmp_path / str(i + 1)) if i < 3 else ''}: > {tmp_path / str(i)}; echo {i}"),
+            Limits(wall_s=60),
+            DEFAULT_ENVIRONMENT,
+            "/",
+        )
+        for i in range(4)
     ]
-    start = time.monotonic()
     finished = run_many(commands, jobs=4)
     assert [one.stdout for one in finished] == [b"0\n", b"1\n", b"2\n", b"3\n"]
-    assert time.monotonic() - start < 0.55
 
 
 def test_commands_are_made_while_earlier_ones_run(tmp_path):
@@ -246,12 +252,19 @@ def test_one_missing_program_among_many_kills_the_others(marked):
 
 
 def test_overhead_is_small():
-    durations = []
+    """Against a shell that starts the same program, in turns."""
+    fastest = [60.0, 60.0]
     for _ in range(20):
-        start = time.monotonic()
-        run_contained(("/bin/true",), limits=Limits(), env=DEFAULT_ENVIRONMENT, cwd="/")
-        durations.append(time.monotonic() - start)
-    assert sorted(durations)[5] < 0.01
+        for number, run in enumerate(
+            (
+                lambda: run_contained(("/bin/true",), limits=Limits(), env=DEFAULT_ENVIRONMENT, cwd="/"),
+                lambda: subprocess.run(("sh", "-c", "/bin/true; /bin/true"), check=True),
+            )
+        ):
+            start = time.monotonic()
+            run()
+            fastest[number] = min(fastest[number], time.monotonic() - start)
+    assert fastest[0] < 10 * fastest[1], fastest
 
 
 PARENT = """

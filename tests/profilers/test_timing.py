@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from profilers.errors import HarnessError, ProfilersError
+from profilers.errors import HarnessError
 from profilers.harness import TimingSettings
 from profilers.outcome import Crashed
 from profilers.run import Limits
@@ -20,7 +20,6 @@ from profilers.timing import (
     bootstrap_interval,
     coefficient_of_variation,
     compare_interleaved,
-    machine_lock,
     other_load,
 )
 from profilers.workload import Argument, ConstantFill
@@ -149,16 +148,6 @@ def test_noise_is_told(build, monkeypatch):
     assert isinstance(verdict, Comparison) and verdict.noisy
     assert [r.used for r in verdict.rounds] == [False] * 3 + [True] * 2
     assert len(verdict.samples_original) == sum(len(run.samples_s) for r in verdict.rounds for run in r.original)
-
-
-def test_one_measurement_at_a_time(tmp_path):
-    path = tmp_path / "new" / "lock"
-    with machine_lock(path), pytest.raises(ProfilersError, match="another measurement"), machine_lock(path, 0.1):
-        pass
-    with machine_lock(path, 0.1):
-        pass
-    with pytest.raises(ProfilersError, match="cannot"), machine_lock(tmp_path):
-        pass
 
 
 def test_small_helpers():

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,8 +29,9 @@ from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError, 
 from perfembed.files import read_input
 from perfembed.result import TuneOptions, TuneResult
 from perfembed.tuning import parse, tune
+from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.timing import machine_lock
+from profilers.scratch import scratch_folder
 from scheduler.frontend import SourceFile
 
 OPENBLAS = "openblas"
@@ -84,9 +83,9 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
     known = store.load() if bench.resume else {}
     rows: list[Row] = []
     interrupted = False
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=bench.workdir) as scratch:
+    with scratch_folder(bench.workdir) as scratch:
         environment = dict(bench.environment)
-        built = configurations(bench.only, bench.cc, bench.clang, environment, Path(scratch))
+        built = configurations(bench.only, bench.cc, bench.clang, environment, scratch)
         if built[0].missing:
             raise EnvironmentMissing(f"{bench.cc}: {built[0].missing}", "perfembed doctor says what is missing")
         conditions = _conditions(bench, built, machine.fingerprint)
@@ -95,7 +94,7 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
             try:
                 if key not in known:
                     progress(f"{Path(path).stem} ({number} of {len(contents)})")
-                    folder = Path(scratch) / f"{number}"
+                    folder = scratch / f"{number}"
                     folder.mkdir()
                     row = Row(key, Path(path).stem, path, _now(), conditions, [])
                     _Kernel(bench, built, path, content, folder, row, progress).run()
@@ -164,7 +163,7 @@ class _Kernel:
         original, tuned = self.folder / "original.c", self.folder / "tuned.c"
         original.write_bytes(marked.content)
         self._tune(original, tuned, marked, options)
-        with measuring():
+        with machine_lock(self.environment, self.progress):
             programs = self._programs(original, tuned, marked)
         if GCC not in programs:
             self.row.status, self.row.reason = "failed", self.row.programs[GCC].failure
@@ -175,7 +174,7 @@ class _Kernel:
             self.row.operations = product.operations
             programs[OPENBLAS] = openblas_run(product, self.bench.threads, self.environment, self.folder)
         self.progress(f"{self.row.kernel}: measuring {len(programs)} programs in turn")
-        with measuring():
+        with machine_lock(self.environment, self.progress):
             measured = measure(programs, self.bench.settings)
         self.row.loads, self.row.noisy = [round(x, 3) for x in measured.loads], measured.noisy
         reference = measured.samples[GCC].stdout
@@ -333,10 +332,3 @@ def compare_outputs(expected: bytes, actual: bytes) -> Output:
         if not abs(x - y) <= _CLOSE * max(abs(x), abs(y)):
             return "differs"
     return "close"
-
-
-@contextmanager
-def measuring() -> Iterator[None]:
-    """Holds the lock that `tune` measures under."""
-    with machine_lock(Path(tempfile.gettempdir()) / "perfembed-measurement.lock"):
-        yield

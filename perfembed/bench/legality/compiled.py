@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from profilers.build import Built, CompilerConfig, compile_workloads
 from profilers.harness import check_workload, write_reference
 from profilers.outcome import BuildFailed, Verified
 from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from profilers.scratch import scratch_folder
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload
 from scheduler.codegen import ArgumentSpec, emit_original, kernel_source, plain
 from scheduler.generator import random_inputs, random_parameters
@@ -63,8 +63,8 @@ def _environment(campaign: Campaign) -> Mapping[str, str]:
 
 @contextmanager
 def _folder(workdir: Path | None) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="perfembed-", dir=workdir) as name:
-        yield Path(name)
+    with scratch_folder(workdir) as folder:
+        yield folder
 
 
 def _build(campaign: Campaign, runnable: Sequence[Runnable], folder: Path, tally: Tally) -> list[_Case]:

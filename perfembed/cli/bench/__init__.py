@@ -10,11 +10,13 @@ from perfembed.cli.bench import (
     database,
     embedding,
     index,
+    interrupted,
     kernels,
     legality,
     methods,
     population,
     replay,
+    startup,
     timing,
     variants,
     written,
@@ -25,10 +27,12 @@ app.command("kernels")(kernels.command)
 app.command("replay")(replay.command)
 app.command("legality")(legality.command)
 app.command("timing")(timing.command)
+app.command("startup")(startup.command)
 app.command("counters")(counters.command)
 app.command("costmodel")(costmodel.command)
 app.command("database")(database.command)
 app.command("population")(population.command)
+app.command("interrupted")(interrupted.command)
 app.command("transfer")(methods.transfer)
 app.command("search")(methods.search)
 app.command("embedding")(embedding.command)

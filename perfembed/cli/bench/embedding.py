@@ -30,7 +30,7 @@ def command(
     from perfembed.cost_models import SHIPPED, load_lstm, weights_path
     from perfembed.donors import donor_shards, read_donors
     from perfembed.embedding_model import is_for_tests, usable_space
-    from perfembed.model.gnn import machine_numbers
+    from perfembed.model.interface import machine_numbers
     from perfembed.training_profiles import read_examples, read_profiles
 
     space = usable_space(weights or SHIPPED)

@@ -28,7 +28,7 @@ def command(
     ] = None,
     compilers: Annotated[
         str | None,
-        typer.Option("--compilers", metavar="LIST", help="With these.  [default: gcc and the newest clang]"),
+        typer.Option("--compilers", metavar="LIST", help="With these.  [default: gcc, and a clang with OpenMP]"),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=1024, help="Processes.")] = 1,
     json: Json = False,
@@ -72,8 +72,8 @@ def command(
 
 
 def _compilers(text: str | None, session: Session) -> tuple[str, ...]:
-    """Those named, all of which must be there; else gcc and clang where they are. Raises UsageError."""
-    from perfembed.bench.kernels.compilers import newest_clang
+    """Those named, which must be there; else gcc, and a clang that makes OpenMP programs. Raises UsageError."""
+    from perfembed.bench.kernels.compilers import newest_parallel_clang
     from profilers.build import compiler_path
     from profilers.errors import CompilerMissing
 
@@ -83,4 +83,4 @@ def _compilers(text: str | None, session: Session) -> tuple[str, ...]:
             compiler_path(name, session.environment)
     except CompilerMissing as error:
         raise UsageError(str(error)) from None
-    return named or tuple(name for name in ("gcc", newest_clang(session.environment)) if name is not None)
+    return named or tuple(name for name in ("gcc", newest_parallel_clang(session.environment)) if name is not None)

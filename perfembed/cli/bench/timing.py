@@ -45,6 +45,6 @@ def command(
         if done % 10 == 0:
             say(f"{done} of {comparisons} comparisons, {alarms} false alarms", quiet)
 
-    result = run_timing(bench, progress)
+    result = run_timing(bench, progress, lambda text: say(text, quiet))
     print(timing_document(result) if json else render_timing(result, Style(session.color(sys.stdout))))
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE

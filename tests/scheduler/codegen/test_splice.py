@@ -29,14 +29,19 @@ def spans(source: bytes, first: bytes, last: bytes) -> tuple[int, int]:
 def test_replaces_only_the_nest() -> None:
     begin, end = spans(SOURCE, b"for (int i", b"= 0;\n")
     end -= 1
-    new = nest_text("for (long i = 0; i < n; i++) {\n    a[i] = 0;\n}\n", SOURCE[begin:end], "tile", "n > 0")
+    new = nest_text(
+        "for (long i = 0; i < n; i++) {\n    a[i] = 0;\n}\n", SOURCE[begin:end], "tile", "n > 0", "defined X"
+    )
     result = splice(SOURCE, [(begin, end, new)], "#include <omp.h>\nint pe_x;\n")
     place = SOURCE.index(b"static const")
     assert result.startswith(SOURCE[:place] + b"#include <omp.h>\nint pe_x;\n" + SOURCE[place:begin])
     assert result.endswith(SOURCE[end:])
     assert result[: result.rindex(SOURCE[end:])].endswith(
-        b"\t/* tile */\n\tif (n > 0) {\n\t\tfor (long i = 0; i < n; i++) {\n\t\t\ta[i] = 0;\n\t\t}\n\t} else {\n"
-        b"\t\tfor (int i = 0; i < n; i++)\t// caf\xe9\n\t\ta[i] = 0;\n\t}"
+        b"\t{\n\t/* tile */\n\t#if defined pe_tuned && defined X\n\t#pragma GCC diagnostic push\n"
+        b'\t#pragma GCC diagnostic ignored "-Wunknown-pragmas"\n'
+        b"\tif (n > 0) {\n\t\tfor (long i = 0; i < n; i++) {\n\t\t\ta[i] = 0;\n\t\t}\n"
+        b"\t#pragma GCC diagnostic pop\n\t} else\n\t#endif\n\t{\n"
+        b"\tfor (int i = 0; i < n; i++)\t// caf\xe9\n\t\ta[i] = 0;\n\t}\n\t}"
     )
 
 
@@ -46,7 +51,7 @@ def test_line_ends_of_the_file() -> None:
     result = splice(source, [(begin, end, nest_text("a;\nb;", b"x", "c", None))], "int pe;\n")
     assert b"\r\n" in result and result.count(b"\n") == result.count(b"\r\n")
     assert b"#include <a.h>\r\nint pe;\r\nvoid" in result
-    assert b"  /* c */\r\n  {\r\n      a;\r\n      b;\r\n  }\r\n}" in result
+    assert b"  if (1) {\r\n      a;\r\n      b;\r\n" in result and b"  {\r\n  x\r\n  }\r\n  }\r\n}" in result
 
 
 def test_no_edits_no_change() -> None:

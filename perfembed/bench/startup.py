@@ -1,0 +1,197 @@
+"""What `perfembed tune` costs before it does anything: time until programs run, and memory, of processes of their own.
+
+Beside this program another one is measured in alternation: the same with torch and everything else it trains with
+loaded first, or another checkout. So the ratio holds whatever else the machine does.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import perfembed
+from perfembed.errors import EnvironmentMissing
+from profilers.scratch import scratch_folder
+
+TIME_AIM_S, MEMORY_AIM_BYTES = 1.5, 400 << 20  # to the first program, and at its peak
+_SIZE = 400
+_LIMIT_S = 600.0  # of one tune
+_POLL_S = 0.01
+_RUN = "import sys; sys.path.insert(0, {folder!r}); {before}from perfembed.cli.main import run; run()"
+_IMPORT = "import sys; sys.path.insert(0, {folder!r}); {before}import perfembed.cli.main, perfembed.tuning"
+# What trains the network; the oldest checkouts have it under the same names.
+_EAGER = (
+    "from perfembed.cost_models import SHIPPED; from perfembed.model.checkpoint import load_model; "
+    "load_model(SHIPPED / 'embedding.safetensors'); "
+)
+_CANDIDATE = "  1 candidate, best "  # what `tune -v` says when it is measured
+EXAMPLE = """#include <stdio.h>
+#include <time.h>
+
+static double A[SIZE][SIZE], B[SIZE][SIZE], C[SIZE][SIZE];
+
+int main(int count, char **words)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    FILE *file = count > 1 ? fopen(words[1], "wx") : 0; /* the first run only */
+    if (file) {
+        fprintf(file, "%lld\\n", now.tv_sec * 1000000000ll + now.tv_nsec);
+        fclose(file);
+    }
+    for (int i = 0; i < SIZE; i++)
+        for (int j = 0; j < SIZE; j++) {
+            A[i][j] = (i * 7 + j * 3) % 11 * 0.25;
+            B[i][j] = (i * 5 + j * 2) % 13 * 0.5;
+        }
+    for (int i = 0; i < SIZE; i++)
+        for (int j = 0; j < SIZE; j++) {
+            C[i][j] = 0;
+            for (int k = 0; k < SIZE; k++)
+                C[i][j] += A[i][k] * B[k][j];
+        }
+    double trace = 0;
+    for (int i = 0; i < SIZE; i++)
+        trace += C[i][i];
+    printf("%.17g\\n", trace);
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StartupBench:
+    """`against`: the folder of another checkout; None: this program with torch and the network loaded first."""
+
+    runs: int = 5
+    against: Path | None = None
+    size: int = _SIZE  # of the example's matrices
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """Of one process, in seconds since it was started and bytes; `memory_bytes` without its children."""
+
+    imports_s: float
+    program_s: float
+    candidate_s: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartupResult:
+    """`ours` and `theirs`: the runs, in the order they were made in, one of each after the other."""
+
+    bench: StartupBench
+    ours: tuple[Startup, ...]
+    theirs: tuple[Startup, ...]
+    interrupted: bool
+
+    def median(self, name: str) -> tuple[float, float]:
+        """Of a field of `Startup`: (ours, theirs)."""
+        ours, theirs = ([float(getattr(run, name)) for run in runs] for runs in (self.ours, self.theirs))
+        return statistics.median(ours), statistics.median(theirs)
+
+
+def run_startup(bench: StartupBench, progress: Callable[[int], None]) -> StartupResult:
+    """Both in alternation; Ctrl-C ends with what there is of both. `progress` is told how many pairs are done.
+
+    Raises EnvironmentMissing where a run fails.
+    """
+    own = Path(perfembed.__file__).resolve().parent.parent
+    sides = ((own, ""), (own, _EAGER) if bench.against is None else (bench.against.resolve(), ""))
+    found: tuple[list[Startup], list[Startup]] = ([], [])
+    interrupted = False
+    with scratch_folder() as scratch:
+        source = scratch / "example.c"
+        source.write_text(EXAMPLE.replace("SIZE", str(bench.size)), encoding="ascii")
+        try:
+            for number in range(bench.runs):
+                # First come first: a file that was just read is in memory for whoever is second.
+                for side in (0, 1) if number % 2 else (1, 0):
+                    found[side].append(_measured(*sides[side], source, bench.environment))
+                progress(number + 1)
+        except KeyboardInterrupt:
+            interrupted = True
+    pairs = min(map(len, found))
+    return StartupResult(bench, tuple(found[0][:pairs]), tuple(found[1][:pairs]), interrupted)
+
+
+def _measured(folder: Path, before: str, source: Path, environment: Mapping[str, str]) -> Startup:
+    began = time.monotonic()
+    imported = subprocess.run(
+        [sys.executable, "-c", _IMPORT.format(folder=str(folder), before=before)],
+        env=dict(environment), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT_S,
+    )  # fmt: skip
+    imports_s = time.monotonic() - began
+    if imported.returncode != 0:
+        raise _failed(folder, imported.stderr)
+    stamp = source.with_suffix(".stamp")
+    stamp.unlink(missing_ok=True)
+    options = ("--dry-run", "--no-db", "-v", "--budget", "60s", "--measure", "2", "--args", stamp.name)
+    began = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-c", _RUN.format(folder=str(folder), before=before), "tune", source.name, *options],
+        cwd=source.parent, env=dict(environment), text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        meter = _Meter(process.pid)
+        late = threading.Timer(_LIMIT_S, process.kill)
+        late.start()
+        try:
+            candidate_s, said = 0.0, ""
+            assert process.stderr is not None
+            for line in process.stderr:
+                said += line
+                if line.startswith(_CANDIDATE) and not candidate_s:
+                    candidate_s = time.monotonic() - began
+        except BaseException:
+            process.terminate()  # tune removes its files
+            raise
+        finally:
+            late.cancel()
+            memory_bytes = meter.stop()
+    if process.returncode != 0 or not candidate_s or not stamp.exists():
+        raise _failed(folder, said or "no candidate was measured")
+    program_s = int(stamp.read_text(encoding="ascii")) / 1e9 - began
+    return Startup(imports_s, program_s, candidate_s, memory_bytes)
+
+
+def _failed(folder: Path, said: str) -> EnvironmentMissing:
+    last = said.strip().splitlines()[-1:]
+    return EnvironmentMissing(f"perfembed of {folder} does not run: {' '.join(last)[:300]}", "try perfembed doctor")
+
+
+class _Meter:
+    """Looks at how much memory a process has had at most, again and again until it is told to stop.
+
+    What a parent is told of an ended child counts that one's children, too: compilers.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._status = Path(f"/proc/{pid}/status")
+        self._most = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> int:
+        self._end.set()
+        self._thread.join()
+        return self._most
+
+    def _look(self) -> None:
+        while not self._end.wait(_POLL_S):
+            try:
+                lines = self._status.read_text().splitlines()
+            except OSError:
+                return
+            peak = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), None)
+            self._most = max(self._most, int(peak) * 1024) if peak is not None else self._most

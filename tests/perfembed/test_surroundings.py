@@ -1,0 +1,343 @@
+"""A written file compiled with other macros, flags and headers than it was tuned with prints what the original does."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from scheduler.codegen.premises import Untestable
+from tests.rewriting import identity, read, surveyed, without_originals
+
+_HEAD = "#include <stdio.h>\n#include <stdlib.h>\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, how it is tuned, and what it is compiled with later; `header` and `later` are those of `h.h`."""
+
+    source: str
+    other: tuple[tuple[str, ...], ...]
+    flags: tuple[str, ...] = ()
+    header: str = ""
+    later: str | None = None
+    alike: tuple[tuple[str, ...], ...] = field(default=())  # flags that change nothing: the written loops run
+
+
+CASES = {
+    "sizes": Case(
+        """#ifndef N
+#define N 100
+#endif
+double A[N][N]; double s;
+int main(void)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            A[i][j] = i + 2 * j;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            s += A[i][j];
+    printf("%g\\n", s);
+}""",
+        (("-DN=150",), ("-DN=7",), ("-DN=(10*11)",)),
+        alike=(("-O3",), ("-DM=3",), ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")),
+    ),
+    "local size": Case(
+        """#ifndef N
+#define N 100
+#endif
+double A[200];
+int main(void) { int n = N, m = n / 2; for (int i = 0; i < n; i++) A[i] = i; double s = 0;
+ for (int i = 0; i < m; i++) s += A[2 * i]; printf("%g\\n", s); }""",
+        (("-DN=150",), ("-DN=7",)),
+    ),
+    "enumerator": Case(
+        """#ifdef BIG
+enum { N = 150, K = 3 };
+#else
+enum { N = 100, K = 2 };
+#endif
+int A[200]; int main(void) { for (int i = 0; i < N; i++) A[i] = i * K; printf("%d %d\\n", A[99], A[149]); }""",
+        (("-DBIG",),),
+    ),
+    "constant": Case(
+        """#ifdef BIG
+static const int n = 150;
+#else
+static const int n = 100;
+#endif
+int A[200]; int main(void) { for (int i = 0; i < n; i++) A[i] = i; printf("%d %d\\n", A[99], A[149]); }""",
+        (("-DBIG",),),
+    ),
+    "element type": Case(
+        """#ifdef SINGLE
+typedef float real;
+#else
+typedef double real;
+#endif
+real A[100], B[100];
+int main(void) { for (int i = 0; i < 100; i++) A[i] = (real)1 / (i + 3);
+ real t; for (int i = 0; i < 100; i++) { t = A[i]; B[i] = t * t; } printf("%.17g\\n", (double)B[77]); }""",
+        (("-DSINGLE",),),
+    ),
+    "size of a type": Case(
+        """struct cell { int a;
+#ifdef BIG
+ double b;
+#endif
+}; long A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = i * sizeof(struct cell);
+ printf("%ld\\n", A[99]); }""",
+        (("-DBIG",),),
+    ),
+    "member": Case(
+        """struct m { int n;
+#ifdef SINGLE
+ float *p;
+#else
+ double *p;
+#endif
+}; int main(void) { struct m m; m.n = 100; m.p = calloc(m.n, sizeof *m.p);
+ for (int i = 0; i < m.n; i++) m.p[i] = i * 0.1; printf("%.17g\\n", (double)m.p[3]); }""",
+        (("-DSINGLE",),),
+    ),
+    "keyword": Case(
+        """double A[100]; int main(void) { for (int i = 0; i < 100; i++) { double t = 0.1 * i; A[i] = t * t; }
+ printf("%.17g\\n", A[33]); }""",
+        (("-Ddouble=float",),),
+    ),
+    "function": Case(
+        """#include <math.h>
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = sqrt(i + 0.5);
+ printf("%.17g\\n", A[33]); }""",
+        (("-Dsqrt=cbrt",), ("-Dsqrt(x)=((x)*2)",)),
+    ),
+    "operation": Case(
+        """#ifndef OP
+#define OP(a, b) ((a) + (b))
+#endif
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = OP(i, 3) / 7.0; printf("%g\\n", A[33]); }""",
+        (("-DOP(a,b)=((a)*(b))",), ("-DOP(x,b)=((x)-(b))",)),
+    ),
+    "pasted": Case(
+        """#ifndef WHICH
+#define WHICH 1
+#endif
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define K1 3
+#define K2 4
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = i * JOIN(K, WHICH); printf("%g\\n", A[33]); }""",
+        (("-DWHICH=2",),),
+    ),
+    "statement after": Case(
+        """double A[100]; int main(void) { double t = 5; for (int i = 0; i < 100; i++) { t = i * 0.1; A[i] = t * t; }
+#ifdef DEBUG
+ printf("%g\\n", t);
+#endif
+ printf("%g\\n", A[33]); }""",
+        (("-DDEBUG",),),
+    ),
+    "macro after": Case(
+        """#ifdef DEBUG
+#define LOG(x) printf("%g\\n", x)
+#else
+#define LOG(x)
+#endif
+double A[100]; int main(void) { double t = 5; for (int i = 0; i < 100; i++) { t = i * 0.1; A[i] = t * t; }
+ LOG(t); printf("%g\\n", A[33]); }""",
+        (("-DDEBUG",),),
+    ),
+    "hidden macro after": Case(
+        """#ifdef DEBUG
+#define LOG() printf("%g\\n", t)
+#else
+#define LOG()
+#endif
+double A[100]; int main(void) { double t = 5; for (int i = 0; i < 100; i++) { t = i * 0.1; A[i] = t * t; }
+ LOG(); printf("%g\\n", A[33]); }""",
+        (("-DDEBUG",),),
+    ),
+    "assertion after": Case(
+        """#include <assert.h>
+double A[100]; int main(void) { double t = 5; for (int i = 0; i < 100; i++) { t = i * 0.1; A[i] = t * t; }
+ assert(t > 9); printf("%g\\n", A[33]); }""",
+        (("-UNDEBUG",),),
+        flags=("-DNDEBUG",),
+    ),
+    "helper": Case(
+        """#ifndef K
+#define K 2
+#endif
+static double f(double x)
+{
+#ifdef SQUARE
+    return x * x;
+#else
+    return x * K;
+#endif
+}
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = f(i); printf("%g\\n", A[33]); }""",
+        (("-DSQUARE",), ("-DK=3",)),
+    ),
+    "two helpers": Case(
+        """#ifdef SQUARE
+static double f(double x) { return x * x; }
+#else
+static double f(double x) { return x + x; }
+#endif
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = f(i); printf("%g\\n", A[33]); }""",
+        (("-DSQUARE",),),
+    ),
+    "pointers": Case(
+        """static double *make(double *other) {
+#ifdef SHARE
+ return other;
+#else
+ return 0;
+#endif
+}
+int main(void) { double *a = malloc(800), *b = make(a); if (!b) b = malloc(800);
+ for (int i = 0; i < 100; i++) a[i] = b[i] = i;
+ for (int i = 1; i < 100; i++) a[i] = b[i - 1] + 1; printf("%g\\n", a[99]); }""",
+        (("-DSHARE",),),
+    ),
+    "allocation": Case(
+        """static double pool[100];
+#ifdef SHARE
+#define ALLOCATE(n) pool
+#else
+#define ALLOCATE(n) malloc(n)
+#endif
+int main(void) { double *a = ALLOCATE(800), *b = ALLOCATE(800);
+ for (int i = 0; i < 100; i++) a[i] = b[i] = i;
+ for (int i = 1; i < 100; i++) a[i] = b[i - 1] + 1; printf("%g\\n", a[99]); }""",
+        (("-DSHARE",),),
+    ),
+    "header": Case(
+        """#include "h.h"
+real A[N]; int main(void) { for (int i = 0; i < COUNT; i++) A[i] = 0.1 * i * K; printf("%.17g\\n", (double)A[33]); }""",
+        ((), ("-DX",)),
+        header="#define N 200\n#define COUNT 100\nenum { K = 2 };\ntypedef double real;\n",
+        later="#define N 100\n#define COUNT 60\nenum { K = 3 };\ntypedef float real;\n",
+    ),
+    "function of a header": Case(
+        """#include "h.h"
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = f(0.1 * i, i); printf("%.17g\\n", A[33]); }""",
+        ((), ("-O0",)),
+        header="static inline double f(double x, int k) { if (k > 2) return x * x + k; return x; }\n",
+        later="static inline double f(double x, int k) { return x * x - k; }\n",
+        alike=(("-O0",), ("-O3", "-march=native", "-ffp-contract=fast")),
+    ),
+    "unsigned char": Case(
+        """char A[300]; int B[300]; int main(void) { for (int i = 0; i < 300; i++) A[i] = (char)i;
+ for (int i = 0; i < 300; i++) B[i] = A[i] * 2; printf("%d\\n", B[200]); }""",
+        (("-funsigned-char",),),
+    ),
+    "index type": Case(
+        """#ifdef NARROW
+typedef unsigned char index_t;
+#else
+typedef int index_t;
+#endif
+int A[400]; int main(void) { index_t n = 300 % 301;
+ for (index_t i = 0; i < n; i++) A[i] = i; printf("%d\\n", A[270]); }""",
+        (("-DNARROW",),),
+    ),
+    "names inside": Case(
+        """#ifndef K
+#define K 4
+#endif
+static int f(int x) { enum { L = 3 }; return x * L + (int)sizeof(x); }
+int A[100], B[100]; int main(void) { enum { M = K };
+ for (int i = 0; i < 100; i++) { enum { P = 2 }; typedef short narrow; narrow t = i; A[i] = t * M + P; }
+ for (int i = 0; i < 100; i++) { double t = A[i]; B[i] = f(A[i]) + sizeof(t); } printf("%d\\n", B[33]); }""",
+        (("-DK=5",),),
+    ),
+    "order of definitions": Case(
+        """#define FAST 1
+double A[100];
+static void f(void) {
+#if FAST
+ for (int i = 0; i < 100; i++) A[i] = i * 0.5;
+#else
+ A[3] = 1;
+#endif
+}
+int main(void) { f(); printf("%g\\n", A[33]); }""",
+        ((),),
+    ),
+}
+
+
+def printed(path: Path, flags: tuple[str, ...]) -> tuple[int, bytes]:
+    """What a program prints; the compiler's verdict where it does not compile."""
+    program = path.with_suffix("")
+    command = ["gcc", "-O1", "-fopenmp", "-ffp-contract=off", *flags, str(path), "-o", str(program), "-lm"]
+    built = subprocess.run(command, capture_output=True, timeout=60)
+    if built.returncode:
+        return built.returncode, b"no program"
+    done = subprocess.run([str(program)], capture_output=True, timeout=20)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_conditions(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    header = tmp_path / "h.h"
+    header.write_text(case.header)
+    original, written, alone = (tmp_path / f"{kind}.c" for kind in ("original", "written", "alone"))
+    source = read(original, (_HEAD + case.source).encode(), case.flags)
+    assert source.nests, source.rejections
+    text = identity(source, case.flags)
+    assert b"pe_tuned" in text
+    written.write_bytes(text)
+    alone.write_bytes(without_originals(text))
+    for flags in ((), *case.alike):  # under the conditions it was tuned for, the written loops run
+        assert printed(alone, (*case.flags, *flags)) == printed(original, (*case.flags, *flags)), text.decode()
+    header.write_text(case.header if case.later is None else case.later)
+    for flags in case.other:
+        expected = printed(original, (*case.flags, *flags))
+        assert printed(written, (*case.flags, *flags)) == expected, text.decode()
+
+
+def test_text_that_depends_on_its_line_is_left_alone(tmp_path: Path) -> None:
+    text = b"int A[9];\nvoid f(void) { for (int i = 0; i < 9; i++) A[i] = i + __LINE__; }\n"
+    source = read(tmp_path / "a.c", text)
+    assert source.nests
+    assert all(isinstance(tests, Untestable) for tests in surveyed(source).tests.values())
+
+
+def test_function_of_a_header_that_cannot_be_tested(tmp_path: Path) -> None:
+    (tmp_path / "h.h").write_text("static double f(const double *p, int i) { return p[i] * 2; }\n")
+    text = b'#include "h.h"\ndouble A[9], B[9];\nvoid g(void) { for (int i = 0; i < 9; i++) A[i] = f(B, i); }\n'
+    source = read(tmp_path / "a.c", text)
+    (tests,) = surveyed(source).tests.values()
+    assert isinstance(tests, Untestable) and "'f'" in tests.reason
+
+
+def test_conditions_that_changed_on_the_way_are_not_tested(tmp_path: Path) -> None:
+    text = b"""#define A 1
+int a[9];
+void f(void) { double t = 0;
+#undef A
+for (int i = 0; i < 9; i++) { t = i; a[i] = t; }
+#ifdef A
+a[0] = t;
+#endif
+}
+void g(void) {
+#define A
+ for (int i = 0; i < 9; i++) a[i] = i;
+#ifdef A
+#undef A
+a[0] = 2;
+#endif
+}
+"""
+    source = read(tmp_path / "a.c", text)
+    assert len(source.nests) == 2
+    written = identity(source)
+    assert written.count(b"#if defined pe_tuned") == 2
