@@ -113,7 +113,7 @@ def test_the_hand_written_one_allocates_and_tests_overlaps(tmp_path: Path) -> No
 
 FAULTS = {
     "sizes-plus": stripped,
-    "called": lambda text: text.replace(b"    return (uintptr_t)a_end", b"    return 1 || (uintptr_t)a_end"),
+    "called": lambda text: text.replace(b"    return (uintptr_t)pe_a_end", b"    return 1 || (uintptr_t)pe_a_end"),
     "memory": lambda text: re.sub(rb"if \(pe_t\)", b"if (1)", text),
     "strict-gcc-O0": lambda text: text.replace(b"#define pe_tuned\n", b"#define pe_tuned\nstatic int pe_idle;\n"),
     "stack": lambda text: text.replace(b"double sum = 0;", b"double sum = 0; volatile char a[300000]; a[0] = 0;"),
