@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scheduler.codegen.expr import Printer, wrap
+from scheduler.codegen.expr import Printer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array
@@ -51,7 +51,7 @@ def _extents(array: Array, drop: int) -> tuple[Affine, ...]:
 
 
 def _bytes(array: Array, extents: Sequence[Affine], printer: Printer) -> str:
-    factors = (f"(size_t){wrap(printer.affine(extent), 14)}" for extent in extents)
+    factors = (f"(size_t){_size(extent, printer)}" for extent in extents)
     return " * ".join((f"sizeof({array.ctype})", *factors))
 
 
@@ -59,4 +59,9 @@ def _pointer(array: Array, extents: Sequence[Affine], name: str, printer: Printe
     """The declarator of a pointer to the first of an array's rows."""
     if array.flat or len(extents) == 1:
         return f"*{name}"
-    return f"(*{name})" + "".join(f"[{printer.affine(extent)[0]}]" for extent in extents[1:])
+    return f"(*{name})" + "".join(f"[{_size(extent, printer)}]" for extent in extents[1:])
+
+
+def _size(extent: Affine, printer: Printer) -> str:
+    """At least 1, as types need it: the loops that use the array may not run at all."""
+    return str(extent.const) if extent.is_constant else f"pe_max({printer.affine(extent)[0]}, 1)"

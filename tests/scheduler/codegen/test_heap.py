@@ -41,3 +41,22 @@ def test_threads_with_small_stacks(tmp_path: Path) -> None:
     environment = {"OMP_STACKSIZE": "64k", "OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "passive"}
     done = subprocess.run([tmp_path / "t"], env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, f"{np.float64(19999 + 2):g}\n")
+
+
+EMPTY = """nest e { param n: int; param m: int;
+array t: double[m][m - 2] private(i); array A: double[n] const; array B: double[n];
+for i: int in [0, n) step 1 {
+for j: int in [0, m - 2) step 1 { S0: t[j][j] = A[i] * 2; }
+for p: int in [0, m - 2) step 1 { S1: B[i] = t[p][p]; } } }"""
+
+
+def test_extents_of_loops_that_do_not_run(tmp_path: Path) -> None:
+    body = text_of(parse_nest(EMPTY), "parallelize(i)")
+    assert "double (*restrict t)[pe_max(m - 2, 1)] = " in body
+    source = f"#include <stdio.h>\n{preamble(body)}static double A[9], B[9];\nint main(int argc, char **argv)\n{{\n"
+    source += f"    (void)argv;\n    int n = 9, m = argc;\n{body}    return B[8] != 0;\n}}\n"
+    (tmp_path / "t.c").write_text(source)
+    flags = ("-O1", "-w", "-fopenmp", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    subprocess.run(["gcc", *flags, "t.c", "-o", "t"], cwd=tmp_path, check=True, timeout=60)
+    done = subprocess.run([tmp_path / "t"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
