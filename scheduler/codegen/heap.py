@@ -35,7 +35,9 @@ def thread_array(array: Array, drop: int, printer: Printer, fresh: Callable[[str
         known = known * extent.const if known is not None and extent.is_constant else None
     if not extents or (known is not None and known <= STACK_BYTES):
         return None
-    part = f"(size_t){-(-known // 64) * 64}" if known else f"(({_bytes(array, extents, printer)} + 63) / 64 * 64)"
+    part = (
+        f"(unsigned long){-(-known // 64) * 64}" if known else f"(({_bytes(array, extents, printer)} + 63) / 64 * 64)"
+    )
     name = array.base or array.name
     whole = fresh(f"pe_{name}_all")
     inside = _pointer(array, extents, f"restrict {name}", printer)
@@ -51,7 +53,7 @@ def _extents(array: Array, drop: int) -> tuple[Affine, ...]:
 
 
 def _bytes(array: Array, extents: Sequence[Affine], printer: Printer) -> str:
-    factors = (f"(size_t){_size(extent, printer)}" for extent in extents)
+    factors = (f"(unsigned long){_size(extent, printer)}" for extent in extents)
     return " * ".join((f"sizeof({array.ctype})", *factors))
 
 

@@ -290,10 +290,10 @@ def pack_code(node: Packed, printer: Printer, multiples: dict[str, int], fresh: 
     elif node.parallel == "around":
         whole = fresh(f"{name}s")
         stride = -(-size // 64) * 64
-        allocation = (f"char *{whole} = pe_alloc((size_t){stride} * pe_threads());", whole)
-        lines.append(f"{ctype} (*{name}){tail} = (void *)({whole} + (size_t){stride} * pe_thread());")
+        allocation = (f"char *{whole} = pe_alloc((unsigned long){stride} * pe_threads());", whole)
+        lines.append(f"{ctype} (*restrict {name}){tail} = (void *)({whole} + (unsigned long){stride} * pe_thread());")
     else:
-        allocation = (f"{ctype} (*{name}){tail} = pe_alloc({size});", name)
+        allocation = (f"{ctype} (*restrict {name}){tail} = pe_alloc({size});", name)
     together = node.parallel == "inside" and count >= _SHARED_COPY
     lines += _copy(node, buffer, printer, fresh, together)
     return PackCode(tuple(lines), buffer, allocation)

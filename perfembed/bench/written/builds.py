@@ -58,6 +58,9 @@ class Builder:
     def build(self, which: str, main: str, way: Way, defines: tuple[str, ...], include: Path) -> Binary:
         """Compiles `main` of a folder. Raises CompilerMissing."""
         flags = (*way.flags, *ALWAYS, *defines, *(() if "-Wall" in way.flags else ("-w",)))
+        if way.header:
+            self.put(which, header_name(way), way.header.encode())
+            flags = (*flags, "-include", header_name(way))
         key = (which, main, way.compiler, flags, way.libs, way.drive == "compile")
         if key not in self.built:
             self.built[key] = self._compile(which, main, way, flags, include, f"{len(self.built)}.out")
@@ -104,6 +107,10 @@ class Builder:
             return ""
         finished = self.run(binary, way)
         return "" if finished.ok and finished.stdout == b"7\n" else f"what {way.compiler} makes does not run here"
+
+
+def header_name(way: Way) -> str:
+    return f"{way.name}.h"
 
 
 def shown_command(way: Way, binary: Binary) -> str:

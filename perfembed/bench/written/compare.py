@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from perfembed.bench.written.builds import RUN_S, Binary, Builder, shown_command
+from perfembed.bench.written.builds import RUN_S, Binary, Builder, header_name, shown_command
 from perfembed.bench.written.drivers import called_driver, region_driver, threads_driver
 from perfembed.bench.written.model import Compared, Way
 from perfembed.bench.written.sizes import defines
 from perfembed.bench.written.subject import Subject
-from profilers.build import CompilerConfig, compiler_path
+from profilers.build import compiler_path
 from profilers.run import Finished, Limits, describe_signal, run_contained
 
 _BOTH = ("original", "written")
 _FAILING_MALLOC = Path(__file__).with_name("failing_malloc.c")
 _MOST_FAILURES = 8  # allocations that are made to fail, of one program
 _CHECKED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-_CALLED = ("called", "included")
+_RACES = ("-O1", "-g", "-fsanitize=thread")
+_CALLED = ("called", "twice", "twice-region", "included")
 _LINE = re.compile(r"(\d+): (.*)")
 
 
@@ -53,9 +54,8 @@ class Comparison:
             return found
         found = self._unless_undefined(way, main, sizes, found)
         commands = [f"cd {w} && {b.command} && {shown_command(way, b)}" for w, b in zip(_BOTH, binaries, strict=True)]
-        files = [(f"{which}/program.c", (self.builder.folder / which / "program.c").read_bytes()) for which in _BOTH]
-        if main != "program.c":
-            files += [(f"{which}/{main}", (self.builder.folder / which / main).read_bytes()) for which in _BOTH]
+        names = dict.fromkeys(("program.c", main, *([header_name(way)] if way.header else [])))
+        files = [(f"{w}/{name}", (self.builder.folder / w / name).read_bytes()) for w in _BOTH for name in names]
         return replace(found, commands=tuple(commands), files=tuple(files))
 
     def _main(self, way: Way) -> str | None:
@@ -76,9 +76,8 @@ class Comparison:
         if way.drive == "threads":
             return threads_driver(program)
         rng = random.Random(f"{self.seed}:{self.subject.program.name}:called")
-        return called_driver(
-            '#include "program.c"' if way.drive == "included" else program, self.subject.functions, rng
-        )
+        program = '#include "program.c"' if way.drive == "included" else program
+        return called_driver(program, self.subject.functions, rng, way.drive)
 
     def _built(self, way: Way, binaries: Sequence[Binary]) -> Compared:
         original, written = binaries
@@ -151,28 +150,35 @@ class Comparison:
 
     def _unless_undefined(self, way: Way, main: str, sizes: tuple[str, ...], found: Compared) -> Compared:
         """Undefined where a sanitizer objects to what the original does there."""
-        config = CompilerConfig("gcc", _CHECKED)
-        openmp = ("-fopenmp",) if way.drive == "region" else ()
+        openmp = ("-fopenmp",) if way.drive in ("region", "twice-region") else ()
         bits = tuple(flag for flag in way.flags if flag in ("-m32", "-funsigned-char"))
-        flags = (*config.flags, *openmp, *bits)
-        checked = replace(way, compiler=config.cc, flags=flags, stack_bytes=64 << 20)
-        if way.drive == "compile" or self.builder.missing(replace(checked, drive="main")):
+        checked = replace(way, compiler="gcc", flags=(*_CHECKED, *openmp, *bits), stack_bytes=64 << 20)
+        if way.drive == "compile":
             return found
+        if why := self._undefined(checked, main, sizes, found):
+            return Compared("undefined", why)
+        if way.drive in ("twice", "twice-region"):
+            threads = replace(checked, drive="twice", flags=(*_RACES, *bits))
+            if why := self._undefined(threads, self._main(threads) or main, sizes, found):
+                return Compared("undefined", why)
+        return found
+
+    def _undefined(self, checked: Way, main: str, sizes: tuple[str, ...], found: Compared) -> str:
+        """What is wrong with the original, built as `checked`; empty where nothing is seen."""
+        if self.builder.missing(replace(checked, drive="main")):
+            return ""
         original = self.builder.build("original", main, checked, sizes, self.subject.directory)
         if original.executable is None:
-            return found
+            return ""
         finished = self.builder.run(original, checked)
-        if way.drive in _CALLED:
+        if checked.drive in _CALLED:
             wrong = re.findall(r"\d+", found.detail.split(":")[0])
             ended = dict(_LINE.findall(finished.stdout.decode("latin-1")))
-            if all(ended.get(k, "ended").startswith("ended") for k in wrong):
-                return Compared("undefined", "what the calls do is undefined")
-            return found
+            calls = all(ended.get(k, "ended").startswith("ended") for k in wrong)
+            return "what the calls do is undefined" if calls else ""
         if b"nan" in finished.stdout.lower():
-            return Compared("undefined", "what is not a number has no certain sign")
-        if _sanitizer(finished) or finished.signal is not None:
-            return Compared("undefined", _ended(finished))
-        return found
+            return "what is not a number has no certain sign"
+        return _ended(finished) if _sanitizer(finished) or finished.signal is not None else ""
 
 
 def _preloaded(library: Path, **variables: str) -> tuple[tuple[str, str], ...]:

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 
+from perfembed.bench.written.model import Drive
 from scheduler.frontend import Function
 
 _NO_ARGUMENTS = re.compile(r"\bmain\s*\(\s*(?:void\s*)?\)")
@@ -54,7 +55,7 @@ _CALLED = """#include <stdio.h>
 
 enum { PE_ELEMENTS = 16384, PE_POINTERS = POINTERS };
 
-static unsigned pe_state;
+static __thread unsigned pe_state;
 
 static unsigned pe_random(void)
 {
@@ -81,6 +82,45 @@ static unsigned long long pe_hash(unsigned long long h, const void *data, size_t
     for (long k = 0; k < (long)PE_ELEMENTS * PE_POINTERS; k++) \\
         h = (p)[k] == (p)[k] ? pe_hash(h, &(p)[k], sizeof(T)) : h * 31
 """
+_ONCE = """static void pe_process(int k)
+{
+    printf("%d: %016llx\\n", k, pe_call(k));
+}
+
+"""
+_TWICE = """#include <pthread.h>
+
+static void *pe_thread_run(void *number)
+{
+    unsigned long long *found = malloc(sizeof *found);
+    *found = pe_call(*(int *)number);
+    return found;
+}
+
+static void pe_process(int k)
+{
+    pthread_t threads[2];
+    void *found[2];
+    for (int t = 0; t < 2; t++)
+        if (pthread_create(&threads[t], NULL, pe_thread_run, &k))
+            _exit(96);
+    for (int t = 0; t < 2; t++)
+        pthread_join(threads[t], &found[t]);
+    printf("%d: %016llx %016llx\\n", k, *(unsigned long long *)found[0], *(unsigned long long *)found[1]);
+}
+
+"""
+_TWICE_REGION = """static void pe_process(int k)
+{
+    unsigned long long found[2] = {0, 0};
+#pragma omp parallel for num_threads(2)
+    for (int t = 0; t < 2; t++)
+        found[t] = pe_call(k);
+    printf("%d: %016llx %016llx\\n", k, found[0], found[1]);
+}
+
+"""
+_PROCESS = {"twice": _TWICE, "twice-region": _TWICE_REGION}
 _CALLED_MAIN = """int main(void)
 {
     for (int k = 0; k < CALLS; k++) {
@@ -88,7 +128,7 @@ _CALLED_MAIN = """int main(void)
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
-            printf("%d: %016llx\\n", k, pe_call(k));
+            pe_process(k);
             fflush(stdout);
             _exit(0);
         }
@@ -121,12 +161,13 @@ def renamed(program: str) -> str:
     return f"#define main pe_program_main\n{program}\n#undef main\n"
 
 
-def called_driver(program: str, functions: Sequence[Function], rng: random.Random) -> str | None:
+def called_driver(program: str, functions: Sequence[Function], rng: random.Random, drive: Drive) -> str | None:
     """Calls with other sizes and pointers that overlap and are only aligned to their element; None without any.
 
     Static functions get pointers that overlap only where `program` is an #include: what is called how in a file
     may be relied on there.
-    Each call runs in a process of its own and prints a line: its number, then a checksum of all memory it had.
+    Each call runs in a process of its own and prints a line: its number, then a checksum of all memory it had; two
+    of them where two threads call at once, each with memory of its own.
     """
     callable_ = [f for f in functions if _types(f)]
     if not callable_:
@@ -141,7 +182,9 @@ def called_driver(program: str, functions: Sequence[Function], rng: random.Rando
         f"    switch (number) {{\n{cases}    }}\n    return h;\n}}\n\n"
     )
     head = _CALLED.replace("POINTERS }", f"{pointers} }}")
-    return renamed(program) + head + "\n" + body + _CALLED_MAIN.replace("CALLS", str(CALLS))
+    return (
+        renamed(program) + head + "\n" + body + _PROCESS.get(drive, _ONCE) + _CALLED_MAIN.replace("CALLS", str(CALLS))
+    )
 
 
 def _pointers(function: Function) -> dict[str, re.Match[str]]:

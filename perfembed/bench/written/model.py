@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal as OneOf
 
 Sizes = OneOf["tuned", "plus", "smaller", "mixed"]
-Drive = OneOf["main", "compile", "region", "threads", "called", "included", "memory"]
+Drive = OneOf["main", "compile", "region", "threads", "called", "twice", "twice-region", "included", "memory"]
 Verdict = OneOf["same", "refused alike", "differ", "undefined", "not here"]
 VERDICTS: tuple[Verdict, ...] = ("same", "refused alike", "differ", "undefined", "not here")
 
@@ -24,8 +24,9 @@ class Way:
 
     `sizes`: which values the size macros get. `drive`: the program's own main; only compiled; main called in a
     parallel region, or from threads with small stacks; its functions called with arguments of all kinds, from a
-    text behind it or from a file that includes it; main with allocations that fail. `environment` replaces single
-    variables of the default; `stack_bytes` limits the stack.
+    text behind it, by two threads at once, or from a file that includes it; main with allocations that fail.
+    `environment` replaces single variables of the default; `stack_bytes` limits the stack; `header`: the text of a
+    file that is included first.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Way:
     environment: tuple[tuple[str, str], ...] = _ENVIRONMENT
     stack_bytes: int = 8 << 20
     libs: tuple[str, ...] = ("-lm",)
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)

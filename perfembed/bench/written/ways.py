@@ -8,6 +8,8 @@ _STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 _PARALLEL = (*TUNED, "-fopenmp")
 _ADDRESS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _CLANGS = ("clang-14", "clang-16", "clang-19")
+_STANDARD = "".join(f"#include <{name}.h>\n" for name in ("math", "stdint", "stdio", "stdlib", "string"))
+_EXPRESSIONS = "".join(f"#define {macro}\n" for macro in ("sum *(&sum)", "A (A)", "B (B)", "h (h)", "fabs(x) (x)"))
 
 
 def _settings(**variables: str) -> tuple[tuple[str, str], ...]:
@@ -42,9 +44,9 @@ def _flags() -> list[Way]:
         Way("gnu2x", "-std=gnu2x", flags=(*_PARALLEL, "-std=gnu2x")),
         Way("wrapv", "-fwrapv", flags=(*_PARALLEL, "-fwrapv")),
         Way("Os", "-Os", flags=("-Os", "-fopenmp", "-fno-strict-aliasing")),
-        Way("precision-float", "-Ddouble=float", flags=(*_PARALLEL, "-Ddouble=float")),
-        Way("precision-double", "-Dfloat=double", flags=(*_PARALLEL, "-Dfloat=double")),
-        Way("macro-int", "-Dint=long", flags=(*_PARALLEL, "-Dint=long")),
+        Way("precision-float", "double is float", header=_STANDARD + "#define double float\n"),
+        Way("precision-double", "float is double", header=_STANDARD + "#define float double\n"),
+        Way("macro-int", "int is long", header=_STANDARD + "#define int long\n"),
         Way(
             "macro-empty",
             "const, restrict, inline and static are nothing",
@@ -55,7 +57,7 @@ def _flags() -> list[Way]:
             "variables have other names",
             flags=(*_PARALLEL, *(f"-D{x}=other_{x}" for x in ("i", "j", "A", "B", "C", "n", "ni", "t", "sum"))),
         ),
-        Way("macro-cast", "sums are cut", flags=(*_PARALLEL, "-Dsum=*(&sum)", "-DA=(A)", "-Dfabs(x)=(x)", "-Dh=(h)")),
+        Way("macro-expressions", "variables and functions are expressions", header=_STANDARD + _EXPRESSIONS),
         Way("tgmath", "-include tgmath.h", flags=(*_PARALLEL, "-include", "tgmath.h")),
         Way("fortify", "-D_FORTIFY_SOURCE=2", flags=(*_PARALLEL, "-D_FORTIFY_SOURCE=2", "-D_GNU_SOURCE")),
         Way("address", "AddressSanitizer, UBSan", flags=_ADDRESS),
@@ -109,6 +111,9 @@ def _runs() -> list[Way]:
         Way("called", "functions called with all sorts of arguments", drive="called"),
         Way("called-O0", "the same, -O0, no OpenMP", flags=("-O0",), drive="called"),
         Way("called-address", "the same, AddressSanitizer", flags=_ADDRESS, drive="called", stack_bytes=64 << 20),
+        Way("called-twice", "the same, by two threads at once", drive="twice", libs=("-lm", "-lpthread")),
+        Way("called-twice-region", "the same, in a parallel region", drive="twice-region",
+            environment=_settings(OMP_MAX_ACTIVE_LEVELS="4")),
         Way("included", "called from a file that includes it", drive="included"),
         Way("memory", "each allocation of ours fails", drive="memory"),
     ]  # fmt: skip

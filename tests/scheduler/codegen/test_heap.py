@@ -23,7 +23,7 @@ def test_large_private_arrays_are_allocated(tmp_path: Path) -> None:
     text = check_same(tmp_path, NEST, "parallelize(i)", {"n": 7, "m": 5}, {"n": 0, "m": 1}, {"n": 3, "m": 1})
     assert "double v[4];" in text
     assert "double *restrict t = (void *)(pe_t_all + " in text
-    assert "double (*restrict u)[20000] = (void *)(pe_u_all + (size_t)480000 * pe_thread());" in text
+    assert "double (*restrict u)[20000] = (void *)(pe_u_all + (unsigned long)480000 * pe_thread());" in text
     assert text.count("pe_alloc(") == text.count("pe_free(") == 2
 
 

@@ -81,7 +81,8 @@ def test_threads_have_copies_of_global_arrays(tmp_path: Path, cc: str, nest: str
     text = text_of(parse_nest(nest), "parallelize(i)")
     kind = "unsigned int" if nest == HISTOGRAM else "int"
     arrays = f"static {kind} A[4000000], h[16], t[4][8];\n"
-    body = f"    int n = 4000000;\n    for (int k = 0; k < n; k++)\n        A[k] = k / 5;\n{text}    unsigned int sum = 0;\n"
+    body = f"    int n = 4000000;\n    for (int k = 0; k < n; k++)\n        A[k] = k / 5;\n{text}"
+    body += "    unsigned int sum = 0;\n"
     body += "    for (int k = 0; k < 16; k++)\n        sum += h[k];\n"
     body += '    for (int k = 0; k < 32; k++)\n        sum += t[k / 8][k % 8];\n    printf("%u\\n", sum);\n'
     (tmp_path / "t.c").write_text(f"#include <stdio.h>\n{preamble(text)}{arrays}int main(void)\n{{\n{body}}}\n")
