@@ -111,14 +111,21 @@ def test_the_hand_written_one_allocates_and_tests_overlaps(tmp_path: Path) -> No
     assert compared(tmp_path, subject(tmp_path), "memory") == Compared("same")
 
 
+RACE = b"""double sum = 0;
+    #pragma omp parallel for
+    for (int k = 0; k < 4000; k++)
+        sum = 0;"""
 FAULTS = {
     "sizes-plus": stripped,
-    "called": lambda text: text.replace(b"    return (uintptr_t)pe_a_end", b"    return 1 || (uintptr_t)pe_a_end"),
+    "called": lambda text: text.replace(
+        b"    return (unsigned long)pe_a_end", b"    return 1 || (unsigned long)pe_a_end"
+    ),
     "memory": lambda text: re.sub(rb"if \(pe_t\)", b"if (1)", text),
     "strict-gcc-O0": lambda text: text.replace(b"#define pe_tuned\n", b"#define pe_tuned\nstatic int pe_idle;\n"),
     "stack": lambda text: text.replace(b"double sum = 0;", b"double sum = 0; volatile char a[300000]; a[0] = 0;"),
     "O0": lambda text: text.replace(b"* 0.5", b"* 0.25"),
     "address": lambda text: text.replace(b"double sum = 0;", b"double sum = 0; A[0][N * N + 5] = 0;"),
+    "clang-19-races": lambda text: text.replace(b"double sum = 0;", RACE),
     "thread-limit": lambda text: text.replace(b"double sum = 0;", b"double sum = 0; __builtin_trap();"),
 }
 

@@ -21,12 +21,19 @@ _SETTINGS = {
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0",
     "UBSAN_OPTIONS": "print_stacktrace=0",
 }
+_TOOL = "OMP_TOOL_LIBRARIES"
 _TRIAL = b"""#include <stdio.h>
 #include <math.h>
+static int found[64];
 int main(int argc, char **argv)
 {
     (void)argv;
-    printf("%d\\n", (int)sqrt(49.0 * argc));
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (int k = 0; k < 64; k++)
+        found[k] = k * argc;
+    printf("%d\\n", (int)sqrt((double)found[49]));
     return 0;
 }
 """
@@ -48,6 +55,7 @@ class Builder:
     folder: Path
     environment: Mapping[str, str]
     built: dict[tuple[object, ...], Binary] = field(default_factory=dict)
+    libraries: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def put(self, which: str, name: str, content: bytes) -> None:
         """Writes a file into the folder of the original or of the written file."""
@@ -89,8 +97,18 @@ class Builder:
             stack_bytes=way.stack_bytes,
         )
         environment = {**self.environment, **_SETTINGS, **dict(way.environment)}
+        if tool := environment.get(_TOOL):
+            environment[_TOOL] = self._library(way.compiler, tool)
         before = ("env", *(f"{name}={value}" for name, value in extra)) if extra else ()
         return run_contained((*before, str(binary.executable)), limits=limits, env=environment, cwd=self.folder)
+
+    def _library(self, compiler: str, name: str) -> str:
+        """Where a library of the compiler's is; its name where there is none."""
+        if (compiler, name) not in self.libraries:
+            argv = (compiler_path(compiler, self.environment), f"-print-file-name={name}")
+            said = run_contained(argv, limits=Limits(), env=self.environment, cwd=self.folder).stdout.decode().strip()
+            self.libraries[compiler, name] = said or name
+        return self.libraries[compiler, name]
 
     def missing(self, way: Way) -> str:
         """What is not here for this way; empty where it can be gone."""

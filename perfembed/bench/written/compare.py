@@ -227,7 +227,7 @@ def _ended(finished: Finished) -> str:
 
 def _first_line(finished: Finished) -> str:
     lines = finished.stderr.decode(errors="replace").splitlines()
-    telling = [line for line in lines if "error" in line.lower()]
+    telling = [line for line in lines if "error" in line.lower() or "data race" in line]
     return (telling or [line for line in lines if line.strip()] or [""])[0].strip()[:300]
 
 

@@ -7,6 +7,8 @@ from perfembed.bench.written.model import TUNED, Way
 _STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 _PARALLEL = (*TUNED, "-fopenmp")
 _ADDRESS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_THREAD = ("-O1", "-g", "-fsanitize=thread")
+_WHERE = "ignore_noninstrumented_modules=1:exitcode=66"
 _CLANGS = ("clang-14", "clang-16", "clang-19")
 _STANDARD = "".join(f"#include <{name}.h>\n" for name in ("math", "stdint", "stdio", "stdlib", "string"))
 _EXPRESSIONS = "".join(f"#define {macro}\n" for macro in ("sum *(&sum)", "A (A)", "B (B)", "h (h)", "fabs(x) (x)"))
@@ -62,7 +64,7 @@ def _flags() -> list[Way]:
         Way("fortify", "-D_FORTIFY_SOURCE=2", flags=(*_PARALLEL, "-D_FORTIFY_SOURCE=2", "-D_GNU_SOURCE")),
         Way("address", "AddressSanitizer, UBSan", flags=_ADDRESS),
         Way("address-openmp", "the same with OpenMP", flags=(*_ADDRESS, "-fopenmp")),
-        Way("thread", "ThreadSanitizer, no OpenMP", flags=("-O1", "-g", "-fsanitize=thread")),
+        Way("thread", "ThreadSanitizer, no OpenMP", flags=_THREAD),
     ]
 
 
@@ -74,8 +76,10 @@ def _clangs() -> list[Way]:
             Way(f"{cc}-O0", "-O0 -march=x86-64", cc, ("-O0", "-march=x86-64")),
             Way(f"{cc}-openmp", "with OpenMP", cc, _PARALLEL),
             Way(f"{cc}-openmp-compiled", "with OpenMP, not linked", cc, _PARALLEL, drive="compile"),
+            Way(f"{cc}-races", "ThreadSanitizer that knows OpenMP's barriers", cc, (*_THREAD, "-fopenmp"),
+                environment=_settings(OMP_TOOL_LIBRARIES="libarcher.so", TSAN_OPTIONS=_WHERE)),
             Way(f"{cc}-libgomp", "-fopenmp=libgomp", cc, (*TUNED, "-fopenmp=libgomp")),
-        ]
+        ]  # fmt: skip
     return found
 
 
