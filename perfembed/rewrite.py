@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.codegen.premises import Tests
 from scheduler.codegen.splice import guarded, nest_text, splice
-from scheduler.codegen.text import VERBATIM, preamble
+from scheduler.codegen.text import VERBATIM, preamble, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.names import spelled
@@ -37,6 +38,7 @@ def rewrite_source(
     SchedulerError where that fails, or where the text of a nest cannot be tested.
     """
     edits: list[tuple[int, int, str]] = []
+    ours: list[str] = []
     for rewrite in rewrites:
         span = rewrite.nest.span
         assert span is not None
@@ -52,12 +54,23 @@ def rewrite_source(
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
         runtime = runtime_condition(replayer.nest, replayer.model)
         condition = tests.condition(spelled(runtime) if runtime else None)
-        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, tests.directive)))
+        defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]
+        directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
+        ours.append(text)
+        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive)))
     definitions = preamble("\n".join(text for _, _, text in edits), again=True)
-    return splice(source.content, edits, guarded(definitions, surveyed.condition), source.trigraphs)
+    ours.append(definitions)
+    free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
+    header = guarded(definitions, " && ".join((surveyed.condition, *free)))
+    return splice(source.content, edits, header, source.trigraphs)
 
 
 def _in_file(text: str) -> str:
     """Code with the names of the file; the user's own text in it stays."""
     pieces = text.split(VERBATIM)
     return VERBATIM.join(piece if number % 2 else spelled(piece) for number, piece in enumerate(pieces))
+
+
+def _defines(source: SourceFile, name: str) -> bool:
+    """Whether some part of the file, not in force where it was read, makes it a macro."""
+    return re.search(rb"#[ \t]*define[ \t]+" + name.encode() + rb"\b", source.content) is not None

@@ -16,10 +16,14 @@ from scheduler.frontend import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """`condition`: what the written file needs of the preprocessor; `tests`: what each nest needs, by its name."""
+    """`condition`: what the written file needs of the preprocessor; `tests`: what each nest needs, by its name.
+
+    `macros`: the names of those in force where the file was read.
+    """
 
     condition: str
     tests: Mapping[str, Tests | Untestable]
+    macros: frozenset[str] = frozenset()
 
 
 def survey(
@@ -44,7 +48,7 @@ def survey(
     second = where.preprocess(surroundings.second_probe(first), written)
     if isinstance(second, Untestable):
         return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests})
-    return Surveyed(surroundings.abi, surroundings.tests(second))
+    return Surveyed(surroundings.abi, surroundings.tests(second), surroundings.macros)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.carried import carry_values
 from scheduler.codegen.edges import expand_partial
 from scheduler.codegen.expr import OR, RELATION, Printer, wrap
+from scheduler.codegen.heap import allocation, thread_array
 from scheduler.codegen.nodes import (
     Bind,
     Block,
@@ -101,7 +103,7 @@ def _emit(
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
-    allocations = [*(_allocation(a, emitter.printer) for a in heap.values()), *emitter.allocations]
+    allocations = [*(allocation(a, emitter.printer) for a in heap.values()), *emitter.allocations]
     if allocations:
         lines = _on_heap(allocations, lines, scheduled.nest, original)
     elif plan.top or scheduled.reductions:  # declarations of their own
@@ -131,20 +133,6 @@ def _on_heap(allocations: list[tuple[str, str]], lines: list[str], nest: LoopNes
     )
 
 
-def _allocation(array: Array, printer: Printer) -> tuple[str, str]:
-    extents = []
-    for extent in array.shape:
-        if extent is None:
-            raise CodegenUnsupported(f"private array {array.name} has an unknown extent")
-        extents.append(printer.affine(extent))
-    name = array.base or array.name
-    size = " * ".join(["sizeof(" + array.ctype + ")", *(f"(size_t){wrap(e, 14)}" for e in extents)])
-    if array.flat or len(extents) == 1:
-        return f"{array.ctype} *{name} = pe_alloc({size});", name
-    inner = "".join(f"[{text}]" for text, _ in extents[1:])
-    return f"{array.ctype} (*{name}){inner} = pe_alloc({size});", name
-
-
 @dataclass(frozen=True)
 class Emitter:
     """Prints the C AST."""
@@ -160,6 +148,7 @@ class Emitter:
     taken: set[str] = field(default_factory=set)
     multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
     allocations: list[tuple[str, str]] = field(default_factory=list)
+    parts: dict[str, tuple[str, str, str] | None] = field(default_factory=dict)  # private arrays of threads
 
     def fresh(self, base: str) -> str:
         """A C name that is not used yet."""
@@ -180,7 +169,13 @@ class Emitter:
         return {name: placed.statement for name, placed in self.poly.model.placed.items()}
 
     def body(self, nodes: tuple[CNode, ...]) -> list[str]:
-        return [line for node in nodes for line in self.node(node)]
+        """Their lines, but for values that nothing behind them uses."""
+        lines: list[str] = []
+        for node, own in reversed([(node, self.node(node)) for node in nodes]):
+            if isinstance(node, Let | Bind) and not re.search(rf"\b{node.name}\b", "\n".join(lines)):
+                continue
+            lines = [*own, *lines]
+        return lines
 
     def node(self, node: CNode) -> list[str]:
         printer = self.printer
@@ -207,7 +202,7 @@ class Emitter:
         if isinstance(node, Bind):
             return [f"const long {node.name} = {printer.integer(node.value)[0]};"]
         if isinstance(node, Private):
-            return [array_declaration(printer.arrays[node.array], printer, printer.dropped.get(node.array, 0))]
+            return [self._private(printer.arrays[node.array], printer.dropped.get(node.array, 0))]
         if isinstance(node, Block):
             make = expand if node.full else expand_partial
             expanded = make(node, printer, self.statements, self.vector_bytes, self.fresh)
@@ -218,6 +213,16 @@ class Emitter:
             return self._packed(node)
         assert isinstance(node, Text)
         return list(node.lines)
+
+    def _private(self, array: Array, drop: int) -> str:
+        if not self.threaded:
+            return array_declaration(array, self.printer, drop)
+        if array.name not in self.parts:
+            self.parts[array.name] = thread_array(array, drop, self.printer, self.fresh)
+            part = self.parts[array.name]
+            self.allocations.extend([part[1:]] if part is not None else [])
+        part = self.parts[array.name]
+        return array_declaration(array, self.printer, drop) if part is None else part[0]
 
     def _packed(self, node: Packed) -> list[str]:
         code = pack_code(node, self.printer, self.multiples, self.fresh)

@@ -11,6 +11,7 @@ import islpy as isl
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
 from scheduler.codegen.footprint import elements_exist
+from scheduler.codegen.heap import STACK_BYTES
 from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays
 from scheduler.codegen.polytree import Place, PolyTree, is_aligned, time_name
@@ -23,7 +24,6 @@ from scheduler.ir.tree import PackMark, statements_below, tree_loops
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import children
 
-STACK_BYTES = 262_144  # larger buffers are allocated on the heap
 MOST_BYTES = 1 << 26
 _SHARED_COPY = 16_384  # elements from which on a copy is made by all threads
 
@@ -307,14 +307,14 @@ def pack_code(node: Packed, printer: Printer, multiples: dict[str, int], fresh: 
     allocation = None
     tail = "".join(f"[{extent}]" for extent in shape[1:])
     if size <= STACK_BYTES:
-        lines.append(f"{ctype} {name}[{shape[0]}]{tail} __attribute__((aligned(64)));")
+        lines.append(f"{ctype} {name}[{shape[0]}]{tail} __attribute__((__aligned__(64)));")
     elif node.parallel == "around":
         whole = fresh(f"{name}s")
         stride = -(-size // 64) * 64
-        allocation = (f"char *{whole} = pe_alloc((size_t){stride} * pe_threads());", whole)
-        lines.append(f"{ctype} (*{name}){tail} = (void *)({whole} + (size_t){stride} * pe_thread());")
+        allocation = (f"char *{whole} = pe_alloc((unsigned long){stride} * pe_threads());", whole)
+        lines.append(f"{ctype} (*restrict {name}){tail} = (void *)({whole} + (unsigned long){stride} * pe_thread());")
     else:
-        allocation = (f"{ctype} (*{name}){tail} = pe_alloc({size});", name)
+        allocation = (f"{ctype} (*restrict {name}){tail} = pe_alloc({size});", name)
     together = node.parallel == "inside" and count >= _SHARED_COPY
     lines += _copy(node, buffer, printer, fresh, together)
     return PackCode(tuple(lines), buffer, allocation)

@@ -54,7 +54,10 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
     (
         "pe_agree",
         """/* Whether a function gives the number it gave. */
-static inline __attribute__((unused)) int pe_agree(double a, double b) { return a == b || (a != a && b != b); }""",
+static inline __attribute__((__unused__)) int pe_agree(double pe_a, double pe_b)
+{
+    return pe_a == pe_b || (pe_a != pe_a && pe_b != pe_b);
+}""",
     ),
 )
 
@@ -159,6 +162,11 @@ class Surroundings:
         return found
 
     @property
+    def macros(self) -> frozenset[str]:
+        """The names of those in force at the end of the file; after `second_probe`."""
+        return frozenset(self._macros)
+
+    @property
     def abi(self) -> str:
         """What must hold in the whole file, for the preprocessor."""
         return " && ".join((*_ABI, f"{'' if self._unsigned else '!'}defined __CHAR_UNSIGNED__"))
@@ -205,6 +213,8 @@ class Surroundings:
 
     def _conditions(self, premises: Premises) -> Iterator[str]:
         """Which branches of the conditionals that matter were active, as conditions of `#if`."""
+        if premises.whole_file:
+            yield "__INCLUDE_LEVEL__ == 0"  # a file that includes this one may call static functions
         ranges = [premises.function, *premises.texts]
         for conditional in self.conditionals:
             if not (premises.whole_file or any(_overlap(conditional, r) for r in ranges)):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.nodes import For, Instance, IntExpr, names_of, walk
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Assign
+from scheduler.ir.nest import Access, Array, Assign
 from scheduler.ir.tree import TreeLoop
 from scheduler.polyhedral.model import Model
 from scheduler.polyhedral.reductions import Reduction, reduction_over
@@ -50,7 +51,11 @@ def reduced(
         if reduction is None:
             raise CodegenUnsupported(f"no reduction clause for {array}")
         if reduction.access is None:
-            clauses += f" reduction({reduction.operator}: {_section(printer, array)})"
+            found = _whole(printer, array)
+            name = fresh(f"pe_{array}")
+            before.append(f"{_pointer(found, name)} = {found.base or found.name};")
+            clauses += f" reduction({reduction.operator}: {name}{_section(found)})"
+            printer = replace(printer, arrays={**printer.arrays, array: replace(found, base=name)})
             continue
         element = _element(node, reduction, model, printer)
         ctype = printer.arrays[array].ctype
@@ -92,15 +97,24 @@ def _element(node: For, reduction: Reduction, model: Model, printer: Printer) ->
     return texts.pop()
 
 
-def _section(printer: Printer, array: str) -> str:
-    """An OpenMP array section that holds the whole array."""
-    found = printer.arrays[array]
+def _whole(printer: Printer, array: str) -> Array:
+    """Raises CodegenUnsupported where it is not the array itself that is accessed."""
     if printer.redirect.get(array) or printer.dropped.get(array):
         raise CodegenUnsupported(f"a reduction over {array}, which is stored elsewhere")
-    extents = [e.const for e in found.shape if isinstance(e, Affine)]
-    if found.flat:
-        total = 1
-        for extent in extents:
-            total *= extent
-        extents = [total]
-    return (found.base or found.name) + "".join(f"[0:{e}]" for e in extents)
+    return printer.arrays[array]
+
+
+def _pointer(array: Array, name: str) -> str:
+    """The declaration of a local pointer to an array's first row: clang gives threads no copy of a global array."""
+    rows = "".join(f"[{extent}]" for extent in _extents(array)[1:])
+    return f"{array.ctype} (*{name}){rows}" if rows else f"{array.ctype} *{name}"
+
+
+def _section(array: Array) -> str:
+    """Behind its name: an OpenMP array section that holds all of it."""
+    return "".join(f"[0:{extent}]" for extent in _extents(array))
+
+
+def _extents(array: Array) -> list[int]:
+    extents = [e.const for e in array.shape if isinstance(e, Affine)]
+    return [math.prod(extents)] if array.flat else extents

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from scheduler.codegen.text import INDENT, VERBATIM, indented
 from scheduler.frontend.lexical import Text
 
+_WIDTH = 100
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
 
 
@@ -48,7 +49,14 @@ def nest_text(new: str, original: bytes, comment: str, condition: str | None, di
 def guarded(definitions: str, condition: str) -> str:
     """File-scope definitions for the code of nests, where the preprocessor finds the condition true."""
     note = "/* Where this does not hold, the loops run as they were written. */"
-    return f"{note}\n#if {condition}\n#define pe_tuned\n{definitions}#endif\n"
+    lines = ["#if"]
+    for part in condition.split(" && "):
+        if len(lines[-1]) + len(part) > _WIDTH:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {part} &&"
+    lines[-1] = lines[-1].removesuffix(" &&")
+    return "\n".join([note, *lines, "#define pe_tuned", definitions.rstrip("\n"), "#endif"]) + "\n"
 
 
 def splice(content: bytes, replacements: Iterable[Edit], header: str = "", trigraphs: bool = False) -> bytes:

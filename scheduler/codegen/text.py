@@ -10,56 +10,77 @@ from scheduler.codegen.premises import DEFINITIONS
 INDENT = "    "
 VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps its indentation and line ends
 
-_HELPERS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    # name, headers it needs, definition
-    *((name, (), definition) for name, definition in DEFINITIONS),
-    ("pe_min", (), "static inline __attribute__((unused)) long pe_min(long a, long b) { return a < b ? a : b; }"),
-    ("pe_max", (), "static inline __attribute__((unused)) long pe_max(long a, long b) { return a > b ? a : b; }"),
+_HELPERS: tuple[tuple[str, str], ...] = (
+    # name, definition; without headers, which may be missing, or broken by macros
+    *DEFINITIONS,
+    (
+        "simd",
+        """#ifdef __clang__ /* which warns of loops it does not vectorize at the function's line */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif""",
+    ),
+    (
+        "pe_min",
+        """static inline __attribute__((__unused__)) long pe_min(long pe_a, long pe_b)
+{
+    return pe_a < pe_b ? pe_a : pe_b;
+}""",
+    ),
+    (
+        "pe_max",
+        """static inline __attribute__((__unused__)) long pe_max(long pe_a, long pe_b)
+{
+    return pe_a > pe_b ? pe_a : pe_b;
+}""",
+    ),
     (
         "pe_floord",
-        (),
-        "static inline __attribute__((unused)) long pe_floord(long a, long b) { return a / b - (a % b < 0); }",
+        """static inline __attribute__((__unused__)) long pe_floord(long pe_a, long pe_b)
+{
+    return pe_a / pe_b - (pe_a % pe_b < 0);
+}""",
     ),
     (
         "pe_alloc",
-        ("stdlib.h", "stdint.h"),
         """/* Memory aligned to 64 bytes, NULL on failure; pe_free releases it. */
-static inline __attribute__((unused)) void *pe_alloc(size_t bytes)
+static inline __attribute__((__unused__)) void *pe_alloc(unsigned long pe_size)
 {
-    char *raw = bytes > SIZE_MAX - 128 ? NULL : malloc(bytes + 128);
-    if (!raw)
-        return NULL;
-    char *aligned = raw + 128 - (uintptr_t)raw % 64;
-    ((void **)aligned)[-1] = raw;
-    return aligned;
+    char *pe_raw = pe_size > -129ul ? 0 : __builtin_malloc(pe_size + 128);
+    if (!pe_raw)
+        return 0;
+    char *pe_at = pe_raw + 128 - (unsigned long)pe_raw % 64;
+    ((void **)pe_at)[-1] = pe_raw;
+    return pe_at;
 }""",
     ),
     (
         "pe_free",
-        ("stdlib.h",),
-        "static inline __attribute__((unused)) void pe_free(void *p) { if (p) free(((void **)p)[-1]); }",
+        """static inline __attribute__((__unused__)) void pe_free(void *pe_p)
+{
+    if (pe_p)
+        __builtin_free(((void **)pe_p)[-1]);
+}""",
     ),
     (
         "pe_threads",
-        (),
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP
 extern int omp_get_max_threads(void); /* declared here: not every compiler comes with omp.h */
 extern int omp_get_thread_num(void);
-static inline __attribute__((unused)) int pe_threads(void) { return omp_get_max_threads(); }
-static inline __attribute__((unused)) int pe_thread(void) { return omp_get_thread_num(); }
+static inline __attribute__((__unused__)) int pe_threads(void) { return omp_get_max_threads(); }
+static inline __attribute__((__unused__)) int pe_thread(void) { return omp_get_thread_num(); }
 #else
-static inline __attribute__((unused)) int pe_threads(void) { return 1; }
-static inline __attribute__((unused)) int pe_thread(void) { return 0; }
+static inline __attribute__((__unused__)) int pe_threads(void) { return 1; }
+static inline __attribute__((__unused__)) int pe_thread(void) { return 0; }
 #endif""",
     ),
     (
         "pe_apart",
-        ("stdint.h",),
         """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
-static inline __attribute__((unused)) int pe_apart(const void *a, const void *a_end, const void *b, const void *b_end)
+static inline __attribute__((__unused__)) int
+pe_apart(const void *pe_a, const void *pe_a_end, const void *pe_b, const void *pe_b_end)
 {
-    return (uintptr_t)a_end <= (uintptr_t)b || (uintptr_t)b_end <= (uintptr_t)a;
+    return (unsigned long)pe_a_end <= (unsigned long)pe_b || (unsigned long)pe_b_end <= (unsigned long)pe_a;
 }""",
     ),
 )
@@ -80,13 +101,12 @@ def vector_type(element: str, lanes: int) -> str | None:
 
 def _typedef(lanes: int, letter: str) -> str:
     element, width = _ELEMENT[letter]
-    attributes = f"vector_size({lanes * width}), aligned({width}), may_alias"
+    attributes = f"__vector_size__({lanes * width}), __aligned__({width}), __may_alias__"
     return f"typedef {element} pe_v{lanes}{letter} __attribute__(({attributes}));"
 
 
-def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """(headers, names with their definitions) the text needs, in the order to emit them."""
-    headers: list[str] = []
+def helpers_for(text: str) -> tuple[tuple[str, str], ...]:
+    """Names with their definitions that the text needs, in the order to emit them."""
     definitions: list[tuple[str, str]] = []
     vectors = {(lanes, letter) for _, lanes, letter in _VECTOR.findall(text)}
     vectors |= {(lanes, _MASK[letter]) for _, lanes, letter in _SELECT.findall(text)}
@@ -96,21 +116,28 @@ def helpers_for(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]
         select = f"pe_select_{name}"
         blend = f"((pe_{name})((({mask})(a) & (mask)) | (({mask})(b) & ~(mask))))"
         definitions.append((select, f"#define {select}(mask, a, b) {blend}"))
-    for name, needs, definition in _HELPERS:
-        if re.search(rf"\b{name}\b", text):
-            headers += [h for h in needs if h not in headers]
-            definitions.append((name, definition))
-    return tuple(headers), tuple(definitions)
+    definitions += [(name, definition) for name, definition in _HELPERS if re.search(rf"\b{name}\b", text)]
+    return tuple(definitions)
 
 
 def preamble(text: str, again: bool = False) -> str:
-    """Includes and definitions for a file that holds the text; `again`: it may have been given some of them before."""
-    headers, definitions = helpers_for(text)
-    lines = [f"#include <{h}>" for h in headers]
-    for name, definition in definitions:
-        guard = name.replace("pe_", "pe_has_", 1)
+    """Definitions for a file that holds the text; `again`: it may have been given some of them before."""
+    lines: list[str] = []
+    for name, definition in helpers_for(text):
+        guard = f"pe_has_{name.removeprefix('pe_')}"
         lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
     return "".join(line + "\n" for line in lines)
+
+
+_WORDS = re.compile(
+    r"\b(?:(?:un)?signed|char|short|int|long|float|double|static"
+    r"|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll)\b"
+)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Those of the text, of its types and pragmas, that another meaning as a macro would break."""
+    return tuple(sorted(set(_WORDS.findall(text))))
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:

@@ -12,7 +12,7 @@ from scheduler.ir.types import known_type
 from scheduler.polyhedral.dependences import REASSOCIABLE
 from scheduler.polyhedral.model import Model
 
-_MAX_BYTES = 64 << 10  # of an array that every thread gets a copy of on its stack
+_MAX_BYTES = 32 << 10  # of an array that every thread gets a copy of on its stack, which may be small
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,14 @@ def _proposed(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Sc
             makers = (space.tilings, space.wavefronts, partial(register_moves, space), space.inner_moves)
             moved = [s for s in islice(rng.choice(makers)(schedule, chain), 40) if len(s) > len(schedule)]
             schedule = rng.choice(moved) if moved else schedule
-        small = tuple(_small(step, rng) for step in schedule)
+        small = tuple(small_step(step, rng) for step in schedule)
         if isinstance(replayer.replay(small), ScheduledNest) and rng.random() < 0.7:
             small = space.parallelized(small)
         yield small
 
 
-def _small(step: Transformation, rng: random.Random) -> Transformation:
+def small_step(step: Transformation, rng: random.Random) -> Transformation:
+    """With sizes that fit loops of a few iterations."""
     match step:
         case Tile():
             return replace(step, sizes=tuple(rng.choice((2, 3, 4, 5)) for _ in step.sizes))

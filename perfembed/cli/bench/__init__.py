@@ -20,6 +20,7 @@ from perfembed.cli.bench import (
     startup,
     timing,
     variants,
+    written,
 )
 
 app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=None, no_args_is_help=True)
@@ -39,3 +40,4 @@ app.command("search")(methods.search)
 app.command("embedding")(embedding.command)
 app.command("index")(index.command)
 app.command("variants")(variants.command)
+app.command("written")(written.command)

@@ -97,6 +97,13 @@ def test_large_buffers_are_allocated_for_each_thread(tmp_path: Path, parallel: s
     build(tmp_path, "serial", source, ("-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas"))
 
 
+def test_only_small_buffers_are_on_the_stack() -> None:
+    """Threads may have stacks of 64 KiB."""
+    small = text_of(parse_nest(ALPHA), BLIS + "pack(i_t, A, [0, 1], 0, 6)")
+    schedule = BLIS.replace("[16, 32, 24]", "[48, 64, 48]") + "pack(i_t, A, [0, 1], 0, 6)"
+    assert "pe_alloc" not in small and "pe_alloc" in text_of(parse_nest(ALPHA), schedule)
+
+
 def test_triangular_block(tmp_path: Path) -> None:
     text = check_same(tmp_path, nests.SYRK, "register_block([i, j], [4, 8])", {"n": 43, "m": 13}, {"n": 8, "m": 2})
     assert "pe_v4d" in text

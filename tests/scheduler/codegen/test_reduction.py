@@ -1,10 +1,14 @@
 """Reduction clauses: integer sums come out the same from every order; nothing is touched that was not."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.scheduler.codegen.support import check_same
+from scheduler.codegen.text import preamble
+from scheduler.ir.text import parse_nest
+from tests.compilers import usable
+from tests.scheduler.codegen.support import check_same, text_of
 
 SUM = """nest sum {
   param n: int in [0, ?];
@@ -50,12 +54,40 @@ SIZES = ({"n": 100}, {"n": 1}, {"n": 7})
         (SUM.replace("OP", "*=").replace("int", "long"), "unroll(i, 4); parallelize(i)", "reduction(*: pe_s)"),
         (ROWS, "vectorize(j)", "reduction(+: pe_y)"),
         (ROWS, "parallelize(i); vectorize(j)", "    y[i] += pe_y;"),
-        (HISTOGRAM, "parallelize(i)", "reduction(+: h[0:16])"),
-        (HISTOGRAM, "tile([i], [8]); parallelize(i_t, 1, 1)", "reduction(+: h[0:16])"),
+        (HISTOGRAM, "parallelize(i)", "reduction(+: pe_h[0:16])"),
+        (HISTOGRAM, "tile([i], [8]); parallelize(i_t, 1, 1)", "reduction(+: pe_h[0:16])"),
         (GUARDED, "parallelize(j)", "reduction(+: pe_y)"),
-        (COLUMNS, "parallelize(i); vectorize(j)", "reduction(+: y[0:8])"),
+        (COLUMNS, "parallelize(i); vectorize(j)", "reduction(+: pe_y[0:8])"),
         (COLUMNS, "interchange(i, j); vectorize(i)", "    y[j] += pe_y;"),
     ],
 )
 def test_sums(tmp_path: Path, nest: str, schedule: str, expect: str) -> None:
     check_same(tmp_path, nest, schedule, *SIZES, expect=(expect,))
+
+
+TABLE = """nest table {
+  param n: int in [1, ?];
+  array t: int[4][8];
+  array A: int[n];
+  for i: int in [0, n) step 1 { S0: t[opaque(A[i] % 4)][opaque(A[i] % 8)] += 1; }
+}"""
+
+
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("nest", [HISTOGRAM, TABLE], ids=["row", "table"])
+def test_threads_have_copies_of_global_arrays(tmp_path: Path, cc: str, nest: str) -> None:
+    """Of a section of a global array clang makes copies, too, but lets all threads update the array itself."""
+    cc = usable(cc, "-fopenmp")
+    text = text_of(parse_nest(nest), "parallelize(i)")
+    kind = "unsigned int" if nest == HISTOGRAM else "int"
+    arrays = f"static {kind} A[4000000], h[16], t[4][8];\n"
+    body = f"    int n = 4000000;\n    for (int k = 0; k < n; k++)\n        A[k] = k / 5;\n{text}"
+    body += "    unsigned int sum = 0;\n"
+    body += "    for (int k = 0; k < 16; k++)\n        sum += h[k];\n"
+    body += '    for (int k = 0; k < 32; k++)\n        sum += t[k / 8][k % 8];\n    printf("%u\\n", sum);\n'
+    (tmp_path / "t.c").write_text(f"#include <stdio.h>\n{preamble(text)}{arrays}int main(void)\n{{\n{body}}}\n")
+    subprocess.run([cc, "-O0", "-fopenmp", "t.c", "-o", "t"], cwd=tmp_path, check=True, timeout=60)
+    environment = {"OMP_NUM_THREADS": "4", "OMP_WAIT_POLICY": "passive"}
+    for _ in range(5):
+        done = subprocess.run([tmp_path / "t"], env=environment, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "4000000\n"

@@ -179,3 +179,8 @@ def test_what_is_collapsed_was_proved_parallel() -> None:
     both = parse_nest("""nest copy { param n: long in [1, ?]; array A: double[n][n]; array B: double[n][n];
     for i: long in [0, n) step 1 { for j: long in [0, n) step 1 { S0: A[i][j] = B[i][j] + 1.0; } } }""")
     assert "collapse(2)" in text_of(both, "parallelize(i, 0, 0, 2)")
+
+
+def test_the_time_of_a_loop_that_vanished_is_not_declared_for_nothing(tmp_path: Path) -> None:
+    nest = "nest fill { param n: int; array A: double[n];\nfor q: int in [0, n) step 1 { S0: A[q] = q; } }"
+    check_same(tmp_path, nest, "tile([q], [3]); tile([q_t, q], [5, 5]); unroll_jam(q_t2, 4)", {"n": 50}, {"n": 1})
