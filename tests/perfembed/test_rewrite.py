@@ -101,5 +101,5 @@ int main(void) { f(); g(); printf("%g %g\\n", A[3][4], B[3][4]); return 0; }
         ]
         text = rewritten(source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1)"), 2.0)])
     after.write_bytes(without_originals(text))
-    assert text.count(b"pe_alloc(size_t") == 2
+    assert text.count(b"pe_alloc(unsigned long pe_size") == 2
     assert printed(after) == printed(before)
