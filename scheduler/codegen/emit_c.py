@@ -226,10 +226,12 @@ class Emitter:
 
     def _packed(self, node: Packed) -> list[str]:
         code = pack_code(node, self.printer, self.multiples, self.fresh)
+        lines = replace(self, printer=printer_inside(self.printer, node, code.buffer)).body(node.body)
+        if not re.search(rf"\b{code.buffer.name}\b", "\n".join(lines)):
+            return lines  # packed again inside
         if code.allocation is not None:
             self.allocations.append(code.allocation)
-        inner = replace(self, printer=printer_inside(self.printer, node, code.buffer))
-        return [*code.lines, *inner.body(node.body)]
+        return [*code.lines, *lines]
 
     def _for(self, node: For) -> list[str]:
         loop = self.poly.by_name[node.loop].loop

@@ -7,12 +7,12 @@ from dataclasses import replace
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
-from scheduler.codegen.expr import AND, Printer, wrap
+from scheduler.codegen.expr import AND, RELATION, Printer, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.codegen.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, LoopNest, Storage
+from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
 from scheduler.ir.types import scalar_type
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
@@ -43,17 +43,15 @@ class _Guard:
         self.walker = Walker(self.poly, {})
 
     def assumptions(self) -> list[str]:
-        known = isl.Set.read_from_str(
-            self.model.context, f"{self.model.parameter_prefix()}{{ : {self._known_ranges()} }}"
-        )
+        known = self._set(self._known_ranges())
         parts = []
         for constraint in dict.fromkeys(self.nest.assumptions):
-            holds = isl.Set.read_from_str(
-                self.model.context, f"{self.model.parameter_prefix()}{{ : {Model.constraint_text(constraint)} }}"
-            )
-            if not known.is_subset(holds):
+            if not known.is_subset(self._set(Model.constraint_text(constraint))):
                 parts.append(wrap(self.printer.constraint(constraint), AND))
         return parts
+
+    def _set(self, constraints: str) -> isl.Set:
+        return isl.Set.read_from_str(self.model.context, f"{self.model.parameter_prefix()}{{ : {constraints} }}")
 
     def _known_ranges(self) -> str:
         parts = []
@@ -75,7 +73,8 @@ class _Guard:
                     written.add(use.access.array)
         arrays = [a for a in self.nest.arrays if a.name in accesses and a.storage in _MAY_OVERLAP]
         ranges: dict[str, tuple[str, str]] = {}
-        parts = []
+        parts: list[str] = []
+        some: list[str] = []  # no address is formed of an array that has no elements
         for k, first in enumerate(arrays):
             for second in arrays[k + 1 :]:
                 if Storage.POINTER not in (first.storage, second.storage) or not self._same_memory(first, second):
@@ -86,10 +85,12 @@ class _Guard:
                     continue
                 for array in (first, second):
                     if array.name not in ranges:
-                        ranges[array.name] = self._range(array, accesses[array.name])
+                        first_byte, end, exist = self._range(array, accesses[array.name])
+                        ranges[array.name] = first_byte, end
+                        some += exist
                 a, b = ranges[first.name], ranges[second.name]
                 parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
-        return parts
+        return [*dict.fromkeys(some), *parts]
 
     @staticmethod
     def _local_scalar(array: Array) -> bool:
@@ -103,14 +104,16 @@ class _Guard:
             return True
         return (a.kind, a.bits) == (b.kind, b.bits)
 
-    def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str]:
-        """Pointers to the first element accessed and behind the last."""
+    def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str, list[str]]:
+        """Pointers to the first element accessed and behind the last; the tests that there are such elements."""
         touched: isl.Set | None = None
         for statement, index in accesses:
             part = self.model.access_relation(statement, self.model.uses(statement)[index], "unbounded").range()
             touched = part if touched is None else touched.union(part)
         assert touched is not None
+        known = self.model.parameter_context()
         corners: list[tuple[str, IntExpr, IntExpr]] = []
+        exist: list[str] = []
         for k, extent in enumerate(array.shape):
             kind = isl.dim_type.set
             low: IntExpr
@@ -125,10 +128,16 @@ class _Guard:
                     "another array cannot be tested (declare it restrict)"
                 )
             corners.append((f"__a{k}", low, high))
+            if isinstance(low, Affine) and isinstance(high, Affine):
+                constraint = Constraint(high - low)
+                if not known.is_subset(self._set(Model.constraint_text(constraint))):
+                    exist.append(wrap(self.printer.constraint(constraint), AND))
+            elif not known.is_subset(touched.params()):
+                exist.append(" >= ".join(wrap(self.printer.integer(value), RELATION + 1) for value in (high, low)))
         access = Access(array.name, tuple(Affine.of(name) for name, _, _ in corners))
         first = replace(self.printer, values={name: low for name, low, _ in corners}).access(access)
         last = replace(self.printer, values={name: high for name, _, high in corners}).access(access)
-        return f"&{first}", f"&{last} + 1"
+        return f"&{first}", f"&{last} + 1", exist
 
     def _bound(self, bound: isl.PwAff) -> IntExpr:
         domain = bound.domain()

@@ -154,6 +154,39 @@ def test_what_the_original_does_wrong_is_no_difference(tmp_path: Path) -> None:
     assert compared(tmp_path / "refused", refused, "tuned").verdict == "refused alike"
 
 
+COMPLEX = b"""#include <stdio.h>
+float a[400], b[400], c[400];
+__attribute__((noinline)) void multiply(int n, const float *restrict a, const float *restrict b, float *restrict c)
+{
+    for (int i = 0; i < n; i++) {
+        c[2 * i] = a[2 * i] * b[2 * i] - a[2 * i + 1] * b[2 * i + 1];
+        c[2 * i + 1] = a[2 * i] * b[2 * i + 1] + a[2 * i + 1] * b[2 * i];
+    }
+}
+int main(void)
+{
+    double sum = 0;
+    for (int i = 0; i < 400; i++)
+        a[i] = 1.0f / (i + 3), b[i] = 1.0f / (2 * i + 7);
+    multiply(200, a, b, c);
+    for (int i = 0; i < 400; i++)
+        sum += c[i] * i;
+    printf("%.17g\\n", sum);
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["tuned", "memory"])
+def test_products_that_gcc_contracts_though_it_must_not(tmp_path: Path, way: str) -> None:
+    """Gcc 12 makes fused operations of vectors from complex products, -ffp-contract=off or not."""
+    sound = subject(tmp_path)
+    scalar = COMPLEX.replace(b"noinline", b'noinline, optimize("no-tree-vectorize")')
+    found = replace(sound, program=replace(sound.program, content=COMPLEX), written=scalar)
+    assert compared(tmp_path, found, way).verdict in ("same", "undefined")
+    wrong = replace(found, written=scalar.replace(b"c[i] * i", b"c[i]"))
+    assert compared(tmp_path / "wrong", wrong, way).verdict == "differ"
+
+
 def test_ways_have_names_of_their_own() -> None:
     assert len({way.name for way in WAYS}) == len(WAYS) >= 12
     assert chosen(()) == WAYS

@@ -155,6 +155,8 @@ class Comparison:
         checked = replace(way, compiler="gcc", flags=(*_CHECKED, *openmp, *bits), stack_bytes=64 << 20)
         if way.drive == "compile":
             return found
+        if self._contracted(way, main, sizes):
+            return Compared("undefined", "gcc's vector code of the original rounds otherwise, -ffp-contract=off or not")
         if why := self._undefined(checked, main, sizes, found):
             return Compared("undefined", why)
         if way.drive in ("twice", "twice-region"):
@@ -162,6 +164,21 @@ class Comparison:
             if why := self._undefined(threads, self._main(threads) or main, sizes, found):
                 return Compared("undefined", why)
         return found
+
+    def _contracted(self, way: Way, main: str, sizes: tuple[str, ...]) -> bool:
+        """Whether the two only differ since gcc 12 makes fused operations of vectors where it must not.
+
+        Then the original is not the same without vectors, but what the written file is.
+        """
+        if way.compiler != "gcc":
+            return False
+        scalar = replace(way, flags=(*way.flags, "-fno-tree-vectorize"))
+        built = [self.builder.build(w, main, scalar, sizes, self.subject.directory) for w in _BOTH]
+        vector = self.builder.build("original", main, way, sizes, self.subject.directory)
+        if any(b.executable is None for b in (*built, vector)):
+            return False
+        first, second, other = (self.builder.run(b, way) for b in (*built, vector))
+        return not _difference(first, second) and bool(_difference(first, other))
 
     def _undefined(self, checked: Way, main: str, sizes: tuple[str, ...], found: Compared) -> str:
         """What is wrong with the original, built as `checked`; empty where nothing is seen."""

@@ -210,10 +210,12 @@ def _call(function: Function, number: int, apart: bool, rng: random.Random) -> s
     pointers = _pointers(function)
     mode = "apart" if apart else ("apart", "apart", "same", "near", "far")[rng.randrange(5)]
     values: dict[str, int] = {}
+    dimensions = max((m["dims"].count("[") for m in pointers.values() if m["dims"]), default=1)
+    most = {4: 5, 5: 3}.get(min(dimensions, 5), 9)  # so that arrays, some with twice the extents, have room apart
     for text, name in function.parameters:
         if _INTEGER.fullmatch(text):
             unsigned = "unsigned" in text or "size_t" in text or "uint" in text
-            values[name] = rng.choice(_SIZES[: -2 if unsigned else None]) if number else 5
+            values[name] = min(most, rng.choice(_SIZES[: -2 if unsigned else None]) if number else 5)
     below = max(1, min([v for v in values.values() if v > 0], default=1))
     lines = [f"const long below = {below};", f"pe_state = {rng.randrange(1, 1 << 31)}u;", "(void)below;"]
     types = _types(function)

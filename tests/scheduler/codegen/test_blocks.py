@@ -97,6 +97,14 @@ def test_large_buffers_are_allocated_for_each_thread(tmp_path: Path, parallel: s
     build(tmp_path, "serial", source, ("-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas"))
 
 
+def test_a_buffer_that_is_packed_again_inside_is_left_out(tmp_path: Path) -> None:
+    """Compilers warn of variables that are set and not used."""
+    nest = """nest s { param n: int; array s: double; array p: double[n];
+    for i: int in [0, n) step 1 { S0: s += p[i]; } }"""
+    text = check_same(tmp_path, nest, "pack(i, p, [0]); tile([i], [3]); pack(i_t, p, [0])", {"n": 10}, {"n": 0})
+    assert text.count("__aligned__") == 1
+
+
 def test_only_small_buffers_are_on_the_stack() -> None:
     """Threads may have stacks of 64 KiB."""
     small = text_of(parse_nest(ALPHA), BLIS + "pack(i_t, A, [0, 1], 0, 6)")

@@ -1,6 +1,7 @@
 """The run-time condition: assumptions and overlap of pointers."""
 
 import ctypes
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -71,5 +72,21 @@ def test_flat_and_triangular_ranges() -> None:
     text = """nest s { param n: int; array a: double[n][n] pointer flat; array b: double[n] pointer;
     for i: int in [0, n) step 1 { for j: int in [0, i) step 1 { S0: a[i][j] = b[j]; } } }"""
     assert condition(text) == (
-        "pe_apart(&a[(long)n], &a[((long)n - 1)*(long)n + (long)n - 2] + 1, &b[0], &b[(long)n - 2] + 1)"
+        "(long)n >= 2 && pe_apart(&a[(long)n], &a[((long)n - 1)*(long)n + (long)n - 2] + 1, &b[0], &b[(long)n - 2] + 1)"
     )
+
+
+def test_no_address_of_an_array_without_elements(tmp_path: Path) -> None:
+    rows = """nest s { param n: int; param m: int in [1, ?];
+    array a: double[n][m] pointer; array b: double[n][m] pointer;
+    for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { S0: a[i][j] = b[i][j]; } } }"""
+    text = condition(rows)
+    assert text is not None and text.startswith("(long)n > 0 && pe_apart(")
+    source = f"{preamble(text)}static int check(int n, int m, double a[n][m], double b[n][m]) {{ return {text}; }}\n"
+    source += "double A[4], B[4];\nint main(int c, char **v)\n{\n    (void)v;\n"
+    source += "    return check(c - 1, 2, (void *)A, (void *)B) || !check(c, 2, (void *)A, (void *)B);\n}\n"
+    (tmp_path / "t.c").write_text(source)
+    flags = ("-O1", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    subprocess.run(["gcc", *flags, "t.c", "-o", "t"], cwd=tmp_path, check=True, timeout=60)
+    done = subprocess.run([tmp_path / "t"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
