@@ -9,8 +9,8 @@ from typing import Literal as OneOf
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
+from scheduler.codegen.copyable import elements_exist
 from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
-from scheduler.codegen.footprint import elements_exist
 from scheduler.codegen.heap import STACK_BYTES
 from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays

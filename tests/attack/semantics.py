@@ -103,7 +103,7 @@ def register() -> None:
         {name: f"for ({header}) A[{'0' if header == ';;' else 'i'}] = A[3] + 1;" for name, header in _HEADERS.items()},
     )
     _grouped("at", {name: f"for (int i = 0; i < n; i++) A[{at}] += B[i];" for name, at in _SUBSCRIPTS.items()})
-    case("for-big-literal", nest("for (int i = 0; i < 99999999999999999999; i++) A[i] = 1;"), frozenset((4,)))
+    case("for-big-literal", nest("for (int i = 0; i < 99999999999999999999; i++) A[i] = 1;"), frozenset((3,)))
     case("contradiction", nest("for (int i = 0; i < n; i++) if (i > n) A[i] = 1;"), UNDERSTOOD)
     case("tautology", nest("for (int i = 0; i < n; i++) if (i < n || 1) A[i] = 1; else A[i] = 2;"), UNDERSTOOD)
     case("dead-if", nest("for (int i = 0; i < n; i++) if (0) A[i] = 1;"), UNDERSTOOD)

@@ -183,7 +183,8 @@ def test_no_main(tmp_path: Path) -> None:
 
 
 def test_calls_from_other_threads_are_told(tmp_path: Path) -> None:
-    text = PROGRAM.replace("for (int r = 0; r < 40", '_Pragma("omp parallel for")\n    for (int r = 0; r < 40')
+    pragma = '_Pragma("omp parallel for reduction(+:total)")'
+    text = PROGRAM.replace("for (int r = 0; r < 40", f"{pragma}\n    for (int r = 0; r < 40")
     source = marked(tmp_path / "omp.c", text, sum_nest())
     compiler = CompilerConfig("gcc", ("-O1", "-fopenmp"))
     profile = profiled(source, tmp_path / "work", compiler=compiler)
