@@ -27,11 +27,12 @@ _TRIAL = b"""#include <stdio.h>
 static int found[64];
 int main(int argc, char **argv)
 {
+    int k;
     (void)argv;
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
-    for (int k = 0; k < 64; k++)
+    for (k = 0; k < 64; k++)
         found[k] = k * argc;
     printf("%d\\n", (int)sqrt((double)found[49]));
     return 0;
