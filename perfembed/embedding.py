@@ -15,7 +15,8 @@ from perfembed.encoding.graph import encode
 from perfembed.files import read_input
 from perfembed.nest_space import NestSpace
 from perfembed.result import TuneOptions
-from perfembed.tuning import parse, target_of
+from perfembed.target import target_of
+from perfembed.tuning import parse
 from profilers.machine import describe_machine
 from scheduler.ir.text import nest_id
 from scheduler.replay import Replayer

@@ -12,7 +12,6 @@ import json
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ _NEAR, _PERPLEXITY = 15, 5.0
 def layout_key(donors: Sequence[StoredDonor], vectors: Floats, space_id: str, seed: int) -> str:
     """64 hex digits of everything a layout depends on; `vectors` [n, d] of the donors, in their order."""
     digest = hashlib.sha256()
-    about = [[d.nest_id, sorted(d.sizes.items()), asdict(d.target)] for d in donors]
+    about = [[d.nest_id, sorted(d.sizes.items()), d.target.numbers()] for d in donors]
     digest.update(json.dumps([_VERSION, space_id, seed, vectors.shape, about]).encode())
     digest.update(np.ascontiguousarray(vectors, dtype=np.float32).data)
     return digest.hexdigest()

@@ -27,7 +27,8 @@ from perfembed.openmp import parallel_flags, with_openmp
 from perfembed.programs import Program, source_record
 from perfembed.result import Evaluate, TuneOptions
 from perfembed.store import DatabaseLedger, Origin, Store, conditions_record, finished_runs, installed_versions, settle
-from perfembed.tuning import nothing_tunable, parse, target_of
+from perfembed.target import compiled_target
+from perfembed.tuning import nothing_tunable, parse
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
@@ -331,7 +332,7 @@ class _Search:
         conditions = Conditions(
             compiler=self.compiler,
             threads=options.threads,
-            target=target_of(self.machine, options.threads),
+            target=compiled_target(self.machine, options.threads, self.compiler, self.environment),
             workdir=workdir,
             environment=self.environment,
             jobs=max(1, self.machine.logical_cores),

@@ -108,7 +108,7 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
 
 
 def target_of_machine(isa: str, caches: str, threads: int) -> Target:
-    """What a search needs to know of a machine in the database, as `perfembed.tuning.target_of` says of this one."""
+    """What a search needs to know of a machine in the database, as `perfembed.target.target_of` says of this one."""
     sizes = {int(cache["level"]): int(cache["size_bytes"]) for cache in json.loads(caches)}
     words = isa.split()
     vector_bytes = 64 if "avx512f" in words else 32 if "avx" in words else 16

@@ -21,6 +21,7 @@ from perfembed.program import ProgramComparison
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.surroundings import Surveyed, survey
+from perfembed.target import compiled_target
 from perfembed.verifying import Verifier
 from profilers.build import CompilerConfig, compiler_version
 from profilers.errors import CompilerMissing
@@ -34,12 +35,12 @@ from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import format_schedule
-from scheduler.space import Target
 
 if TYPE_CHECKING:
     from perfembed.recorder import Recorder
     from perfembed.retrieval import Retrieval
     from scheduler.cost.problem import CostModel
+    from scheduler.space import Target
 
 _MINIMUM_BUDGET_S = 2.0
 
@@ -198,7 +199,7 @@ class _Tuning:
         conditions = Conditions(
             compiler=self.compiler,
             threads=self.options.threads,
-            target=target_of(self.machine, self.options.threads),
+            target=self._target(),
             workdir=self.scratch / nest.name,
             environment=self.environment,
             jobs=max(1, self.machine.logical_cores),
@@ -259,6 +260,9 @@ class _Tuning:
             return None
         return recorder
 
+    def _target(self) -> Target:
+        return compiled_target(self.machine, self.options.threads, self.compiler, self.environment)
+
     def _model(self) -> CostModel:
         """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""
         if self.model is None:
@@ -274,9 +278,8 @@ class _Tuning:
 
             options = self.options
             database = Path(options.database) if options.database is not None else None
-            target = target_of(self.machine, options.threads)
             self.retrieval = open_retrieval(
-                target,
+                self._target(),
                 database,
                 k=options.neighbours,
                 without_algorithms=options.without,
@@ -330,7 +333,7 @@ class _Tuning:
 
     def _rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
-        vector_bytes = target_of(self.machine, self.options.threads).vector_bytes
+        vector_bytes = self._target().vector_bytes
         assert self.surveyed is not None
         return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
 
@@ -408,16 +411,3 @@ class _Tuning:
             normalization=outcome.normalization,
             checks=winner.checks if winner else (),
         )
-
-
-def target_of(machine: Machine, threads: int) -> Target:
-    """What the search needs to know of a machine."""
-    sizes = {level: cache.size_bytes for level in (1, 2, 3) if (cache := machine.cache(level)) is not None}
-    default = Target(threads)
-    return Target(
-        threads,
-        min(machine.vector_bytes or default.vector_bytes, default.vector_bytes),
-        sizes.get(1, default.l1_bytes),
-        sizes.get(2, default.l2_bytes),
-        sizes.get(3, default.l3_bytes),
-    )

@@ -39,6 +39,8 @@ class Machine:
     memory_bytes: int
     governor: str | None  # None where frequencies are not ours to see, as in virtual machines
     kernel: str
+    family: int = 0  # of x86 processors, as the vendor counts; 0 where unknown
+    model: int = 0
 
     @property
     def vector_bytes(self) -> int:
@@ -51,7 +53,7 @@ class Machine:
     def fingerprint(self) -> str:
         """Sixteen hex digits equal only for machines whose measurements may be compared.
 
-        Kernel and governor are left out, memory counts in whole GiB.
+        Kernel and governor are left out; memory counts in whole GiB.
         """
         gib = round(self.memory_bytes / (1 << 30))
         parts = (self.cpu_model, self.vendor, self.architecture, self.flags, self.physical_cores, self.logical_cores)
@@ -90,6 +92,8 @@ def describe_machine(root: Path = Path("/")) -> Machine:
         memory_bytes=_memory_bytes(root / "proc/meminfo"),
         governor=_read(system / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
         kernel=platform.release(),
+        family=_number(info.get("cpu family")),
+        model=_number(info.get("model")),
     )
 
 
@@ -107,6 +111,10 @@ def _cpuinfo(path: Path) -> dict[str, str]:
         name, _, value = line.partition(":")
         fields[name.strip()] = value.strip()
     return fields
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdigit() else 0
 
 
 def _memory_bytes(path: Path) -> int:

@@ -15,6 +15,7 @@ from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
+from scheduler.microkernel import Core
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, legal_orders, minimize_strides
@@ -37,13 +38,23 @@ _LONG_STRIDE = 64  # elements; vectors of what lies farther apart are slow, and 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The machine a nest is scheduled for: threads, bytes of a vector register, bytes of the data caches."""
+    """The machine a nest is scheduled for: threads, bytes of a vector register, bytes of the data caches.
+
+    These numbers are what models were trained on. `core` has what register blocks are computed from; of its vectors
+    a block names those that are not of `vector_bytes`.
+    """
 
     threads: int
     vector_bytes: int = 32
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
     l3_bytes: int = 8 * 1024 * 1024
+    core: Core = Core()
+
+    def numbers(self) -> dict[str, int]:
+        """What stored measurements and weights know of a machine."""
+        names = ("threads", "vector_bytes", "l1_bytes", "l2_bytes", "l3_bytes")
+        return {name: getattr(self, name) for name in names}
 
 
 class Space:
@@ -122,7 +133,8 @@ class Space:
                 if isinstance(node, Leaf) or node.parallel:
                     continue
                 trips = self.extent(node) // max(node.tile, 1)
-                if node.name not in sequential and trips >= self.target.threads and not node.register:
+                free = node.name not in sequential and trips >= self.target.threads and not node.register
+                if free and not any(inner.parallel for inner in tree_loops(node.children)):
                     uneven = dynamic if dynamic is not None else self.uneven(node)
                     chunk = 1 if node.tile else max(1, min(16, trips // (self.target.threads * 8)))
                     steps.append(Parallelize(node.name, int(uneven), chunk if uneven else 0))

@@ -26,7 +26,8 @@ from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
 from perfembed.result import Evaluate, TuneOptions
 from perfembed.retrieval import Retrieval
 from perfembed.store import best_known, conditions_record, effort_spent
-from perfembed.tuning import parse, target_of
+from perfembed.target import target_of
+from perfembed.tuning import parse
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
 from profilers.lock import machine_lock

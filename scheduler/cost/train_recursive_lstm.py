@@ -132,7 +132,7 @@ def data_hash(problems: Sequence[Problem]) -> str:
     """16 hex digits of everything a model can learn from the problems, names of nests' parts left out."""
     digest = hashlib.sha256()
     for p in problems:
-        document = [nest_id(p.nest), sorted(p.parameters.values()), asdict(p.target)]
+        document = [nest_id(p.nest), sorted(p.parameters.values()), p.target.numbers()]
         digest.update(
             json.dumps(
                 [*document, list(map(format_schedule, p.schedules)), list(p.speedups), sorted(p.given_up)]

@@ -34,7 +34,7 @@ def command(
     from perfembed.bench.replay import ReplaySettings, time_files
     from perfembed.files import read_input
     from perfembed.report.style import Style, count
-    from perfembed.tuning import target_of
+    from perfembed.target import target_of
     from profilers.machine import describe_machine
 
     session = context.ensure_object(Session)

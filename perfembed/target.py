@@ -1,0 +1,67 @@
+"""The machine and the compiler's flags as what schedules are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from profilers.build import CompilerConfig
+from profilers.isa import VectorUnits, vector_units
+from profilers.machine import Machine
+from scheduler.microkernel import CacheLevel, Core
+from scheduler.space import Target
+
+_AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
+_BEFORE_HASWELL = frozenset((0x2A, 0x2D, 0x3A, 0x3E))
+_HASWELL_BROADWELL = frozenset((0x3C, 0x3D, 0x3F, 0x45, 0x46, 0x47, 0x4F, 0x56))
+
+
+def target_of(machine: Machine, threads: int, units: VectorUnits | None = None) -> Target:
+    """What schedules need to know of a machine; of its vectors what the compiler may use (None: it was not asked)."""
+    sizes = {level: cache.size_bytes for level in (1, 2, 3) if (cache := machine.cache(level)) is not None}
+    default = Target(threads)
+    return Target(
+        threads,
+        min(machine.vector_bytes or default.vector_bytes, default.vector_bytes),
+        sizes.get(1, default.l1_bytes),
+        sizes.get(2, default.l2_bytes),
+        sizes.get(3, default.l3_bytes),
+        core_of(machine, units),
+    )
+
+
+def compiled_target(machine: Machine, threads: int, compiler: CompilerConfig, environment: Mapping[str, str]) -> Target:
+    """`target_of`, with what the compiler says it may use under its flags."""
+    return target_of(machine, threads, vector_units(compiler.cc, compiler.flags, environment))
+
+
+def core_of(machine: Machine, units: VectorUnits | None = None) -> Core:
+    """The core's registers, pipelines and caches; of what is not known the defaults of `Core`.
+
+    The latency of a multiplication and an addition, and how many are begun a cycle, are known of a few families:
+    5 and 2 of Haswell, Broadwell and Zen 2, 4 and 2 of what came after (where 512-bit vectors may be begun only once a
+    cycle, a block that covers two covers one), 8 and 1 of Intel's before, 5 and 1 of AMD's before. 5 and 2 elsewhere.
+    """
+    default = Core()
+    found = [cache for level in (1, 2, 3) if (cache := machine.cache(level)) is not None]
+    caches = tuple(CacheLevel(c.size_bytes, c.ways, c.line_bytes, c.shared_by) for c in found)
+    latency, per_cycle = _pipelines(machine) or (default.latency, default.per_cycle)
+    if units is None:
+        registers = tuple(r for r in default.registers if r[0] <= machine.vector_bytes) or ((16, 16),)
+        return Core(registers, default.fused, latency, per_cycle, caches or default.caches)
+    return Core(units.registers, units.fused, latency, per_cycle, caches or default.caches)
+
+
+def _pipelines(machine: Machine) -> tuple[int, int] | None:
+    """(latency, begun a cycle) of a vector's multiplication and addition."""
+    family, model = machine.family, machine.model
+    if machine.vendor == _AMD and family:
+        if family < 0x17 or (family == 0x17 and model < 0x30):
+            return 5, 1
+        return (5, 2) if family == 0x17 else (4, 2)
+    if machine.vendor == _INTEL and family == 6 and model:
+        if model in _BEFORE_HASWELL:
+            return 8, 1
+        if model in _HASWELL_BROADWELL:
+            return 5, 2
+        return (4, 2) if "avx2" in machine.flags else None
+    return None
