@@ -302,8 +302,8 @@ def test_interrupted_or_killed_parent_takes_the_tree_along(number, marked, tmp_p
 STOPPED = """
 import sys
 from profilers.run import DEFAULT_ENVIRONMENT, Limits, run_contained
-limits = Limits(wall_s=1)
-finished = run_contained(("sh", "-c", "echo > begun; sleep 0.3"), limits=limits, env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
+command = ("sh", "-c", "echo > begun; sleep 0.3")
+finished = run_contained(command, limits=Limits(wall_s=1), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
 print(finished.returncode, finished.timed_out)
 """
 
