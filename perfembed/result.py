@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import get_args
@@ -189,6 +189,7 @@ class TuneResult:
     program_after_s: float | None
     program_output_equal: bool | None
     seconds: float
+    phases: Mapping[str, float]  # seconds by what they went into (`perfembed.stopwatch.Phase`)
     threads: int
     compiler: str
     flags: tuple[str, ...]

@@ -56,15 +56,21 @@ class Stopwatch:
         self._settle()
         return {str(name): seconds for name, seconds in self._seconds.items()}
 
+    def shift(self, seconds: float, source: Phase, target: Phase) -> None:
+        """Seconds that were another phase's, as is known only afterwards."""
+        moved = min(seconds, self.seconds(source))
+        self._seconds[source] = self._seconds.get(source, 0.0) - moved
+        self._seconds[target] = self._seconds.get(target, 0.0) + moved
+
     def _settle(self) -> None:
         now, name = self.now(), self._open[-1] if self._open else "other"
         self._seconds[name] = self._seconds.get(name, 0.0) + now - self._since
         self._since = now
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Budget:
-    """A command's time: `seconds` from `began` on, and as long as up to `originals` runs of the original took.
+    """A command's time: `seconds` from `began` on, and what runs of the original took, of up to `originals` of them.
 
     What is slow as written can only be known by running it: that is not taken from what the search may use.
     """
@@ -72,9 +78,11 @@ class Budget:
     seconds: float
     began: float
     watch: Stopwatch
+    original_s: float = 0.0  # what one run of the program takes, once that is known
     originals: int = 3
 
-    def left(self, original_s: float = 0.0) -> float:
-        """Seconds, never below 0; `original_s`: what one run of the original takes."""
-        free = min(self.watch.seconds("original"), self.originals * original_s)
+    def left(self) -> float:
+        """Seconds, never below 0."""
+        capturing = min(self.watch.seconds("capture"), self.original_s)  # that is a run, too, or a part of one
+        free = min(self.watch.seconds("original") + capturing, self.originals * self.original_s)
         return max(0.0, self.began + self.seconds + free - self.watch.now())

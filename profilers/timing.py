@@ -92,15 +92,18 @@ class Comparison:
     confidence: float
 
     @property
-    def told(self) -> Interval:
+    def told(self) -> Interval | None:
         """The interval to tell people, which is narrower than the one that decides and never contradicts it.
 
         The one that decides trusts hardly anything: at three rounds Student's t makes it 8 standard deviations wide to
         each side. Here each pair of neighbouring runs, two a round, gives a ratio of its own, and the interval of their
         median (`profilers.pairs`) asks nothing of their distribution: of the 6 pairs of three rounds it is the range,
         which covers the median in 31 of 32 cases. Told is what lies in both intervals: where the ratios' median and
-        mean are the same (symmetric noise), it misses them with at most the two probabilities together.
+        mean are the same (symmetric noise), it misses them with at most the two probabilities together. None where
+        they were not run in turns.
         """
+        if not self.rounds:
+            return None
         pairs = [ratio for one in _used(self.rounds) for ratio in one.pair_ratios]
         middle = median_interval(pairs)
         wide = Interval(min(middle.low, self.ratio), max(middle.high, self.ratio), middle.coverage)
@@ -108,8 +111,8 @@ class Comparison:
 
     @property
     def runs(self) -> int:
-        """Of each program, that count."""
-        return 2 * len(_used(self.rounds))
+        """Of each program, that count: of a comparison not made in turns those of the candidate."""
+        return 2 * len(_used(self.rounds)) if self.rounds else len(self.samples_candidate)
 
     @property
     def faster(self) -> bool:
@@ -167,6 +170,17 @@ def compare_interleaved(
                 late = time.monotonic() >= deadline
             if late or decided or used >= settings.looks[-1]:
                 return comparison
+
+
+def compare_apart(original: Timed, candidate: Timed) -> Comparison:
+    """What times say that were not taken in turns; for where a run of the original costs much and little is unclear.
+
+    The interval is what the slowest and fastest of the samples allow; it has no probability, so it is for gains that
+    are larger than anything a machine's load makes.
+    """
+    low, high = original.min / max(candidate.samples_s), max(original.samples_s) / candidate.min
+    ratio = original.min / candidate.min
+    return Comparison(ratio, low, high, original.samples_s, candidate.samples_s, False, (), 0.0)
 
 
 def bootstrap_interval(log_ratios: tuple[float, ...], confidence: float, seed: int) -> tuple[float, float]:
