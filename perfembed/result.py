@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import get_args
 
@@ -189,13 +189,13 @@ class TuneResult:
     program_after_s: float | None
     program_output_equal: bool | None
     seconds: float
-    phases: Mapping[str, float]  # seconds by what they went into (`perfembed.stopwatch.Phase`)
     threads: int
     compiler: str
     flags: tuple[str, ...]
     machine: str
     interrupted: bool
     exit_code: int
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds by what took them (`perfembed.stopwatch.Phase`)
 
 
 @dataclass(frozen=True, slots=True)
