@@ -10,10 +10,10 @@
 #define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(150, 900, 1700)
+#define M SIZE(150, 900, 1500)
 #endif
 #ifndef N
-#define N SIZE(190, 1100, 1900)
+#define N SIZE(190, 1100, 1700)
 #endif
 
 static double data[N][M], corr[M][M];

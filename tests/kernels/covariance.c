@@ -10,10 +10,10 @@
 #define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(160, 1000, 1700)
+#define M SIZE(160, 1000, 1500)
 #endif
 #ifndef N
-#define N SIZE(200, 1200, 1900)
+#define N SIZE(200, 1200, 1700)
 #endif
 
 static void make_data(int m, int n, double data[n][m])

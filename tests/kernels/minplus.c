@@ -11,13 +11,13 @@
 #define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(260, 1400, 3000)
+#define N SIZE(260, 1400, 2200)
 #endif
 #ifndef M
-#define M SIZE(280, 1500, 3200)
+#define M SIZE(280, 1500, 2400)
 #endif
 #ifndef P
-#define P SIZE(270, 1440, 3100)
+#define P SIZE(270, 1440, 2300)
 #endif
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 

@@ -14,7 +14,7 @@
 #define N SIZE(6000, 400000, 3000000)
 #endif
 #ifndef ROUNDS
-#define ROUNDS SIZE(20, 14, 60)
+#define ROUNDS SIZE(20, 14, 40)
 #endif
 #define PER_ROW 24
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.kernels.compilers import NAMES, configurations, newest_clang, newest_parallel_clang
+from perfembed.bench.kernels.compilers import NAMES, Toolbox, configurations, newest_clang, newest_parallel_clang
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -40,7 +40,7 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
         folder, "clang-99", 'case "$1" in --version) echo clang 99;; *) echo "error: no -polly here" >&2; exit 1;; esac'
     )
     environment = {"PATH": f"{folder}:{os.environ['PATH']}"}
-    found = {c.name: c for c in configurations(NAMES, "gcc", None, environment, tmp_path)}
+    found = {c.name: c for c in configurations(NAMES, Toolbox(), environment, tmp_path)}
     assert list(found) == list(NAMES)
     assert not found["gcc"].missing and not found["ours"].missing
     assert "gcc" in found["gcc"].version
@@ -50,13 +50,13 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
 
 
 def test_no_clang_at_all(tmp_path: Path) -> None:
-    found = {c.name: c for c in configurations(("clang",), "gcc", "no-such-clang", ENVIRONMENT, tmp_path)}
+    found = {c.name: c for c in configurations(("clang",), Toolbox(clang="no-such-clang"), ENVIRONMENT, tmp_path)}
     assert list(found) == ["gcc", "clang"]
     assert "no-such-clang" in found["clang"].missing
 
 
 @pytest.mark.skipif(newest_clang(ENVIRONMENT) is None, reason="no clang")
 def test_clang_works_where_it_is(tmp_path: Path) -> None:
-    (_, clang) = configurations(("clang",), "gcc", None, ENVIRONMENT, tmp_path)
+    (_, clang) = configurations(("clang",), Toolbox(), ENVIRONMENT, tmp_path)
     assert not clang.missing
     assert "clang" in clang.version

@@ -10,9 +10,11 @@ import pytest
 
 from perfembed.bench.kernels import run as module
 from perfembed.bench.kernels.measure import MeasureSettings
+from perfembed.bench.kernels.model import BenchResult, KernelsBench
+from perfembed.bench.kernels.outputs import compare_outputs
 from perfembed.bench.kernels.report import gemm, kernels_document, render_kernels, summary
 from perfembed.bench.kernels.rows import ProgramRow, Row, Store
-from perfembed.bench.kernels.run import BenchResult, KernelsBench, compare_outputs, run_kernels
+from perfembed.bench.kernels.run import run_kernels
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.errors import EnvironmentMissing, NoTunableNest
@@ -73,7 +75,7 @@ def bench(tmp_path: Path) -> KernelsBench:
     path.write_text(PROGRAM)
     return KernelsBench(
         paths=(str(path),),
-        small=True,
+        set="small",
         threads=2,
         budget_s=1.0,
         only=("gcc", "ours"),
@@ -276,7 +278,7 @@ def test_rendering_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "huge"), "expected large or small"),
+        (("--set", "huge"), "expected large, small or xlarge"),
         (("--only", "icc"), "--only icc"),
         (("--format", "xml"), "--format 'xml'"),
         (("--threads", "0"), "--threads 0"),
