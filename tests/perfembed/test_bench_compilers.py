@@ -49,6 +49,21 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
         assert found[name].version == "clang 99"
 
 
+def test_graphite_is_used_where_gcc_has_it(tmp_path: Path) -> None:
+    (_, found) = configurations(("graphite",), Toolbox(threads=3), ENVIRONMENT, tmp_path)
+    assert found.name == "graphite" and "-ftree-parallelize-loops=3" in found.compiler.flags
+    tool(
+        tmp_path,
+        "cc-without",
+        """case "$*" in
+*-floop-nest-optimize*) echo "sorry, unimplemented: Graphite loop optimizations cannot be used" >&2; exit 1;;
+*) exec gcc "$@";; esac""",
+    )
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    (gcc, found) = configurations(("graphite",), Toolbox(cc="cc-without"), environment, tmp_path)
+    assert not gcc.missing and "Graphite loop optimizations cannot be used" in found.missing
+
+
 def test_no_clang_at_all(tmp_path: Path) -> None:
     found = {c.name: c for c in configurations(("clang",), Toolbox(clang="no-such-clang"), ENVIRONMENT, tmp_path)}
     assert list(found) == ["gcc", "clang"]

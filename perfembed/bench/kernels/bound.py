@@ -89,8 +89,13 @@ def kernel_work(
 
 
 def bound_of(work: Work | None, kernel_s: float | None, calibration: Calibration | None, threads: int) -> Bound | None:
-    """From what was counted and `kernel_s`, what the original took; None where no bound can be said."""
-    if work is None or work.reason or kernel_s is None or calibration is None or work.seconds < _COVERED * kernel_s:
+    """From what was counted and `kernel_s`, what the original took; None where no bound can be said.
+
+    Figures that others disturbed are too low, and no bound.
+    """
+    if work is None or work.reason or kernel_s is None or calibration is None or calibration.noisy:
+        return None
+    if work.seconds < _COVERED * kernel_s:
         return None
     try:
         peak = {p: calibration.peak_flops(p, True, threads) for p in ("float", "double")}

@@ -117,8 +117,9 @@ def render_kernels(result: BenchResult, style: Style, *, markdown: bool = False)
     lines += _markdown(rows) if markdown else _table(rows, style)
     lines += ["", *_conclusions(result)]
     notes = [*_missing(result), *_notes(result.rows)]
-    if result.calibration is None and result.rows:
-        notes.append("no bounds but OpenBLAS: perfembed doctor --calibrate measures what this machine can do")
+    if (result.calibration is None or result.calibration.noisy) and result.rows:
+        why = "not known" if result.calibration is None else "measured while others used it"
+        notes.append(f"no bounds but OpenBLAS: what this machine can do is {why}; perfembed doctor --calibrate")
     lines += ["", *notes] if notes else []
     return "\n".join(f"- {x}" if markdown and x and k > len(rows) + 3 else x for k, x in enumerate(lines))
 
