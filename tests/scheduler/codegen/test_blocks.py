@@ -165,6 +165,6 @@ S0: t = 0.9 * X[i][j]; S1: A[i][j] = 0.5 * (A[i][j] + t); } } }"""
 
 @pytest.mark.parametrize("rest", ["", "; parallelize(j)"])
 def test_one_of_two_statements_shifted_in_the_loop_over_blocks(tmp_path: Path, rest: str) -> None:
-    """Then the loop does not only stand at multiples of the block, and each statement must run in its own iterations."""
+    """Then the loop stands not only at multiples of the block, and each statement runs in iterations of its own."""
     schedule = f"register_block([j, i], [4, 4]){rest}; shift(i_r, S0, -1)"
     check_same(tmp_path, parse_nest(SHIFTED), schedule, {"n": 6})
