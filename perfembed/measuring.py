@@ -168,7 +168,10 @@ class Measurer:
     def compare(
         self, original: Original, candidate: Built, budget_s: float, most_s: float = math.inf
     ) -> Comparison | ComparisonFailed:
-        """Both in alternation, until it is clear which one is faster; `most_s` where only noise leaves it undecided."""
+        """Both in alternation, until it is clear which one is faster; `most_s` where only noise leaves it undecided.
+
+        As many rounds as can tell are measured all the same.
+        """
         run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
         plain = CompareSettings(run=run, budget_s=min(budget_s, most_s))
         patience = max(1.0, min(plain.patience, most_s / max(plain.budget_s, 1e-3)))
@@ -176,7 +179,7 @@ class Measurer:
             return compare_interleaved(
                 original.built,
                 candidate,
-                settings=replace(plain, patience=patience),
+                settings=replace(plain, patience=patience, least_rounds=plain.looks[0]),
                 seed=self.conditions.seed,
                 limits=self.limits,
                 environment=self.conditions.environment,

@@ -477,7 +477,7 @@ class NestTuner:
         left = self._end - time.monotonic()
         if not self._spared:
             longer = 0.0 if self.interrupted else 20 * self._original_s
-            most = left if self.effort.spare_original else math.inf
+            most = max(left, 0.0) if self.effort.spare_original else math.inf
             return self.measurer.compare(self._original, built, self._confirm_s + longer, most)
         again = self.measurer.time(built, TimingSettings(min_samples=2, target_seconds=0.1), "confirming").outcome
         if not isinstance(again, Timed):
