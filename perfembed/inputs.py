@@ -18,11 +18,14 @@ from perfembed.capture import (
 )
 from perfembed.errors import SourceRejected
 from perfembed.result import Event, Message, TuneOptions
+from perfembed.stopwatch import Stopwatch
 from profilers.build import CompilerConfig
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 
 MINIMUM_SHARE = 0.01
+_BANDWIDTH = 100e9  # bytes a second from memory: more than most machines have, for it is to be a bound
+_LEAST_GAIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,15 @@ class NestInputs:
     captured: CapturedNest
     share: float | None
     in_program_s: float | None
+    seconds: float = 0.0  # of all its calls in the program
+
+    @property
+    def gain_s(self) -> float:
+        """What tuning it can save of the program's time at most: all that its data need not take to be read once."""
+        if self.in_program_s is None:
+            return 1.0  # nothing is known: all nests alike
+        least_s = self.captured.total_bytes / _BANDWIDTH
+        return self.seconds * max(_LEAST_GAIN, 1.0 - least_s / self.in_program_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ def collect_inputs(
     scratch: Path,
     progress: Callable[[Event], None],
     least_share: float = MINIMUM_SHARE,
+    watch: Stopwatch | None = None,
 ) -> Inputs:
     """Runs the program once to see where its time goes, and once more to capture the nests that matter.
 
@@ -66,6 +79,19 @@ def collect_inputs(
 
     Raises SourceRejected where the program does not compile or run.
     """
+    watch = watch or Stopwatch()
+    with watch.phase("capture"):
+        return _collected(source, options, scratch, progress, least_share, watch)
+
+
+def _collected(
+    source: SourceFile,
+    options: TuneOptions,
+    scratch: Path,
+    progress: Callable[[Event], None],
+    least_share: float,
+    watch: Stopwatch,
+) -> Inputs:
     if not source.has_main:
         return made_up(source, options, scratch)
     progress(Message("running the program to see where its time goes"))
@@ -76,6 +102,7 @@ def collect_inputs(
     )
     if isinstance(profile, ProgramFailed):
         raise SourceRejected(f"{source.path}: {profile.reason}")
+    watch.shift(profile.wall_s, "capture", "original")
     by_name = {nest.name: nest for nest in source.nests}
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []
@@ -93,7 +120,7 @@ def collect_inputs(
         if isinstance(inputs, CaptureFailed):
             skipped.append(NoInputs(by_name[nest.name], nest.share, inputs.reason))
         else:
-            found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None))
+            found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None, nest.seconds))
     return Inputs(profile, tuple(found), tuple(skipped))
 
 

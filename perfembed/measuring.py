@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perfembed.capture import CapturedNest, CaptureFailed, RandomisedInputs, make_workload, randomise
+from perfembed.capture import CapturedNest, CaptureFailed, make_workload
 from perfembed.errors import PerfembedError
-from profilers.build import Built, CompilerConfig, compile_workloads, discard
-from profilers.harness import TimingSettings, check_workload, time_workload, write_reference
-from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, Verified
+from perfembed.stopwatch import Phase, Stopwatch
+from profilers.build import Built, CompilerConfig, compile_workloads
+from profilers.harness import TimingSettings, time_workload
+from profilers.outcome import BuildFailed, Outcome, Stopped, Timed
 from profilers.run import Limits
 from profilers.timing import CompareSettings, Comparison, ComparisonFailed, LoadMeter, compare_interleaved
 from profilers.workload import Workload
@@ -25,10 +26,8 @@ from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.space import Target
 
-VERIFY_SEEDS = (1, 2)
-TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
+_ALIKE = 0.05  # of the logarithms of times
 _COMPILE_S = 15.0  # a nest takes less than one; some that are unrolled or vectorized send gcc astray
-_CHECK_FLAGS = ("-ffp-contract=off",)
 
 
 class NestNotMeasurable(PerfembedError):
@@ -47,6 +46,7 @@ class Conditions:
     jobs: int
     reassociate: bool
     seed: int
+    watch: Stopwatch = field(default_factory=Stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Measurer:
     conditions: Conditions
     constants: Mapping[str, int] = field(default_factory=dict)  # parameters whose values the compiler gets to see
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, memory_bytes=16 << 30))
-    _bodies: dict[Schedule, str | BuildFailed] = field(default_factory=dict)
+    bodies: dict[Schedule, str | BuildFailed] = field(default_factory=dict)
 
     def original(self, expected_s: float | None, meanwhile: Callable[[], None] = lambda: None) -> Original | str:
         """The baseline, or why it does not run. `expected_s`: what it takes in the program.
@@ -113,9 +113,11 @@ class Measurer:
             built = self.build(self._original_text(calls))[0]
             if isinstance(built, BuildFailed):
                 return f"the extracted nest does not compile: {built.message}"
-            timed = self.time(built, TimingSettings(stop_above_s=stop)).outcome
+            timed = self.time(built, TimingSettings(stop_above_s=stop), "original").outcome
             if isinstance(timed, Timed):
                 found.append((Original(built, timed), constants))
+                if abs(math.log(timed.min / (expected_s or timed.min))) < _ALIKE:
+                    break  # the other form need not be run
             elif not isinstance(timed, Stopped):
                 return f"the extracted nest does not run: {timed}"
         if not found:
@@ -132,13 +134,14 @@ class Measurer:
 
     def body(self, scheduled: ScheduledNest) -> str | BuildFailed:
         """The C text of a schedule, or why there is none."""
-        body = self._bodies.get(scheduled.schedule)
+        body = self.bodies.get(scheduled.schedule)
         if body is None:
             try:
-                body = emit(scheduled, self.model, vector_bytes=self.conditions.target.vector_bytes)
+                with self.conditions.watch.phase("legality"):
+                    body = emit(scheduled, self.model, vector_bytes=self.conditions.target.vector_bytes)
             except (CodegenUnsupported, QuotaExceeded) as problem:
                 body = BuildFailed(f"no code: {problem}")
-            self._bodies[scheduled.schedule] = body
+            self.bodies[scheduled.schedule] = body
         return body
 
     def build(
@@ -147,61 +150,40 @@ class Measurer:
         """Compiles texts, several at a time, and asks for one while others compile. Raises NestNotMeasurable."""
         c = self.conditions
         workloads = (self._workload(body, captured or self.captured) for body in bodies)
-        return compile_workloads(
-            workloads, compiler or c.compiler, c.workdir / "build", c.jobs, _COMPILE_S, environment=c.environment
-        )
+        folder = c.workdir / "build"
+        with c.watch.phase("compiling"):
+            return compile_workloads(
+                workloads, compiler or c.compiler, folder, c.jobs, _COMPILE_S, environment=c.environment
+            )
 
-    def time(self, built: Built | BuildFailed, settings: TimingSettings) -> Measured:
+    def time(self, built: Built | BuildFailed, settings: TimingSettings, phase: Phase = "candidates") -> Measured:
         """Runs one build alone."""
         if isinstance(built, BuildFailed):
             return Measured(built)
         load, environment = LoadMeter(), self.conditions.environment
-        outcome = time_workload(built, settings=settings, limits=self.limits, environment=environment)
+        with self.conditions.watch.phase(phase):
+            outcome = time_workload(built, settings=settings, limits=self.limits, environment=environment)
         return Measured(outcome, load.other_load())
 
-    def compare(self, original: Original, candidate: Built, budget_s: float) -> Comparison | ComparisonFailed:
-        """Both in alternation, until it is clear which one is faster."""
-        run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
-        return compare_interleaved(
-            original.built,
-            candidate,
-            settings=CompareSettings(run=run, budget_s=budget_s),
-            seed=self.conditions.seed,
-            limits=self.limits,
-            environment=self.conditions.environment,
-        )
+    def compare(
+        self, original: Original, candidate: Built, budget_s: float, most_s: float = math.inf
+    ) -> Comparison | ComparisonFailed:
+        """Both in alternation, until it is clear which one is faster; `most_s` where only noise leaves it undecided.
 
-    def check(self, body: str) -> Checked:
-        """Whether a text computes what the original does, on the captured and on randomized inputs.
-
-        Both are compiled without contraction and compared bit for bit, unless sums may be reassociated.
+        As many rounds as can tell are measured all the same.
         """
-        c = self.conditions
-        config = replace(c.compiler, flags=(*c.compiler.flags, *_CHECK_FLAGS))
-        passed: dict[int | None, str] = {}
-        tolerance = TOLERANCE if c.reassociate else None
-        how = f"equal within {TOLERANCE:g}" if c.reassociate else "bit-identical"
-        for seed in (None, *VERIFY_SEEDS):
-            inputs = self.captured if seed is None else randomise(self.nest, self.captured, RandomisedInputs(seed))
-            reference, candidate = self.build([emit_original(self.nest), body], config, inputs)
-            for built in (reference, candidate):
-                if isinstance(built, BuildFailed):
-                    return Checked((), built)
-            assert isinstance(reference, Built) and isinstance(candidate, Built)
-            path = c.workdir / f"{self.nest.name}-{seed}.reference"
-            if not path.exists():
-                written = write_reference(reference, path, limits=self.limits, environment=c.environment)
-                if not isinstance(written, Verified):
-                    if seed is None:
-                        return Checked((), written)
-                    continue  # the original itself cannot run on these inputs: they prove nothing
-            for _ in range(2 if c.threads > 1 else 1):  # a race shows in some runs only
-                verdict = check_workload(candidate, path, tolerance, limits=self.limits, environment=c.environment)
-                if not isinstance(verdict, Verified):
-                    return Checked((), verdict)
-            discard(candidate)
-            passed[seed] = f"{how} on {'the captured input' if seed is None else f'randomized input {seed}'}"
-        return Checked(tuple(passed.values()), inputs=tuple(passed))
+        run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
+        plain = CompareSettings(run=run, budget_s=min(budget_s, most_s))
+        patience = max(1.0, min(plain.patience, most_s / max(plain.budget_s, 1e-3)))
+        with self.conditions.watch.phase("confirming"):
+            return compare_interleaved(
+                original.built,
+                candidate,
+                settings=replace(plain, patience=patience, least_rounds=plain.looks[0]),
+                seed=self.conditions.seed,
+                limits=self.limits,
+                environment=self.conditions.environment,
+            )
 
     def _workload(self, body: str, captured: CapturedNest) -> Workload:
         source, specs = kernel_source(self.nest, body, captured.parameters, self.constants)

@@ -11,13 +11,14 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from perfembed.capture import CapturedNest
+from perfembed.checking import Checker, Reference
 from perfembed.ledger import DonorOf, Ledger
 from perfembed.measuring import Conditions, Measured, Measurer, Original
 from perfembed.result import CandidateMeasured, Evaluate, Event
 from profilers.build import Built, discard
 from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
-from profilers.timing import Comparison
+from profilers.timing import Comparison, ComparisonFailed, compare_apart
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
@@ -43,6 +44,11 @@ _CLOSE = 1.15  # of the fastest one's time
 _RUN_OFFS, _RUN_OFF_SHARE = 4, 0.1  # runs of each, and of the budget for all of them
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
+_SLOW = 1 / 60  # of the budget: an original that takes more is spared
+_CLEAR = 1.25  # times faster, and the original need not be run again
+_LIKELY = 1.1  # and where there is no time to run it again
+_TURNS = 4  # runs of each, at least, in a comparison in turns
+_CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
 
@@ -70,6 +76,7 @@ class Effort:
     finalists: int = 4  # how many of the fastest are confirmed, until one is
     confirm_s: float | None = None  # for comparing a short nest with the original; None: what suits the search
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
+    spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,9 @@ class NestTuner:
         self.measurer = Measurer(self.nest, self.replayer.model, captured, conditions)
         self.conditions = conditions
         self.effort = effort
-        self.deadline = time.monotonic() + effort.budget_s * _SEARCH_SHARE
+        began = time.monotonic()
+        self.deadline = began + effort.budget_s * _SEARCH_SHARE
+        self._end = began + effort.budget_s
         self.progress = progress
         self.ledger = ledger
         self.outcome = NestOutcome()
@@ -137,7 +146,11 @@ class NestTuner:
         self._model = model
         self._retrieval = retrieval
         self._donors: dict[Schedule, DonorOf] = {}
-        self._original: Built | None = None
+        self._original: Original | None = None  # None: spared until there is a winner
+        self._spared = effort.spare_original and (in_program_s or 0.0) > _SLOW * effort.budget_s
+        if in_program_s is not None:
+            limits = self.measurer.limits
+            self.measurer.limits = replace(limits, wall_s=max(limits.wall_s, 4 * in_program_s + 60.0))
         self._original_s = 0.0
         self._search: Explorer | None = None
         self._best_s = 0.0
@@ -148,16 +161,26 @@ class NestTuner:
 
         Raises NestNotMeasurable.
         """
+        with self.conditions.watch.phase("legality"):
+            return self._run()
+
+    def _run(self) -> NestOutcome:
         outcome = self.outcome
         transfer = self.effort.search == "transfer"
-        original = self.measurer.original(self._in_program_s, *([self._retrieve] if transfer else []))
-        if isinstance(original, str):
-            outcome.reason = original
-            return outcome
-        self._original = original.built
-        outcome.original_s = self._original_s = self._best_s = original.timed.min
+        if self._spared:
+            assert self._in_program_s is not None
+            baseline = Timed((self._in_program_s,))
+            if transfer:
+                self._retrieve()
+        else:
+            original = self.measurer.original(self._in_program_s, *([self._retrieve] if transfer else []))
+            if isinstance(original, str):
+                outcome.reason = original
+                return outcome
+            self._original, baseline = original, original.timed
+        outcome.original_s = self._original_s = self._best_s = baseline.min
         replayer = self.replayer
-        self.ledger.begin(replayer, original.timed)
+        self.ledger.begin(replayer, baseline)
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.measurer.captured.parameters))
         try:
@@ -175,7 +198,7 @@ class NestTuner:
             result = self._search.result(complete=False)
         outcome.illegal = result.illegal
         outcome.best_s = self._best_s
-        self._confirm(original, self._run_off(result.ranked))
+        self._confirm(self._run_off(result.ranked))
         return outcome
 
     def _searched(self, space: Space) -> SearchResult:
@@ -227,6 +250,10 @@ class NestTuner:
 
     def _retrieve(self) -> None:
         """Finds what donors lead to. Needs no time of the original: it is done while that compiles."""
+        with self.conditions.watch.phase("retrieval"):
+            self._retrieved()
+
+    def _retrieved(self) -> None:
         assert self._retrieval is not None
         retrieval = self._retrieval()
         try:
@@ -296,7 +323,6 @@ class NestTuner:
 
     def _measure(self, schedules: Sequence[ScheduledNest], known: Sequence[Outcome | None]) -> list[float | None]:
         """In their order; of those with the same text the first one counts, known or not, as in an earlier run."""
-        assert self._original is not None
         bodies: list[str | BuildFailed] = []
         new: dict[str, ScheduledNest] = {}
 
@@ -326,7 +352,8 @@ class NestTuner:
             self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
         for body, program in built.items():
             slow = (self._seconds[body] or math.inf) > _CLOSE * self._best_s  # the others are run again
-            if slow and isinstance(program, Built) and program.executable != self._original.executable:
+            original = self._original.built.executable if self._original is not None else None
+            if slow and isinstance(program, Built) and program.executable != original:
                 discard(program)  # a candidate may have the original's text
         found = [self._seconds[body] if isinstance(body, str) else None for body in bodies]
         self.outcome.seconds |= {s.schedule: seconds for s, seconds in zip(schedules, found, strict=True)}
@@ -338,6 +365,8 @@ class NestTuner:
         stop = original_s * effort.stop_original
         if effort.stop_best is not None:
             stop = min(stop, self._best_s * effort.stop_best)
+        if self._spared:  # one that is no better must not take the time of the others
+            stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - time.monotonic()), 1.0))
         settings = TimingSettings(min_samples=few, target_seconds=0.1, stop_above_s=stop)
         measured = self.measurer.time(built, settings)
         seconds = self._seconds_of(measured.outcome)
@@ -396,14 +425,23 @@ class NestTuner:
             return self.effort.confirm_s
         return 2.0 if self.effort.search == "transfer" else 5.0
 
-    def _confirm(self, original: Original, ranked: tuple[Candidate, ...]) -> None:
+    def _confirm(self, ranked: tuple[Candidate, ...]) -> None:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
-        outcome, original_s = self.outcome, original.timed.min
+        outcome, original_s = self.outcome, self._original_s
         finalists = 1 if self.interrupted else self.effort.finalists
         hopeful = [c for c in ranked if c.seconds < _HOPEFUL * original_s][:finalists]
         if not hopeful:
             alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
             outcome.reason = "no donor to transfer from" if alone else "no legal schedule was faster than the original"
+            return
+        checker = Checker(self.measurer, original_s)
+        reference: Reference | None = None
+        if self._spared:
+            ran = checker.reference()
+            if not isinstance(ran, Reference):
+                outcome.reason = f"the extracted nest does not run: {ran}"
+                return
+            reference, self._original = ran, Original(ran.built, ran.timed)
         for candidate in hopeful:
             concluded = self.ledger.concluded(candidate.scheduled.schedule)
             if concluded:
@@ -411,18 +449,18 @@ class NestTuner:
                 return
             if concluded is not None:
                 continue
-            body = self.measurer.body(candidate.scheduled)
-            assert isinstance(body, str)
-            checked = self.measurer.check(body)
+            with self.conditions.watch.phase("checking"):
+                checked = checker.check(candidate.scheduled, reference)
             if not checked.passed:
                 self._refute(candidate.scheduled.schedule, checked.failure)
                 continue
+            body = self.measurer.body(candidate.scheduled)
+            assert isinstance(body, str)
             built = self.measurer.build([body])[0]
             if isinstance(built, BuildFailed):
                 outcome.failed += 1
                 continue
-            longer = 0.0 if self.interrupted else 20 * original_s
-            comparison = self.measurer.compare(original, built, self._confirm_s + longer)
+            comparison = self._compared(built, candidate)
             if not isinstance(comparison, Comparison):
                 continue
             self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)
@@ -432,6 +470,30 @@ class NestTuner:
                 outcome.winner = Winner(replace(candidate.scheduled, schedule=shortest), comparison, checked.passed)
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
+
+    def _compared(self, built: Built, candidate: Candidate) -> Comparison | ComparisonFailed | None:
+        """The original against a candidate: in turns, or, of a slow one that is much faster, from runs made before."""
+        assert self._original is not None
+        left = self._end - time.monotonic()
+        if not self._spared:
+            longer = 0.0 if self.interrupted else 20 * self._original_s
+            most = max(left, 0.0) if self.effort.spare_original else math.inf
+            return self.measurer.compare(self._original, built, self._confirm_s + longer, most)
+        again = self.measurer.time(built, TimingSettings(min_samples=2, target_seconds=0.1), "confirming").outcome
+        if not isinstance(again, Timed):
+            return None
+        assert self._in_program_s is not None
+        originals = Timed((*self._original.timed.samples_s, self._in_program_s))
+        apart = compare_apart(originals, Timed((candidate.seconds, *again.samples_s)))
+        if apart.low > _CLEAR or apart.high < 1:
+            return apart
+        if left > _TURNS * (originals.min + again.min):
+            return self.measurer.compare(self._original, built, left, left)
+        self.outcome.reason = (
+            f"the best schedule took {again.min:.3g} s instead of {originals.min:.3g} s: too little to be sure of"
+            " in the time that was left (--budget)"
+        )
+        return apart if apart.low > _LIKELY else None
 
     def _refute(self, schedule: Schedule, failure: Outcome | None) -> None:
         wrong = isinstance(failure, WrongResult)

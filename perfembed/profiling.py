@@ -151,8 +151,10 @@ class Subject:
 
 
 _LARGEST = 0.6  # of the way from a file's small to its large sizes, in powers: thousands have to run
-_SIZE = re.compile(r"#define\s+(\w+)\s+SIZE\(\s*(\d+)\s*,\s*(\d+)\s*\)")
-_BRANCHES = re.compile(r"#ifdef\s+SMALL\s*\n((?:(?!#endif)[^\0])*?)#else\s*\n((?:(?!#endif)[^\0])*?)#endif")
+_SIZE = re.compile(r"#define\s+(\w+)\s+SIZE\(\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*\d+\s*)?\)")
+_BRANCHES = re.compile(
+    r"#ifdef\s+SMALL\s*\n((?:(?!#e)[^\0])*)(?:#elif(?:(?!#e)[^\0])*)?#else\s*\n((?:(?!#endif)[^\0])*?)#endif"
+)
 _DEFINE = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$", re.MULTILINE)
 _INCLUDE = re.compile(r"^\s*#\s*include\b")
 

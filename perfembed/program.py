@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perfembed.capture import ProgramProfile
 from perfembed.capture.program import BOM, COMPILE_LIMITS, ProgramRun, c_string, difference, run_failure, run_program
 from profilers.build import CompilerConfig, compiler_path
 from profilers.harness import harness_environment
 from profilers.run import Finished, run_contained
 
 _LONG_S = 20.0
+_KNOWN_S = 1.0  # of programs that take longer, the run that is known counts
+_CLEAR = 1.25  # times faster, and the original need not be run again
+_ROUNDS = 3
+_WATCHING_S, _WATCHED = 1e-7, 0.02  # what timing a call of a nest takes, and the share of a run it may take
 
 
 EXACT_FLAGS = ("-ffp-contract=off",)
@@ -43,49 +49,104 @@ def compare_programs(
     workdir: Path,
     threads: int,
     timed: bool = True,
+    known: ProgramProfile | None = None,
 ) -> ProgramComparison:
     """Builds both texts with the same flags and runs them in turn; exit code, stdout and stderr must agree.
 
-    Not `timed`: they run once, with the flags that make equal orders give equal bits, and the seconds are 0.
+    They agree where both are compiled with the flags that make equal orders give equal bits, or as they are. `known`: a
+    good run of the original; of one that takes long it is all that is run of it, unless more is needed to be sure. Not
+    `timed`: they run once, and the seconds are 0.
     """
-    workdir.mkdir(parents=True, exist_ok=True)
-    run = replace(program, compiler=compiler, environment=harness_environment(program.environment, threads))
-    exact = replace(run, compiler=replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS)))
-    programs: dict[str, Path] = {}
-    texts = {"original": original, "tuned": tuned}
-    for how, settings in (("exact", exact), ("timed", run))[: 1 + timed]:
-        for name, content in texts.items():
-            programs[f"{how} {name}"] = executable = workdir / f"{how}-{name}"
-            if failure := _build(content, path, settings, executable):
-                return broken(f"the {name} program does not compile: {failure}")
-    outputs: dict[str, Finished] = {}
-    times: dict[str, list[float]] = {name: [] for name in texts}
-    for name in texts:
-        finished = run_program(programs[f"exact {name}"], exact)
-        if problem := run_failure(finished, run.limits):
-            return broken(f"the {name} program fails: {problem}")
-        outputs[name] = finished
-    again: Finished | None = None
-    different = difference(outputs["original"], outputs["tuned"])
-    if different:  # programs print times and addresses: what the original changes by itself proves nothing
-        again = run_program(programs["exact original"], exact)
-        different = difference(outputs["original"], outputs["tuned"], again)
-    if not timed:
+    pair = _Pair(program, compiler, path, {"original": original, "tuned": tuned}, workdir, threads)
+    try:
+        if timed and known is not None and _counts(known):
+            return pair.against(known)
+        equal = pair.exact()
+        return pair.timed(equal) if timed else equal
+    except _Broken as problem:
+        return broken(str(problem))
+
+
+def _counts(known: ProgramProfile) -> bool:
+    """Whether a run with its nests timed says how long the program takes, and repeating it is dear."""
+    watching_s = _WATCHING_S * sum(nest.calls for nest in known.nests)
+    return known.wall_s > _KNOWN_S and watching_s < _WATCHED * known.wall_s
+
+
+class _Broken(Exception):
+    """One of the programs does not compile or run."""
+
+
+class _Pair:
+    """The two programs, built and run when that is asked for."""
+
+    def __init__(
+        self,
+        program: ProgramRun,
+        compiler: CompilerConfig,
+        path: Path,
+        texts: Mapping[str, bytes],
+        workdir: Path,
+        threads: int,
+    ) -> None:
+        workdir.mkdir(parents=True, exist_ok=True)
+        self.path, self.texts, self.workdir = path, texts, workdir
+        run = replace(program, compiler=compiler, environment=harness_environment(program.environment, threads))
+        exact = replace(run, compiler=replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS)))
+        self.settings = {"timed": run, "exact": exact}
+        self.built: dict[str, Path] = {}
+        self.again: Finished | None = None
+
+    def run(self, how: str, name: str) -> Finished:
+        """Raises _Broken."""
+        settings, which = self.settings[how], f"{how}-{name}"
+        if which not in self.built:
+            executable = self.workdir / which
+            if failure := _build(self.texts[name], self.path, settings, executable):
+                raise _Broken(f"the {name} program does not compile: {failure}")
+            self.built[which] = executable
+        finished = run_program(self.built[which], settings)
+        if problem := run_failure(finished, settings.limits):
+            raise _Broken(f"the {name} program fails: {problem}")
+        return finished
+
+    def exact(self) -> ProgramComparison:
+        """Whether they say the same without contraction."""
+        outputs = {name: self.run("exact", name) for name in self.texts}
+        different = difference(outputs["original"], outputs["tuned"])
+        if different:  # programs print times and addresses: what the original changes by itself proves nothing
+            self.again = self.run("exact", "original")
+            different = difference(outputs["original"], outputs["tuned"], self.again)
         return ProgramComparison(0.0, 0.0, not different, different)
-    rounds = 3
-    while len(times["original"]) < rounds:
-        for name in texts:
-            finished = run_program(programs[f"timed {name}"], run)
-            if problem := run_failure(finished, run.limits):
-                return broken(f"the {name} program fails: {problem}")
-            times[name].append(finished.wall_s)
-            outputs[name] = finished
-        if sum(times["original"]) > _LONG_S and len(times["original"]) > 1:
-            break
-        if len(times["original"]) == rounds == 3 and min(times["tuned"]) > min(times["original"]):
-            rounds = 12  # before we believe that it became slower
-    same = not difference(outputs["original"], outputs["tuned"], again)
-    return ProgramComparison(min(times["original"]), min(times["tuned"]), not different, different, same)
+
+    def timed(self, equal: ProgramComparison) -> ProgramComparison:
+        """In turns; more of them before we believe that it became slower."""
+        times: dict[str, list[float]] = {name: [] for name in self.texts}
+        outputs: dict[str, Finished] = {}
+        rounds = _ROUNDS
+        while len(times["original"]) < rounds:
+            for name in self.texts:
+                outputs[name] = self.run("timed", name)
+                times[name].append(outputs[name].wall_s)
+            if sum(times["original"]) > _LONG_S and len(times["original"]) > 1:
+                break
+            if len(times["original"]) == rounds == _ROUNDS and min(times["tuned"]) > min(times["original"]):
+                rounds = 4 * _ROUNDS
+        same = not difference(outputs["original"], outputs["tuned"], self.again)
+        return replace(equal, original_s=min(times["original"]), tuned_s=min(times["tuned"]), same_as_built=same)
+
+    def against(self, known: ProgramProfile) -> ProgramComparison:
+        """The tuned program against a run of the original that was made already, and as few more as are needed."""
+        tuned = self.run("timed", "tuned")
+        same = not difference(known, tuned)
+        equal = ProgramComparison(0.0, 0.0, True) if same else self.exact()
+        original_s, tuned_s = known.wall_s, tuned.wall_s
+        for _ in range(_ROUNDS):
+            if original_s > _CLEAR * tuned_s:
+                break
+            original_s = min(original_s, self.run("timed", "original").wall_s)
+            tuned_s = min(tuned_s, self.run("timed", "tuned").wall_s)
+        return replace(equal, original_s=original_s, tuned_s=tuned_s, same_as_built=same)
 
 
 def broken(difference: str) -> ProgramComparison:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import get_args
 
@@ -195,6 +195,7 @@ class TuneResult:
     machine: str
     interrupted: bool
     exit_code: int
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds by what took them (`perfembed.stopwatch.Phase`)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,9 @@ from optdb.records import (
     sizes_text,
 )
 from optdb.spool import SpoolWriter, spool_directory
+from perfembed.checking import TOLERANCE
 from perfembed.ledger import DonorOf
-from perfembed.measuring import TOLERANCE, Checked, Measured
+from perfembed.measuring import Checked, Measured
 from profilers.machine import Machine
 from profilers.outcome import BuildFailed, Crashed, Outcome, Stopped, Timed, TimedOut, WrongResult
 from profilers.timing import Comparison, coefficient_of_variation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from perfembed.openmp import parallel_flags, with_openmp
 from perfembed.program import ProgramComparison
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
+from perfembed.stopwatch import Budget, Stopwatch
 from perfembed.surroundings import Surveyed, survey
 from perfembed.target import compiled_target
 from perfembed.verifying import Verifier
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from scheduler.cost.problem import CostModel
     from scheduler.space import Target
 
-_MINIMUM_BUDGET_S = 2.0
+_LEAST_S = 1.0  # for a nest
+_CHECKING_S, _CHECKING_SHARE = 2.0, 0.2  # for building and running the whole program at the end
 
 
 def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> TuneResult:
@@ -51,18 +53,20 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     Raises perfembed.errors.PerfembedError with the exit codes of the command line. On Ctrl-C the best so
     far is kept and written.
     """
-    began = time.monotonic()
+    watch = Stopwatch()
+    budget = Budget(options.budget_s, watch.now(), watch)
     content = read_input(path)
     check_output(path, options.output, options.in_place)
     options = replace(options, cflags=with_openmp(path, content, options.cflags, lambda text: progress(Message(text))))
-    source = parse(path, content, options)
+    with watch.phase("front end"):
+        source = parse(path, content, options)
     if not source.nests:
         raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
     target = path if options.in_place else options.output
     if target is not None:
         sweep(Path(target).resolve().parent)
     with scratch_folder(options.workdir) as scratch:
-        return _Tuning(source, options, progress, scratch, began).run()
+        return _Tuning(source, options, progress, scratch, budget).run()
 
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
@@ -95,13 +99,13 @@ class _Tuning:
     """One run of `tune`: its settings and what it has found so far."""
 
     def __init__(
-        self, source: SourceFile, options: TuneOptions, progress: Callable[[Event], None], scratch: Path, began: float
+        self, source: SourceFile, options: TuneOptions, progress: Callable[[Event], None], scratch: Path, budget: Budget
     ) -> None:
         self.source = source
         self.options = options
         self.progress = progress
         self.scratch = scratch
-        self.began = began
+        self.budget, self.watch = budget, budget.watch
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
         self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
@@ -126,31 +130,31 @@ class _Tuning:
             lambda text: self.progress(Message(text)),
         )
         self.compiler = CompilerConfig(self.options.cc, flags)
-        self._survey()
+        with self.watch.phase("front end"):
+            self._survey()
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)
-        with machine_lock(self.environment, lambda text: self.progress(Message(text))):
+        with contextlib.ExitStack() as held:
+            with self.watch.phase("waiting"):
+                lock = machine_lock(self.environment, lambda text: self.progress(Message(text)))
+                held.enter_context(lock)
+            self.budget.began += self.watch.seconds("waiting")
             try:
-                inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress)
+                inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress, watch=self.watch)
                 profile = inputs.profile
+                self.budget.original_s = profile.wall_s if profile is not None else 0.0
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
                 for position, found in enumerate(inputs.found, 1):
-                    self._tune_nest(found, self._budget(found, inputs.found), position, len(inputs.found))
-                    if self.interrupted:
+                    budget_s = self._budget(inputs.found[position - 1 :], profile)
+                    if self.interrupted or budget_s is None:
                         break
+                    self._tune_nest(found, budget_s, position, len(inputs.found))
             except KeyboardInterrupt:
                 self.interrupted = True
-            if self.winners and profile is not None:
-                self.progress(Message("verifying the whole program"))
-                comparison = self._verify_program(profile)
-                while comparison is not None and comparison.tuned_s > comparison.original_s and self.winners:
-                    self._revert_last("faster on its own, but the whole program did not get faster with it")
-                    comparison = self._verify_program(profile) if self.winners else None
-            elif self.winners:
-                program = ProgramRun(self.compiler, Path.cwd(), environment=self.environment)
-                self._give_back(*self._verifier().that_compile(program, self.winners))
+            with self.watch.phase("checking"):
+                comparison = self._verify(profile)
         written = self._write()
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
@@ -163,7 +167,8 @@ class _Tuning:
             program_before_s=comparison.original_s if comparison else profile.wall_s if profile else None,
             program_after_s=comparison.tuned_s if comparison else None,
             program_output_equal=comparison.equal if comparison else None,
-            seconds=time.monotonic() - self.began,
+            seconds=self.watch.now() - self.budget.began + self.watch.seconds("waiting"),
+            phases=self.watch.spent(),
             threads=self.options.threads,
             compiler=version,
             flags=self.compiler.flags,
@@ -171,6 +176,20 @@ class _Tuning:
             interrupted=self.interrupted,
             exit_code=130 if self.interrupted else 0,
         )
+
+    def _verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
+        """The whole program with its winners; without one (a file without a main), that it compiles."""
+        comparison: ProgramComparison | None = None
+        if self.winners and profile is not None:
+            self.progress(Message("verifying the whole program"))
+            comparison = self._verify_program(profile)
+            while comparison is not None and comparison.tuned_s > comparison.original_s and self.winners:
+                self._revert_last("faster on its own, but the whole program did not get faster with it")
+                comparison = self._verify_program(profile) if self.winners else None
+        elif self.winners:
+            program = ProgramRun(self.compiler, Path.cwd(), environment=self.environment)
+            self._give_back(*self._verifier().that_compile(program, self.winners))
+        return comparison
 
     def _survey(self) -> None:
         """Nests whose surroundings cannot be tested in the written file are left alone."""
@@ -183,12 +202,14 @@ class _Tuning:
         left = tuple(n for n in self.source.nests if n.name not in self.reports)
         self.tunable = replace(self.source, nests=left)
 
-    def _budget(self, inputs: NestInputs, found: tuple[NestInputs, ...]) -> float:
-        """Seconds for one nest: by its share of the time, evenly where that is unknown."""
-        if inputs.share is None:
-            return self.options.budget_s / max(len(self.source.nests), 1)
-        total = sum(i.share or 0.0 for i in found)
-        return max(_MINIMUM_BUDGET_S, self.options.budget_s * inputs.share / total)
+    def _budget(self, waiting: Sequence[NestInputs], profile: ProgramProfile | None) -> float | None:
+        """Seconds for the first of the nests that wait, by what each can gain; None where there are none left."""
+        checking_s = min(_CHECKING_SHARE * self.budget.seconds, _CHECKING_S + (profile.wall_s if profile else 0.0))
+        left = self.budget.left() - checking_s
+        if left < _LEAST_S:
+            return None
+        share = waiting[0].gain_s / sum(inputs.gain_s for inputs in waiting)
+        return min(left, max(_LEAST_S, left * share))
 
     # ---------------------------------------------------------------------------------- tuning
 
@@ -205,6 +226,7 @@ class _Tuning:
             jobs=max(1, self.machine.logical_cores),
             reassociate=self.options.reassociate,
             seed=self.options.seed,
+            watch=self.watch,
         )
         try:
             ledger = NoLedger() if self.recorder is None else self.recorder.ledger(nest, inputs.captured.parameters)
@@ -213,6 +235,7 @@ class _Tuning:
                 evaluate=self.options.evaluate,
                 top=self.options.measure,
                 budget_s=budget_s,
+                spare_original=True,
             )
             tuner = NestTuner(
                 nest,
@@ -292,7 +315,7 @@ class _Tuning:
         """Runs the whole tuned program against the original; nests that change what it says are given back."""
         verifier = self._verifier()
         try:
-            comparison: ProgramComparison | None = verifier.compare(profile.program, self.winners)
+            comparison: ProgramComparison | None = verifier.compare(profile.program, self.winners, known=profile)
             if comparison is not None and not verifier.sound(comparison):
                 self.progress(Message("the program says something else: looking for the nests that cause it"))
                 self._give_back(*verifier.kept(profile.program, self.winners, comparison.difference))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from perfembed.capture import ProgramProfile
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.program import ProgramRun
 from perfembed.program import ProgramComparison, broken, compare_programs, compiles
@@ -39,14 +40,19 @@ class Verifier(Generic[T]):
         self.threads = threads
         self.reassociate = reassociate
 
-    def compare(self, program: ProgramRun, nests: Sequence[T], timed: bool = True) -> ProgramComparison:
-        """Against the program with these nests exchanged; code that cannot be written counts as code that fails."""
+    def compare(
+        self, program: ProgramRun, nests: Sequence[T], timed: bool = True, known: ProgramProfile | None = None
+    ) -> ProgramComparison:
+        """Against the program with these nests exchanged; code that cannot be written counts as code that fails.
+
+        `known`: a run of the original program.
+        """
         try:
             text = self.rewritten(nests) if nests else self.content
         except SchedulerError as problem:
             return broken(f"no code: {problem}")
         return compare_programs(
-            program, self.compiler, self.path, self.content, text, self.workdir, self.threads, timed
+            program, self.compiler, self.path, self.content, text, self.workdir, self.threads, timed, known
         )
 
     def sound(self, comparison: ProgramComparison) -> bool:

@@ -159,11 +159,11 @@ class _Child:
             self.deadline = self.started + limits.wall_s + _LATE_S
             on_failure.pop_all()
 
-    def read_report(self) -> bool:
+    def read_report(self, flags: int = 0) -> bool:
         """Reads from the supervisor; True when it has said all it will."""
         try:
-            chunk = self.control.recv(_CHUNK)
-        except (ConnectionError, InterruptedError):
+            chunk = self.control.recv(_CHUNK, flags)
+        except (ConnectionError, InterruptedError, BlockingIOError):
             chunk = b""
         self.report += chunk
         return not chunk or self.report.endswith(b"\n")
@@ -180,6 +180,8 @@ class _Child:
         """The result, once the report is complete or will not come. Raises NotExecutable, ContainmentError."""
         for stream in self.streams:
             stream.drain()
+        if not self.report:  # said while this process was stopped, as by Ctrl-Z
+            self.read_report(socket.MSG_DONTWAIT)
         late = not self.report
         self.close(0.0 if late else 1.0)
         out, err = self.streams

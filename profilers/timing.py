@@ -18,6 +18,7 @@ from profilers.pairs import Interval, both, median_interval
 from profilers.run import DEFAULT_ENVIRONMENT, Limits
 
 _RESAMPLES = 2000
+_RANKS = 0.25  # of the error that is allowed, for the interval by ranks
 _RUN_SETTINGS = TimingSettings(min_samples=3, max_samples=20, target_seconds=0.1)
 
 
@@ -29,7 +30,7 @@ class CompareSettings:
     counts by its fastest sample. The interval is looked at after each number of rounds in `looks`,
     and the comparison ends when it lies above 1 or below `least_gain` (a smaller gain is not worth more time), or when
     `budget_s` seconds are over; `patience` times as many where the candidate seems to gain `promising` and only the
-    noise leaves it undecided.
+    noise leaves it undecided. `least_rounds` are measured whatever the budget.
     `confidence` holds for the whole comparison (the looks share the error among them).
     A round during which others used more than `max_other_load` cores is measured again, at most
     `max_repeats` times in all. `noisy_cov` is the coefficient of variation that counts as noise.
@@ -45,6 +46,7 @@ class CompareSettings:
     least_gain: float = 1.01
     promising: float = 1.1
     patience: float = 4.0
+    least_rounds: int = 1
 
     def __post_init__(self) -> None:
         increasing = list(self.looks) == sorted(set(self.looks))
@@ -92,15 +94,18 @@ class Comparison:
     confidence: float
 
     @property
-    def told(self) -> Interval:
+    def told(self) -> Interval | None:
         """The interval to tell people, which is narrower than the one that decides and never contradicts it.
 
         The one that decides trusts hardly anything: at three rounds Student's t makes it 8 standard deviations wide to
         each side. Here each pair of neighbouring runs, two a round, gives a ratio of its own, and the interval of their
         median (`profilers.pairs`) asks nothing of their distribution: of the 6 pairs of three rounds it is the range,
         which covers the median in 31 of 32 cases. Told is what lies in both intervals: where the ratios' median and
-        mean are the same (symmetric noise), it misses them with at most the two probabilities together.
+        mean are the same (symmetric noise), it misses them with at most the two probabilities together. None where
+        they were not run in turns.
         """
+        if not self.rounds:
+            return None
         pairs = [ratio for one in _used(self.rounds) for ratio in one.pair_ratios]
         middle = median_interval(pairs)
         wide = Interval(min(middle.low, self.ratio), max(middle.high, self.ratio), middle.coverage)
@@ -108,8 +113,8 @@ class Comparison:
 
     @property
     def runs(self) -> int:
-        """Of each program, that count."""
-        return 2 * len(_used(self.rounds))
+        """Of each program, that count: of a comparison not made in turns those of the candidate."""
+        return 2 * len(_used(self.rounds)) if self.rounds else len(self.samples_candidate)
 
     @property
     def faster(self) -> bool:
@@ -141,7 +146,7 @@ def compare_interleaved(
 ) -> Comparison | ComparisonFailed:
     """Measures both in alternation until the interval of their ratio is decided or the budget is spent.
 
-    `limits` hold for each run. At least one round is measured whatever the budget.
+    `limits` hold for each run.
     """
     began = time.monotonic()
     deadline = began + settings.budget_s
@@ -156,7 +161,7 @@ def compare_interleaved(
         repeats += disturbed
         rounds.append(Round((runs[0], runs[3]), (runs[1], runs[2]), other_load, not disturbed))
         used = sum(one.used for one in rounds)
-        late = time.monotonic() >= deadline
+        late = time.monotonic() >= deadline and len(rounds) >= settings.least_rounds
         if late or (used in settings.looks and not disturbed):
             comparison = _summary(rounds, settings, seed)
             # Under noise only a clear verdict ends it early.
@@ -167,6 +172,17 @@ def compare_interleaved(
                 late = time.monotonic() >= deadline
             if late or decided or used >= settings.looks[-1]:
                 return comparison
+
+
+def compare_apart(original: Timed, candidate: Timed) -> Comparison:
+    """What times say that were not taken in turns; for where a run of the original costs much and little is unclear.
+
+    The interval is what the slowest and fastest of the samples allow; it has no probability, so it is for gains that
+    are larger than anything a machine's load makes.
+    """
+    low, high = original.min / max(candidate.samples_s), max(original.samples_s) / candidate.min
+    ratio = original.min / candidate.min
+    return Comparison(ratio, low, high, original.samples_s, candidate.samples_s, False, (), 0.0)
 
 
 def bootstrap_interval(log_ratios: tuple[float, ...], confidence: float, seed: int) -> tuple[float, float]:
@@ -188,6 +204,21 @@ def bootstrap_interval(log_ratios: tuple[float, ...], confidence: float, seed: i
     half = float(special.stdtrit(count - 1, 1 - tail)) * float(values.std(ddof=1)) / math.sqrt(count)
     mean = float(values.mean())
     return min(float(boot_low), mean - half), max(float(boot_high), mean + half)
+
+
+def _rank_interval(rounds: Sequence[Round], error: float) -> tuple[float, float]:
+    """Logarithms between which the ratio lies by the order of the runs alone, whatever their distribution.
+
+    Where the original's times are the candidate's times a ratio in distribution, all n of the one, divided by that, lie
+    above all n of the other in one of C(2n, n) cases (Mann and Whitney 1947); so a ratio that would make it so is not
+    the true one. It decides what is clear at once where noise makes the other interval wide; without runs enough for
+    `error` it is the whole line.
+    """
+    original = [run.min for one in rounds for run in one.original]
+    candidate = [run.min for one in rounds for run in one.candidate]
+    if 2 / math.comb(2 * len(original), len(original)) > error:  # later looks, at more runs, add next to nothing
+        return -math.inf, math.inf
+    return math.log(min(original) / max(candidate)), math.log(max(original) / min(candidate))
 
 
 class LoadMeter:
@@ -247,8 +278,12 @@ def _used(rounds: Sequence[Round]) -> Sequence[Round]:
 def _summary(rounds: list[Round], settings: CompareSettings, seed: int) -> Comparison:
     used = _used(rounds)
     log_ratios = tuple(one.log_ratio for one in used)
-    per_look = 1 - (1 - settings.confidence) / len(settings.looks)
+    error = 1 - settings.confidence
+    per_look = 1 - (1 - _RANKS) * error / len(settings.looks)
     low, high = bootstrap_interval(log_ratios, per_look, seed)
+    apart = _rank_interval(used, _RANKS * error / 2)
+    if max(low, apart[0]) <= min(high, apart[1]):
+        low, high = max(low, apart[0]), min(high, apart[1])
     variation = max(
         coefficient_of_variation(tuple(run.min for one in used for run in one.original)),
         coefficient_of_variation(tuple(run.min for one in used for run in one.candidate)),

@@ -57,3 +57,21 @@ def test_large_set_compiles_and_sizes_can_be_given(source: Path) -> None:
     sizes = re.findall(r"^#ifndef (\w+)$", source.read_text(), re.MULTILINE)
     assert sizes
     gcc(source, "-fsyntax-only", *WARNINGS, *(f"-D{name}=16" for name in sizes))
+
+
+@pytest.mark.parametrize("source", KERNELS, ids=lambda path: path.stem)
+def test_extra_large_set_links(source: Path, tmp_path: Path) -> None:
+    sizes = [dict(macros(source, *flag)) for flag in ((), ("-DSMALL",), ("-DXLARGE",))]
+    large, small, extra = sizes
+    assert large.keys() == small.keys() == extra.keys()
+    assert any(int(extra[name]) > int(large[name]) for name in large)
+    assert all(int(extra[name]) >= int(large[name]) for name in large)
+    gcc(source, "-O1", *WARNINGS, "-DXLARGE", "-o", str(tmp_path / "program"))  # all that is static has to fit
+
+
+def macros(source: Path, *flags: str) -> list[tuple[str, str]]:
+    """The values of the size macros."""
+    names = re.findall(r"^#ifndef (\w+)$", source.read_text(), re.MULTILINE)
+    text = source.read_text() + "".join(f'\n@"{name}" {name}\n' for name in names)
+    done = subprocess.run(["gcc", "-E", "-P", *flags, "-"], input=text, capture_output=True, text=True, check=True)
+    return re.findall(r'^@ ?"(\w+)" \(?(\d+)\)?$', done.stdout, re.MULTILINE)

@@ -211,7 +211,7 @@ class _Work:
         if text not in self.known:
             output = self._output(text)
             if output != self.expected:
-                return output.decode(errors="replace")[:200] or "it is empty"
+                return output.decode(errors="replace").replace(f"{self.folder}/", "")[:200] or "it is empty"
             self.known.add(text)
         return "new"
 

@@ -90,6 +90,7 @@ def run_timing(bench: TimingBench, progress: Callable[[int, int], None], tell: C
                     progress(number + 1, sum(c.faster for c in equal))
             except KeyboardInterrupt:
                 interrupted = True
+    told = [interval for c in equal if (interval := c.told) is not None]
     return TimingResult(
         bench=bench,
         equal=len(equal),
@@ -102,8 +103,8 @@ def run_timing(bench: TimingBench, progress: Callable[[int, int], None], tell: C
         noisy=sum(c.noisy for c in (*equal, *planted)),
         seconds=time.monotonic() - began,
         interrupted=interrupted,
-        told=statistics.fmean(c.told.coverage for c in equal) if equal else 0.0,
-        untold=sum(not c.told.low <= 1.0 <= c.told.high for c in equal),
+        told=statistics.fmean(t.coverage for t in told) if told else 0.0,
+        untold=sum(not t.low <= 1.0 <= t.high for t in told),
     )
 
 

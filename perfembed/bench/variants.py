@@ -26,7 +26,7 @@ _NAMES_KEPT = """
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     _Bool bool true false main argc argv printf fprintf puts putchar stdout stderr malloc calloc free exit abort
     memset memcpy sqrt sqrtf fabs fabsf exp expf log logf pow powf sin cos fmax fmin fmaxf fminf abs NULL size_t
-    FILE SMALL include define undef ifdef ifndef if endif elif defined error pragma omp int8_t uint8_t int16_t
+    FILE SMALL XLARGE include define undef ifdef ifndef if endif elif defined error pragma omp int8_t uint8_t int16_t
     uint16_t int32_t uint32_t int64_t uint64_t stdio stdlib string math stdint stdbool stddef limits time h ULL
     UL LL L U u l e E f F x EXIT_FAILURE EXIT_SUCCESS
 """

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal as OneOf
+from typing import Protocol
 
 from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, describe_signal, run_contained
@@ -149,7 +150,17 @@ def run_failure(finished: Finished, limits: Limits) -> str | None:
     return f"{reason}: {' / '.join(last)[:500]}" if last else reason
 
 
-def difference(first: Finished, other: Finished, again: Finished | None = None) -> str:
+class Said(Protocol):
+    """What a run of the program printed."""
+
+    @property
+    def stdout(self) -> bytes: ...
+
+    @property
+    def stderr(self) -> bytes: ...
+
+
+def difference(first: Said, other: Said, again: Said | None = None) -> str:
     """The first line that differs; `again` is another run of the first, and lines it changes are left out."""
     for what in ("stdout", "stderr"):
         a, b = getattr(first, what), getattr(other, what)

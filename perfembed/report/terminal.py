@@ -20,6 +20,10 @@ def render_result(result: TuneResult, style: Style, *, quiet: bool = False, verb
         if result.nests:
             lines.append("")
     lines += _program(result, style)
+    if verbose:
+        spent = sorted(result.phases.items(), key=lambda item: -item[1])
+        text = ", ".join(f"{name} {seconds(value)}" for name, value in spent if value >= 0.005)
+        lines.append(style.paint("time".ljust(_LABEL), "bold") + text)
     return "\n".join(lines)
 
 

@@ -151,13 +151,13 @@ class PolyTree:
     def at(self, statement: str, outer: Iterable[TreeLoop]) -> isl.Set:
         """The statement's iterations in the current iteration of the loops `outer` (their time parameters).
 
-        That a tile loop only stands at multiples of its size is left out (see `strides`): the condition is
-        the same where it does, and isl's answers are simpler.
+        That a tile loop only stands at multiples of its size is left out (see `strides`) where all its statements keep
+        to that: the condition is the same then, and isl's answers are simpler.
         """
         conditions = []
         for loop in outer:
             inner = tiled_row(loop, statement)
-            if inner is not None:
+            if inner is not None and is_aligned(loop):
                 time = time_name(loop.name)
                 conditions.append(f"{time} <= {affine_text(inner)} < {time} + {loop.tile}")
             else:

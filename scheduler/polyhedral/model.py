@@ -84,6 +84,7 @@ class Model:
     def __init__(self, nest: LoopNest) -> None:
         self.nest = nest
         self.context = isl.Context()
+        self.context.set_ast_build_scale_strides(0)  # loops stand at their times, which packing and guards refer to
         self.placed: dict[str, Placed] = {p.statement.name: p for p in placed_statements(nest)}
         self.order: dict[str, int] = {name: k for k, name in enumerate(self.placed)}
         self._iterators = {name: tuple(loop.name for loop in p.loops) for name, p in self.placed.items()}

@@ -3,21 +3,23 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NI
-#define NI SIZE(200, 1000)
+#define NI SIZE(200, 1000, 2200)
 #endif
 #ifndef NJ
-#define NJ SIZE(210, 1080)
+#define NJ SIZE(210, 1080, 2300)
 #endif
 #ifndef NK
-#define NK SIZE(220, 1160)
+#define NK SIZE(220, 1160, 2400)
 #endif
 #ifndef NL
-#define NL SIZE(230, 1240)
+#define NL SIZE(230, 1240, 2500)
 #endif
 
 static float *random_matrix(size_t rows, size_t cols, unsigned seed)

@@ -2,24 +2,26 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NI
-#define NI SIZE(100, 540)
+#define NI SIZE(100, 540, 1080)
 #endif
 #ifndef NJ
-#define NJ SIZE(110, 600)
+#define NJ SIZE(110, 600, 1200)
 #endif
 #ifndef NK
-#define NK SIZE(120, 660)
+#define NK SIZE(120, 660, 1320)
 #endif
 #ifndef NL
-#define NL SIZE(130, 720)
+#define NL SIZE(130, 720, 1440)
 #endif
 #ifndef NM
-#define NM SIZE(90, 620)
+#define NM SIZE(90, 620, 1240)
 #endif
 
 static double A[NI][NK], B[NK][NJ], C[NJ][NM], D[NM][NL];

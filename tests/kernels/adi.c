@@ -3,15 +3,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(120, 1000)
+#define N SIZE(120, 1000, 3000)
 #endif
 #ifndef TSTEPS
-#define TSTEPS SIZE(10, 12)
+#define TSTEPS SIZE(10, 12, 40)
 #endif
 
 static void adi(int tsteps, int n, double u[n][n], double v[n][n], double p[n][n], double q[n][n])

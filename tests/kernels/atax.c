@@ -2,18 +2,20 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(380, 1900)
+#define M SIZE(380, 1900, 8000)
 #endif
 #ifndef N
-#define N SIZE(420, 2100)
+#define N SIZE(420, 2100, 8400)
 #endif
 #ifndef ROUNDS
-#define ROUNDS SIZE(10, 50)
+#define ROUNDS SIZE(10, 50, 100)
 #endif
 
 static double A[M][N];

@@ -5,15 +5,17 @@
 #include <string.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(1200, 4800)
+#define N SIZE(1200, 4800, 22000)
 #endif
 #ifndef M
-#define M SIZE(1000, 4500)
+#define M SIZE(1000, 4500, 21000)
 #endif
 
 static void bicg(long n, long m, const double *A, const double *p, const double *r,

@@ -3,15 +3,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef W
-#define W SIZE(240, 4000)
+#define W SIZE(240, 4000, 13000)
 #endif
 #ifndef H
-#define H SIZE(200, 3600)
+#define H SIZE(200, 3600, 12000)
 #endif
 #ifndef R
 #define R 3

@@ -8,6 +8,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 280
+#elif defined XLARGE
+#define N 3400
 #else
 #define N 2000
 #endif

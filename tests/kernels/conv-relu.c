@@ -4,21 +4,23 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef H
-#define H SIZE(48, 112)
+#define H SIZE(48, 112, 256)
 #endif
 #ifndef W
-#define W SIZE(44, 112)
+#define W SIZE(44, 112, 256)
 #endif
 #ifndef CI
-#define CI SIZE(12, 64)
+#define CI SIZE(12, 64, 128)
 #endif
 #ifndef CO
-#define CO SIZE(20, 64)
+#define CO SIZE(20, 64, 128)
 #endif
 #define PAD 1
 

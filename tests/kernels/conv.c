@@ -2,21 +2,23 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef BATCH
-#define BATCH SIZE(2, 8)
+#define BATCH SIZE(2, 8, 16)
 #endif
 #ifndef CIN
-#define CIN SIZE(12, 32)
+#define CIN SIZE(12, 32, 64)
 #endif
 #ifndef COUT
-#define COUT SIZE(16, 48)
+#define COUT SIZE(16, 48, 96)
 #endif
 #ifndef HW
-#define HW SIZE(48, 128)
+#define HW SIZE(48, 128, 256)
 #endif
 #ifndef K
 #define K 3

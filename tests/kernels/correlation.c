@@ -3,15 +3,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(150, 900)
+#define M SIZE(150, 900, 1500)
 #endif
 #ifndef N
-#define N SIZE(190, 1100)
+#define N SIZE(190, 1100, 1700)
 #endif
 
 static double data[N][M], corr[M][M];

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(160, 1000)
+#define M SIZE(160, 1000, 1500)
 #endif
 #ifndef N
-#define N SIZE(200, 1200)
+#define N SIZE(200, 1200, 1700)
 #endif
 
 static void make_data(int m, int n, double data[n][m])

@@ -4,15 +4,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef WIDTH
-#define WIDTH SIZE(1100, 9000)
+#define WIDTH SIZE(1100, 9000, 34000)
 #endif
 #ifndef HEIGHT
-#define HEIGHT SIZE(1000, 7000)
+#define HEIGHT SIZE(1000, 7000, 29000)
 #endif
 
 enum { WR = 77, WG = 151, WB = 28 };

@@ -5,18 +5,20 @@
 #include <string.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef ROWS
-#define ROWS SIZE(300, 5000)
+#define ROWS SIZE(300, 5000, 16000)
 #endif
 #ifndef LEN
-#define LEN SIZE(512, 4096) /* power of two */
+#define LEN SIZE(512, 4096, 8192) /* power of two */
 #endif
 #ifndef FRAMES
-#define FRAMES SIZE(6, 4)
+#define FRAMES SIZE(6, 4, 32)
 #endif
 
 /* One level: averages go to the lower half of a[0..n), details to the upper half. */

@@ -4,15 +4,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef W
-#define W SIZE(320, 2600)
+#define W SIZE(320, 2600, 10800)
 #endif
 #ifndef H
-#define H SIZE(240, 2200)
+#define H SIZE(240, 2200, 10600)
 #endif
 
 static float in[W][H], out[W][H], y_left[W][H], y_right[W][H];

@@ -2,18 +2,20 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NR
-#define NR SIZE(40, 200)
+#define NR SIZE(40, 200, 560)
 #endif
 #ifndef NQ
-#define NQ SIZE(44, 180)
+#define NQ SIZE(44, 180, 520)
 #endif
 #ifndef NP
-#define NP SIZE(96, 200)
+#define NP SIZE(96, 200, 460)
 #endif
 
 static double A[NR][NQ][NP];

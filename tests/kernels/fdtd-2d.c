@@ -3,18 +3,20 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NX
-#define NX SIZE(200, 1400)
+#define NX SIZE(200, 1400, 5000)
 #endif
 #ifndef NY
-#define NY SIZE(220, 1500)
+#define NY SIZE(220, 1500, 5400)
 #endif
 #ifndef TMAX
-#define TMAX SIZE(80, 120)
+#define TMAX SIZE(80, 120, 160)
 #endif
 #define IDX(i, j) ((i) * ny + (j))
 

@@ -5,6 +5,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 160
+#elif defined XLARGE
+#define N 2200
 #else
 #define N 1000
 #endif

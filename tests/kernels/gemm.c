@@ -2,18 +2,20 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NI
-#define NI SIZE(200, 1000)
+#define NI SIZE(200, 1000, 2000)
 #endif
 #ifndef NJ
-#define NJ SIZE(220, 1100)
+#define NJ SIZE(220, 1100, 2200)
 #endif
 #ifndef NK
-#define NK SIZE(240, 1200)
+#define NK SIZE(240, 1200, 2400)
 #endif
 
 static double A[NI][NK];

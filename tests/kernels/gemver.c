@@ -7,6 +7,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 1000
+#elif defined XLARGE
+#define N 22000
 #else
 #define N 5800
 #endif

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(400, 3600)
+#define N SIZE(400, 3600, 14000)
 #endif
 #ifndef ROUNDS
-#define ROUNDS SIZE(12, 10)
+#define ROUNDS SIZE(12, 10, 40)
 #endif
 
 typedef float real;

@@ -4,15 +4,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(150, 900)
+#define M SIZE(150, 900, 1600)
 #endif
 #ifndef N
-#define N SIZE(120, 700)
+#define N SIZE(120, 700, 1300)
 #endif
 
 static void gramschmidt(int m, int n, double A[restrict m][n], double R[restrict n][n],

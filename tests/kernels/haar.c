@@ -6,6 +6,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 512 /* power of two */
+#elif defined XLARGE
+#define N 8192
 #else
 #define N 4096
 #endif

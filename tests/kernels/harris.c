@@ -2,15 +2,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef H
-#define H SIZE(300, 2400)
+#define H SIZE(300, 2400, 8000)
 #endif
 #ifndef W
-#define W SIZE(420, 2600)
+#define W SIZE(420, 2600, 8200)
 #endif
 
 static float img[H][W], ix[H][W], iy[H][W];

@@ -2,18 +2,20 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NX
-#define NX SIZE(180, 1800)
+#define NX SIZE(180, 1800, 6000)
 #endif
 #ifndef NY
-#define NY SIZE(220, 2000)
+#define NY SIZE(220, 2000, 6400)
 #endif
 #ifndef STEPS
-#define STEPS SIZE(100, 60)
+#define STEPS SIZE(100, 60, 160)
 #endif
 
 static double u[2][NX][NY];

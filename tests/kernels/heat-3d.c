@@ -5,15 +5,17 @@
 #include <string.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(48, 160)
+#define N SIZE(48, 160, 320)
 #endif
 #ifndef TSTEPS
-#define TSTEPS SIZE(20, 20)
+#define TSTEPS SIZE(20, 20, 80)
 #endif
 
 #define IDX(i, j, k) (((i) * n + (j)) * n + (k))

@@ -3,15 +3,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef H
-#define H SIZE(900, 10000)
+#define H SIZE(900, 10000, 30000)
 #endif
 #ifndef W
-#define W SIZE(1100, 13000)
+#define W SIZE(1100, 13000, 31000)
 #endif
 #define BINS 256
 

@@ -5,21 +5,23 @@
 #include <string.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef NI
-#define NI SIZE(48, 260)
+#define NI SIZE(48, 260, 520)
 #endif
 #ifndef NJ
-#define NJ SIZE(44, 240)
+#define NJ SIZE(44, 240, 480)
 #endif
 #ifndef NK
-#define NK SIZE(24, 80)
+#define NK SIZE(24, 80, 80)
 #endif
 #ifndef STEPS
-#define STEPS SIZE(10, 6)
+#define STEPS SIZE(10, 6, 60)
 #endif
 
 static void hdiff(int ni, int nj, int nk, double in[restrict ni + 4][nj + 4][nk],

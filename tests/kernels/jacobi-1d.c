@@ -2,15 +2,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(20000, 2000000)
+#define N SIZE(20000, 2000000, 20000000)
 #endif
 #ifndef TSTEPS
-#define TSTEPS SIZE(200, 100)
+#define TSTEPS SIZE(200, 100, 200)
 #endif
 
 static double A[N], B[N];

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(250, 2000)
+#define N SIZE(250, 2000, 6000)
 #endif
 #ifndef TSTEPS
-#define TSTEPS SIZE(60, 40)
+#define TSTEPS SIZE(60, 40, 100)
 #endif
 
 static void fill(int n, double A[n][n])

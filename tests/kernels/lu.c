@@ -8,6 +8,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 320
+#elif defined XLARGE
+#define N 3000
 #else
 #define N 2000
 #endif

@@ -4,6 +4,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 180
+#elif defined XLARGE
+#define N 2600
 #else
 #define N 1200
 #endif

@@ -4,18 +4,20 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(260, 1400)
+#define N SIZE(260, 1400, 2200)
 #endif
 #ifndef M
-#define M SIZE(280, 1500)
+#define M SIZE(280, 1500, 2400)
 #endif
 #ifndef P
-#define P SIZE(270, 1440)
+#define P SIZE(270, 1440, 2300)
 #endif
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 

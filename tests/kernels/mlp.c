@@ -2,21 +2,23 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef BATCH
-#define BATCH SIZE(60, 256)
+#define BATCH SIZE(60, 256, 1024)
 #endif
 #ifndef N_IN
-#define N_IN SIZE(256, 1024)
+#define N_IN SIZE(256, 1024, 2560)
 #endif
 #ifndef N_HID
-#define N_HID SIZE(200, 1000)
+#define N_HID SIZE(200, 1000, 2500)
 #endif
 #ifndef N_OUT
-#define N_OUT SIZE(100, 500)
+#define N_OUT SIZE(100, 500, 1200)
 #endif
 
 static float x[BATCH][N_IN];

@@ -4,6 +4,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 1000
+#elif defined XLARGE
+#define N 15000
 #else
 #define N 5900
 #endif

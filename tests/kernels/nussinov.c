@@ -4,6 +4,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 260
+#elif defined XLARGE
+#define N 3600
 #else
 #define N 1500
 #endif

@@ -4,6 +4,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 2000
+#elif defined XLARGE
+#define N 100000
 #else
 #define N 24000
 #endif

@@ -4,6 +4,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 250
+#elif defined XLARGE
+#define N 10000
 #else
 #define N 2000
 #endif

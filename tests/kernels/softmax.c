@@ -6,15 +6,17 @@
 #include <string.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef ROWS
-#define ROWS SIZE(500, 12000)
+#define ROWS SIZE(500, 12000, 50000)
 #endif
 #ifndef COLS
-#define COLS SIZE(700, 2500)
+#define COLS SIZE(700, 2500, 19000)
 #endif
 
 static inline float maxf(float a, float b)

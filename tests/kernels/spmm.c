@@ -2,18 +2,20 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef ROWS
-#define ROWS SIZE(1500, 20000)
+#define ROWS SIZE(1500, 20000, 160000)
 #endif
 #ifndef COLS
-#define COLS SIZE(900, 18000)
+#define COLS SIZE(900, 18000, 120000)
 #endif
 #ifndef NJ
-#define NJ SIZE(64, 256)
+#define NJ SIZE(64, 256, 512)
 #endif
 #define MAX_PER_ROW 80
 

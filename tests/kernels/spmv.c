@@ -4,15 +4,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(6000, 400000)
+#define N SIZE(6000, 400000, 3000000)
 #endif
 #ifndef ROUNDS
-#define ROUNDS SIZE(20, 14)
+#define ROUNDS SIZE(20, 14, 40)
 #endif
 #define PER_ROW 24
 

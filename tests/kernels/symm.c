@@ -2,15 +2,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(140, 800)
+#define M SIZE(140, 800, 1400)
 #endif
 #ifndef N
-#define N SIZE(160, 900)
+#define N SIZE(160, 900, 1600)
 #endif
 
 static double A[M][M], B[M][N], C[M][N];

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(200, 1200)
+#define N SIZE(200, 1200, 2200)
 #endif
 #ifndef M
-#define M SIZE(180, 1000)
+#define M SIZE(180, 1000, 2000)
 #endif
 
 static void syr2k(int n, int m, double alpha, double beta,

@@ -2,15 +2,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef N
-#define N SIZE(260, 1000)
+#define N SIZE(260, 1000, 2400)
 #endif
 #ifndef M
-#define M SIZE(220, 950)
+#define M SIZE(220, 950, 2200)
 #endif
 #define A_(i, k) A[(i) * M + (k)]
 #define C_(i, j) C[(i) * N + (j)]

@@ -6,6 +6,8 @@
 #ifndef N
 #ifdef SMALL
 #define N 800
+#elif defined XLARGE
+#define N 22000
 #else
 #define N 4000
 #endif

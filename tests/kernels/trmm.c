@@ -4,15 +4,17 @@
 #include <stdlib.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef M
-#define M SIZE(150, 850)
+#define M SIZE(150, 850, 1600)
 #endif
 #ifndef N
-#define N SIZE(170, 1000)
+#define N SIZE(170, 1000, 1800)
 #endif
 
 static void trmm(const int m, const int n, const float alpha, const float *A, float *B)

@@ -3,15 +3,17 @@
 #include <stdio.h>
 
 #ifdef SMALL
-#define SIZE(small, large) (small)
+#define SIZE(small, large, xlarge) (small)
+#elif defined XLARGE
+#define SIZE(small, large, xlarge) (xlarge)
 #else
-#define SIZE(small, large) (large)
+#define SIZE(small, large, xlarge) (large)
 #endif
 #ifndef ROWS
-#define ROWS SIZE(300, 2000)
+#define ROWS SIZE(300, 2000, 6200)
 #endif
 #ifndef COLS
-#define COLS SIZE(360, 2400)
+#define COLS SIZE(360, 2400, 6200)
 #endif
 #define CH 3
 

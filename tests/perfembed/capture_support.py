@@ -19,7 +19,7 @@ from perfembed.capture import (
 from perfembed.capture.fills import dtype_of
 from profilers.build import Built, CompilerConfig, compile_workloads
 from profilers.harness import write_reference
-from profilers.outcome import Verified
+from profilers.outcome import Timed
 from profilers.run import DEFAULT_ENVIRONMENT, Limits
 from profilers.workload import CapturedFill
 from scheduler.codegen.original import emit_original
@@ -93,7 +93,7 @@ def replay(nest: LoopNest, capture: CapturedNest, workdir: Path, compiler: Compi
     built = compile_workloads((workload,), compiler, workdir / "build", 1)[0]
     assert isinstance(built, Built), built
     written = write_reference(built, workdir / "reference")
-    assert isinstance(written, Verified), written
+    assert isinstance(written, Timed), written
     data, at, outputs = (workdir / "reference").read_bytes(), HEADER, {}
     for argument in workload.arguments:
         if argument.written:

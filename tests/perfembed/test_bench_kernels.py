@@ -10,9 +10,12 @@ import pytest
 
 from perfembed.bench.kernels import run as module
 from perfembed.bench.kernels.measure import MeasureSettings
-from perfembed.bench.kernels.report import gemm, kernels_document, render_kernels, summary
+from perfembed.bench.kernels.model import BenchResult, KernelsBench
+from perfembed.bench.kernels.outputs import compare_outputs
+from perfembed.bench.kernels.peers import parse_peer
+from perfembed.bench.kernels.report import best_peer, gemm, kernels_document, render_kernels, summary
 from perfembed.bench.kernels.rows import ProgramRow, Row, Store
-from perfembed.bench.kernels.run import BenchResult, KernelsBench, compare_outputs, run_kernels
+from perfembed.bench.kernels.run import run_kernels
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.errors import EnvironmentMissing, NoTunableNest
@@ -73,7 +76,7 @@ def bench(tmp_path: Path) -> KernelsBench:
     path.write_text(PROGRAM)
     return KernelsBench(
         paths=(str(path),),
-        small=True,
+        set="small",
         threads=2,
         budget_s=1.0,
         only=("gcc", "ours"),
@@ -159,6 +162,60 @@ def test_tuning_that_ends_otherwise(
     (row,) = result_of(bench, monkeypatch, tune).rows
     assert (row.status, row.reason) == (status, reason)
     assert row.seconds("ours") is not None  # the original
+
+
+def with_peers(bench: KernelsBench, *peers: str) -> KernelsBench:
+    environment = dict(bench.environment)
+    return dataclasses.replace(bench, peers=tuple(parse_peer(text, (), environment) for text in peers))
+
+
+def test_peers_build_the_original(bench: KernelsBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrapper = tmp_path / "my cc"
+    wrapper.write_text('#!/bin/sh\ns=$1 o=$2\nshift 2\nexec gcc "$@" -w "$s" -o "$o" -lm\n')
+    wrapper.chmod(0o755)
+    asked = with_peers(
+        bench,
+        f"mine='{wrapper}' {{source}} {{output}} {{flags}}",
+        "copy=cp {source} {output_c}",
+        "wrong=sed {source} -e 's/\\* 0.5/* 0.75/' -n -e 'w {output_c}'",
+        "silent=true {source} {output}",
+        "fails=cp {source} /no/such/folder/{output_c}",
+        "text=cp {source} {output}",
+    )
+    result = result_of(asked, monkeypatch, tuned_as(lambda text: text, "kept"))
+    (row,) = result.rows
+    assert row.programs.keys() == {"gcc", "mine", "copy", "wrong", "silent", "fails", "text", "ours"}
+    assert row.programs["mine"].output == row.programs["copy"].output == "equal"
+    assert row.seconds("mine") and row.seconds("copy")
+    assert row.programs["wrong"].output == "differs" and row.seconds("wrong") is None
+    assert row.programs["silent"].failure == "it wrote no program"
+    assert "/no/such/folder" in row.programs["fails"].failure
+    assert row.programs["text"].failure == "what it wrote is no program"
+    best = best_peer(row)
+    assert best is not None and best[0] in ("gcc", "mine", "copy")
+    text = render_kernels(result, Style())
+    assert "work: wrong printed another result, beyond rounding; its time does not count" in text
+    assert "work: silent: it wrote no program" in text
+    header = text.splitlines()[2].split()
+    assert header[1] == "gcc" and header[header.index("best") - 1] == "ours"
+    other = with_peers(bench, "copy=cp -f {source} {output_c}")
+    assert result_of(other, monkeypatch, tuned_as(lambda text: text, "kept")).rows[0].key != row.key
+
+
+def test_flags_and_arguments_of_any_program(
+    bench: KernelsBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = PROGRAM.replace("int main(void)", "int main(int argc, char **argv)").replace(
+        "    init();", "    if (argc != 2 || argv[1][0] != 'x' || FACTOR != 0.5) return 3;\n    init();"
+    )
+    Path(bench.paths[0]).write_text('#include "factor.h"\n' + text.replace("0.5;", "FACTOR;"))
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "factor.h").write_text("#define FACTOR 0.5\n")
+    monkeypatch.chdir(tmp_path)
+    asked = dataclasses.replace(bench, flags=("-O1", "-Imore"), arguments=("x",))
+    (row,) = result_of(with_peers(asked, "copy=cp {source} {output_c}"), monkeypatch, tuned_as(lambda t: t)).rows
+    assert [row.programs[name].output for name in ("gcc", "copy", "ours")] == ["equal"] * 3, row
+    assert row.work is not None and not row.work.reason and row.work.flops["double"] == 2500
 
 
 def test_an_interrupt_keeps_what_is_finished(
@@ -250,7 +307,12 @@ def test_rendering() -> None:
     lines = text.splitlines()
     assert lines[0].startswith("3 kernels of 3, large set, 2 threads, 60 s of beam search each; 2026-11-21; a machine")
     gemm_line = next(line for line in lines if line.startswith("gemm "))
-    assert gemm_line.split()[-4:] == ["5.00x", "0", "%", "tuned"]
+    assert gemm_line.split()[-7:] == ["5.00x", "80", "%", "OpenBLAS", "0", "%", "tuned"]
+    assert "polly-stripmine 250 ms" in gemm_line
+    assert "jacobi" in text and "polly-stripmine 400 ms" in next(x for x in lines if x.startswith("jacobi "))
+    assert any(x.startswith("ours over the best peer of each kernel (2.15x over gcc): 1.54x; below 0.97: 1 (jacobi)")
+               for x in lines)  # fmt: skip
+    assert "no bounds but OpenBLAS" in text
     assert "20.0x" in gemm_line
     assert any("OpenBLAS 50.0 GFLOP/s: 80 %, aim 60 %: met" in line for line in lines)
     assert any("below 0.97: 1 (jacobi)" in line for line in lines)
@@ -260,10 +322,15 @@ def test_rendering() -> None:
     assert "2 tuned, 1 not; none wrong" in text
     markdown = render_kernels(result, Style(), markdown=True).splitlines()
     assert markdown[2].startswith("| kernel | gcc | clang | polly |")
-    assert all(line.count("|") == 11 for line in markdown[2:7])
+    assert all(line.count("|") == 13 for line in markdown[2:7])
     document = json.loads(kernels_document(result))
     assert document["kind"] == "bench kernels"
     assert document["rows"][0]["programs"]["gcc"]["kernel_s"] == [1.0]
+    assert document["rows"][0]["best_peer"] == {"name": "polly-stripmine", "seconds": 0.25}
+    assert document["rows"][0]["over_best_peer"] == pytest.approx(5.0)
+    assert document["rows"][0]["bound"] == {"seconds": 0.04, "limit": "OpenBLAS", "share": pytest.approx(0.8)}
+    assert document["rows"][1]["bound"] is None
+    assert document["summary"]["slower_than_best_peer"] == ["jacobi"]
 
 
 def test_rendering_of_nothing() -> None:
@@ -276,13 +343,24 @@ def test_rendering_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "huge"), "expected large or small"),
+        (("--set", "huge"), "expected large, small or xlarge"),
         (("--only", "icc"), "--only icc"),
         (("--format", "xml"), "--format 'xml'"),
         (("--threads", "0"), "--threads 0"),
         (("--budget", "soon"), "--budget 'soon'"),
         (("--out", "/nowhere/rows"), "--out /nowhere/rows"),
         (("/no/such.c",), "no such file"),
+        (("--peer", "cp {source} {output}"), "expected NAME="),
+        (("--peer", "a=cp {source}"), "expected {output}"),
+        (("--peer", "a=cp {source} {output} {output_c}"), "and not both"),
+        (("--peer", "a=cp {output}"), "{source}, the C file, is missing"),
+        (("--peer", "a=cp {source} {output} {flag}"), "{flag} is none of"),
+        (("--peer", "a=cp '{source} {output}"), "no closing quotation"),
+        (("--peer", "a="), "there is no command"),
+        (("--peer", "a=no-such-tool {source} {output}"), "there is no program 'no-such-tool'"),
+        (("--peer", "clang=cp {source} {output}"), "a column of that name"),
+        (("--peer", "a=cp {source} {output}", "--peer", "a=cp {source} {output}"), "a column of that name"),
+        (("--cflags", "'"), "--cflags"),
     ],
 )
 def test_usage(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:

@@ -195,6 +195,7 @@ def test_ways_have_names_of_their_own() -> None:
 def test_size_macros_get_other_values() -> None:
     text = "#ifndef N\n#define N SIZE(40, 900)\n#endif\n#ifndef M\n#define M 7\n#endif\n#define K 3\n"
     assert size_macros(text) == {"N": 40, "M": 7}
+    assert size_macros(text.replace("900)", "900, 2000)")) == {"N": 40, "M": 7}
     assert other_sizes({"N": 40, "M": 7}, "plus", random.Random(0)) == {"N": 43, "M": 10}
     assert min(other_sizes({"N": 40, "M": 7}, "smaller", random.Random(0)).values()) >= 1
 

@@ -9,7 +9,7 @@ import pytest
 from perfembed.capture import CapturedNest, CaptureFailed, RandomisedInputs, make_workload, synthesize
 from profilers.build import Built, compile_workloads
 from profilers.harness import write_reference
-from profilers.outcome import Verified
+from profilers.outcome import Timed
 from profilers.run import Limits
 from profilers.workload import CapturedFill, RandomFill
 from scheduler.codegen.original import emit_original
@@ -40,7 +40,7 @@ def runs(nest: LoopNest, capture: CapturedNest, workdir: Path, inputs: Randomise
     built = compile_workloads((workload,), GCC, workdir / "build", 1)[0]
     assert isinstance(built, Built), built
     path = workdir / "reference"
-    assert write_reference(built, path, limits=Limits(wall_s=10)) == Verified()
+    assert isinstance(write_reference(built, path, limits=Limits(wall_s=10)), Timed)
     return path.read_bytes()[32:]
 
 

@@ -47,6 +47,16 @@ def test_variants_have_other_sizes_and_types(tmp_path: Path) -> None:
     assert len({one.flags for one in made}) > 30
 
 
+def test_a_third_size_is_not_drawn(tmp_path: Path) -> None:
+    path, third = tmp_path / "some.c", tmp_path / "third" / "some.c"
+    third.parent.mkdir()
+    path.write_text(TEXT)
+    more = TEXT.replace("SIZE(100, 10000)", "SIZE(100, 10000, 90000)")
+    third.write_text(more.replace("#else\n", "#elif defined XLARGE\n#define M 70000\n#define K 80000\n#else\n"))
+    for number in range(5):
+        assert variant(str(third), number, 3).flags == variant(str(path), number, 3).flags
+
+
 @pytest.mark.parametrize("files", [True, False])
 def test_nests_are_profiled_once(tmp_path: Path, files: bool) -> None:
     path = tmp_path / "some.c"

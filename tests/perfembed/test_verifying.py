@@ -151,10 +151,10 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
         return self.outcome
 
     monkeypatch.setattr(NestTuner, "run", found)
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0,))
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, None))
     path, output = tmp_path / "p.c", tmp_path / "tuned.c"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
-    result = tune(path, output=output, threads=2, search="random", budget_s=1, cflags=("-O1",))
+    result = tune(path, output=output, threads=2, search="random", budget_s=20, cflags=("-O1",))
     reports = {report.nest: report for report in result.nests}
     assert [name for name, report in reports.items() if report.given_back] == ["main_2"]
     assert reports["main_2"].status == "kept" and "says something else" in reports["main_2"].reason

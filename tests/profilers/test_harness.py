@@ -73,7 +73,7 @@ def test_every_element_type_makes_the_round_trip(build, tmp_path):
         expected.append(captured)
     (tmp_path / "a file").write_bytes(raw)
     built = build("(void)args;", tuple(arguments))
-    assert write_reference(built, tmp_path / "ref") == Verified()
+    assert isinstance(write_reference(built, tmp_path / "ref"), Timed)
     assert (tmp_path / "ref").read_bytes()[HEADER:] == b"".join(values.tobytes() for values in expected)
     assert check_workload(built, tmp_path / "ref") == Verified()
     assert not list(tmp_path.glob("*.part"))
@@ -92,7 +92,7 @@ def test_addresses_are_the_wanted_ones_modulo_a_page(build, tmp_path, offset):
 )
 def test_writes_outside_an_array_are_found(build, tmp_path, index, inside):
     built = build(f"((volatile double *)args[0])[{index}] = 3;", (output(), output("y")))
-    assert (write_reference(built, tmp_path / "ref") == Verified()) == inside
+    assert isinstance(write_reference(built, tmp_path / "ref"), Timed) == inside
     timed = time_workload(built, settings=SHORT)
     if inside:
         assert isinstance(timed, Timed)
@@ -149,7 +149,7 @@ def test_storage_of_the_kernel_is_filled_and_compared(build, tmp_path):
     )
     arguments = (output(), output("a", "float", (4, 8), fill))
     good, bad = build(text % "i", arguments), build(text % "i == 6 ? 0 : i", arguments)
-    assert write_reference(good, tmp_path / "ref") == Verified()
+    assert isinstance(write_reference(good, tmp_path / "ref"), Timed)
     written = data(tmp_path / "ref", np.float32)[-8:]
     assert list(written) == list(range(8))
     assert check_workload(good, tmp_path / "ref") == Verified()
@@ -158,7 +158,7 @@ def test_storage_of_the_kernel_is_filled_and_compared(build, tmp_path):
 
 
 def check_pair(build, tmp_path, reference: str, candidate: str, arguments, tolerance=None, **more):
-    assert write_reference(build(reference, arguments), tmp_path / "ref") == Verified()
+    assert isinstance(write_reference(build(reference, arguments), tmp_path / "ref"), Timed)
     return check_workload(build(candidate, arguments), tmp_path / "ref", tolerance, **more)
 
 
@@ -240,7 +240,7 @@ def test_fast_math_in_the_kernel_does_not_reach_the_comparison(build, tmp_path):
     fast = CompilerConfig("gcc", ("-Ofast",))
     arguments = (output(fill=ConstantFill(5e-324)), output("y", fill=ConstantFill(math.nan)))
     built = build("(void)args;", arguments, config=fast)
-    assert write_reference(built, tmp_path / "ref") == Verified()
+    assert isinstance(write_reference(built, tmp_path / "ref"), Timed)
     assert data(tmp_path / "ref", np.float64)[0] == 5e-324
     other = build("((double *)args[1])[0] = 1;", arguments, config=fast)
     assert isinstance(check_workload(other, tmp_path / "ref", 1e-3), WrongResult)

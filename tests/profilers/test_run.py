@@ -299,6 +299,31 @@ def test_interrupted_or_killed_parent_takes_the_tree_along(number, marked, tmp_p
     assert marked.survivors() == []
 
 
+STOPPED = """
+import sys
+from profilers.run import DEFAULT_ENVIRONMENT, Limits, run_contained
+command = ("sh", "-c", "echo > begun; sleep 0.3")
+finished = run_contained(command, limits=Limits(wall_s=1), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
+print(finished.returncode, finished.timed_out)
+"""
+
+
+def test_a_parent_that_was_stopped_still_hears_how_it_ended(tmp_path):
+    """As by Ctrl-Z: the child goes on, and its time is over when the parent comes back."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
+    for _ in range(2000):
+        if (tmp_path / "begun").exists():
+            break
+        time.sleep(0.01)
+    parent.send_signal(signal.SIGSTOP)
+    time.sleep(1.8)
+    parent.send_signal(signal.SIGCONT)
+    out, err = parent.communicate(timeout=20)
+    assert (out, err) == (b"0 False\n", b"")
+
+
 def _sleepers(marked) -> list[int]:
     return [pid for pid in marked.processes() if "sleep" in _name(pid)]
 

@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import random
 import time
 from dataclasses import replace
 
@@ -11,12 +12,14 @@ import pytest
 
 from profilers.errors import HarnessError
 from profilers.harness import TimingSettings
-from profilers.outcome import Crashed
+from profilers.outcome import Crashed, Timed
 from profilers.run import Limits
 from profilers.timing import (
     CompareSettings,
     Comparison,
     ComparisonFailed,
+    Round,
+    _summary,
     bootstrap_interval,
     coefficient_of_variation,
     compare_interleaved,
@@ -156,3 +159,32 @@ def test_small_helpers():
     for change in ({"looks": ()}, {"looks": (1, 2)}, {"looks": (4, 2)}, {"confidence": 1.0}):
         with pytest.raises(HarnessError):
             CompareSettings(**change)
+
+
+def _round(original: tuple[float, float], candidate: tuple[float, float]) -> Round:
+    first, second = (Timed((s,)) for s in original)
+    third, fourth = (Timed((s,)) for s in candidate)
+    return Round((first, second), (third, fourth), 0.0, True)
+
+
+def test_runs_that_lie_apart_are_clear_however_they_scatter():
+    """Under load times scatter by a factor of four: Student's t says nothing of three rounds then, their order does."""
+    settings = CompareSettings()
+    wild = [_round((4.0, 1.0), (0.1, 0.05)), _round((1.2, 3.9), (0.04, 0.2)), _round((2.0, 1.1), (0.15, 0.05))]
+    verdict = _summary(wild, settings, 0)
+    logs = tuple(one.log_ratio for one in wild)
+    assert bootstrap_interval(logs, 0.995, 0)[0] < 0 < math.log(verdict.low)
+    assert verdict.faster and verdict.low == pytest.approx(1.0 / 0.2)
+    assert not _summary(wild[:2], settings, 0).faster  # too few to tell
+
+
+def test_the_order_of_runs_hardly_ever_misleads():
+    """Equal programs: the interval has 1 in it at least as often as is promised."""
+    rng = random.Random(3)
+    missed = 0
+    for _ in range(400):
+        draw = lambda: math.exp(rng.gauss(0, 0.5))  # noqa: E731
+        rounds = [_round((draw(), draw()), (draw(), draw())) for _ in range(3)]
+        verdict = _summary(rounds, CompareSettings(), 0)
+        missed += verdict.faster or verdict.slower
+    assert missed <= 400 * 0.02

@@ -72,14 +72,14 @@ Run = Callable[[Samples], None]
 """Runs a program once and notes what it saw; sets `failure` where it fails."""
 
 
-def program_run(executable: Path, threads: int, environment: Mapping[str, str], directory: Path) -> Run:
-    """A run of a marked program, with its output kept."""
+def program_run(executable: Path, threads: int, environment: Mapping[str, str], arguments: Sequence[str] = ()) -> Run:
+    """A run of a marked program in the current folder, with its output kept."""
     marks = executable.with_suffix(".marks")
     env = {**harness_environment(environment, threads), MARKS_VARIABLE: str(marks)}
 
     def run(samples: Samples) -> None:
         marks.write_bytes(b"")
-        finished = run_contained((str(executable),), limits=LIMITS, env=env, cwd=directory)
+        finished = run_contained((str(executable), *arguments), limits=LIMITS, env=env, cwd=Path.cwd())
         samples.failure = run_failure(finished, LIMITS) or ""
         found = None if samples.failure else read_marks(marks.read_bytes())
         if found is None:
@@ -94,11 +94,11 @@ def program_run(executable: Path, threads: int, environment: Mapping[str, str], 
     return run
 
 
-def openblas_run(product: Product, threads: int, environment: Mapping[str, str], directory: Path) -> Run:
-    """NumPy's product as one more program."""
+def openblas_run(products: Sequence[Product], threads: int, environment: Mapping[str, str], directory: Path) -> Run:
+    """NumPy's products as one more program."""
 
     def run(samples: Samples) -> None:
-        finished = run_openblas(product, threads, environment, directory)
+        finished = run_openblas(products, threads, environment, directory)
         try:
             samples.kernel_s.append(float(finished.stdout))
             samples.whole_s.append(finished.wall_s)

@@ -65,7 +65,8 @@ _BOM = b"\xef\xbb\xbf"
 class Marked:
     """The clock runs in `functions`, the kernel's loops are in `inner`; `loops` counts marked runs of main.
 
-    `apart` is the text with the functions kept out of line; None where the kernel is in main.
+    `writing`: of main, all loops that write an array are marked, and not only those that read one, too. `apart` is
+    the text with the functions kept out of line; None where the kernel is in main.
     """
 
     content: bytes
@@ -73,6 +74,7 @@ class Marked:
     functions: tuple[str, ...]
     inner: tuple[str, ...]
     loops: int
+    writing: bool = False
 
 
 def mark_kernel(source: SourceFile, functions: Sequence[str] = ()) -> Marked:
@@ -84,10 +86,20 @@ def mark_kernel(source: SourceFile, functions: Sequence[str] = ()) -> Marked:
         content = _with_prelude(_inserted(source.content, edits))
         apart = _with_prelude(_inserted(source.content, [*edits, *((f.span.begin, _NOINLINE) for f in outer)]))
         return Marked(content, apart, tuple(f.name for f in outer), tuple(f.name for f in inner), 0)
-    places = list(_runs(source, _works)) or list(_runs(source, _writes))
+    working = list(_runs(source, _works))
+    places = working or list(_runs(source, _writes))
     if not places:
         raise UsageError(f"{source.path}: no kernel found to time", "name its function with --kernel")
-    return Marked(_with_prelude(wrap(source.content, places)), None, ("main",), ("main",), len(places))
+    return Marked(_with_prelude(wrap(source.content, places)), None, ("main",), ("main",), len(places), not working)
+
+
+def kernel_part(nest: LoopNest, marked: Marked) -> LoopNest | None:
+    """What of a nest the clock sees; None where it is no part of the kernel."""
+    if not marked.loops:
+        return nest if nest.function in {*marked.functions, *marked.inner} else None
+    wanted = _writes if marked.writing else _works
+    trees = tuple(tree for tree in _trees(nest) if wanted(nest, tree)) if nest.function in (None, "main") else ()
+    return replace(nest, body=trees) if trees else None
 
 
 def read_marks(data: bytes) -> tuple[float, int] | None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from perfembed.bench.kernels.bound import Bound, bound_of
 from perfembed.bench.kernels.compilers import GCC, NAMES, OURS, POLLY, STRIPMINE
+from perfembed.bench.kernels.model import OPENBLAS, BenchResult
 from perfembed.bench.kernels.rows import Row
-from perfembed.bench.kernels.run import OPENBLAS, BenchResult
 from perfembed.bench.statistics import geometric_mean
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds, times
+from profilers.calibration import Calibration
 
 SLOWER = 0.97  # a kernel below this is slower than its original, beyond noise
 POLLY_AIM = 1.3
@@ -21,13 +23,19 @@ _FLAG = {"close": "~", "differs": "!", "equal": "", "": ""}
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Geometric means over the kernels where both sides ran, the worst kernel, and what was wrong."""
-    gains = {name: _ratios(rows, GCC, name) for name in NAMES if name != GCC}
-    ours = gains[OURS]
+    gains = {name: _ratios(rows, GCC, name) for name in columns(rows) if name != GCC}
+    ours = gains.get(OURS, {})
+    over_best = {r.kernel: x for r in rows if (x := against_best(r)) is not None}
     against = {r.kernel: x for r in rows if (x := against_polly(r)) is not None}
     worst = min(ours, key=lambda name: ours[name], default=None)
     return {
         "kernels": len(rows),
         "geomean_over_gcc": {name: geometric_mean(found.values()) for name, found in gains.items()},
+        "geomean_over_best_peer": geometric_mean(over_best.values()),
+        "best_peer_over_gcc": geometric_mean(
+            gcc / best[1] for r in rows if (gcc := r.seconds(GCC)) and (best := best_peer(r)) and r.kernel in over_best
+        ),
+        "slower_than_best_peer": sorted(name for name, gain in over_best.items() if gain < SLOWER),
         "geomean_over_better_polly": geometric_mean(against.values()),
         "better_polly_over_gcc": geometric_mean(
             x for r in rows if (gcc := r.seconds(GCC)) and (polly := better_polly(r)) and (x := gcc / polly)
@@ -44,6 +52,31 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _ratios(rows: Sequence[Row], base: str, name: str) -> dict[str, float]:
     return {r.kernel: b / s for r in rows if (b := r.seconds(base)) and (s := r.seconds(name))}
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """The ways to build a program that some row has, in the order of the table: ours last."""
+    found = dict.fromkeys(name for row in rows for name in row.programs if name != OPENBLAS)
+    known = [name for name in NAMES if name in found and name != OURS]
+    return [*known, *(name for name in found if name not in NAMES), *([OURS] if OURS in found else [])]
+
+
+def best_peer(row: Row) -> tuple[str, float] | None:
+    """(name, seconds) of the fastest program that is not ours and whose result is right; gcc's own is among them."""
+    found = [(name, s) for name in row.programs if name not in (OURS, OPENBLAS) and (s := row.seconds(name))]
+    return min(found, key=lambda one: one[1], default=None)
+
+
+def against_best(row: Row) -> float | None:
+    best, ours = best_peer(row), row.seconds(OURS)
+    return best[1] / ours if best and ours else None
+
+
+def row_bound(row: Row, calibration: Calibration | None) -> Bound | None:
+    """What the kernel cannot be faster than: OpenBLAS where it is made of products, else what was counted."""
+    if blas := row.seconds(OPENBLAS):
+        return Bound(blas, "OpenBLAS")
+    return bound_of(row.work, row.seconds(GCC), calibration, row.conditions["threads"])
 
 
 def better_polly(row: Row) -> float | None:
@@ -73,17 +106,20 @@ def gemm(row: Row) -> dict[str, Any] | None:
 
 
 def _header(names: Sequence[str]) -> list[str]:
-    return ["kernel", *names, "ours/gcc", "ours/polly", "noise", "ours is"]
+    return ["kernel", *names, "best peer", "ours/gcc", "ours/best", "of bound", "noise", "ours is"]
 
 
 def render_kernels(result: BenchResult, style: Style, *, markdown: bool = False) -> str:
     """One row a kernel: the fastest run of each program, then the means."""
-    names = [name for name in NAMES if any(name in row.programs for row in result.rows)]
-    rows = [_header(names), *(_cells(row, names) for row in result.rows)]
+    names = columns(result.rows)
+    rows = [_header(names), *(_cells(row, names, result.calibration) for row in result.rows)]
     lines = [_title(result, markdown), ""]
     lines += _markdown(rows) if markdown else _table(rows, style)
     lines += ["", *_conclusions(result)]
     notes = [*_missing(result), *_notes(result.rows)]
+    if (result.calibration is None or result.calibration.noisy) and result.rows:
+        why = "not known" if result.calibration is None else "measured while others used it"
+        notes.append(f"no bounds but OpenBLAS: what this machine can do is {why}; perfembed doctor --calibrate")
     lines += ["", *notes] if notes else []
     return "\n".join(f"- {x}" if markdown and x and k > len(rows) + 3 else x for k, x in enumerate(lines))
 
@@ -100,7 +136,7 @@ def _title(result: BenchResult, markdown: bool) -> str:
     return f"**{text}**" if markdown else text
 
 
-def _cells(row: Row, names: Sequence[str]) -> list[str]:
+def _cells(row: Row, names: Sequence[str], calibration: Calibration | None) -> list[str]:
     cells = [row.kernel]
     for name in names:
         program, value = row.programs.get(name), row.seconds(name)
@@ -110,9 +146,12 @@ def _cells(row: Row, names: Sequence[str]) -> list[str]:
             cells.append("wrong" if program.output == "differs" else "failed")
         else:
             cells.append(seconds(value) + _FLAG[program.output])
-    gcc, ours, polly = row.seconds(GCC), row.seconds(OURS), against_polly(row)
+    gcc, ours, best, over = row.seconds(GCC), row.seconds(OURS), best_peer(row), against_best(row)
+    cells.append(f"{best[0]} {seconds(best[1])}" if best else "")
     cells.append(times(gcc / ours) if gcc and ours else "")
-    cells.append(times(polly) if polly else "")
+    cells.append(times(over) if over else "")
+    bound = row_bound(row, calibration)
+    cells.append(f"{bound.seconds / ours * 100:.0f} % {bound.limit}" if bound and ours else "-")
     noise = max((p.cov for p in row.programs.values() if not p.failure), default=0.0)
     cells.append(f"{noise * 100:.0f} %{'*' if row.noisy else ''}")
     return [*cells, row.status if OURS in row.programs or row.status == "failed" else ""]
@@ -139,6 +178,13 @@ def _conclusions(result: BenchResult) -> list[str]:
     means = [f"{name} {times(mean)}" for name, mean in found["geomean_over_gcc"].items() if mean]
     if means:
         lines.append(f"geometric mean over gcc: {', '.join(means)}")
+    if over := found["geomean_over_best_peer"]:
+        base, slower = times(found["best_peer_over_gcc"]), found["slower_than_best_peer"]
+        names = f" ({', '.join(slower)})" if slower else ""
+        lines.append(
+            f"ours over the best peer of each kernel ({base} over gcc): {times(over)};"
+            f" below {SLOWER}: {len(slower)}{names}"
+        )
     if over := found["geomean_over_better_polly"]:
         verdict = "met" if over >= POLLY_AIM else "missed"
         base = times(found["better_polly_over_gcc"])
@@ -176,11 +222,13 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     if any(r.noisy for r in rows):
         notes.append("* the machine was not quiet, or times varied by more than 5 %")
     for r in rows:
+        if r.work is not None and r.work.reason and OPENBLAS not in r.programs:
+            notes.append(f"{r.kernel}: no bound: {r.work.reason}")
         text = r.verified if r.status == "wrong" and r.verified else r.reason
         if r.status != "tuned" and text:
             notes.append(f"{r.kernel}: {r.status}: {text[:300]}")
         for name, p in r.programs.items():
-            if p.failure and not (name in NAMES and not p.kernel_s and _is_missing(r, name)):
+            if p.failure and (p.kernel_s or not _is_missing(r, name)):
                 notes.append(f"{r.kernel}: {name}: {p.failure[:200]}")
             elif p.output == "differs":
                 notes.append(f"{r.kernel}: {name} printed another result, beyond rounding; its time does not count")
@@ -197,10 +245,26 @@ def kernels_document(result: BenchResult) -> str:
         "interrupted": result.interrupted,
         "total": result.total,
         "configurations": [
-            {"name": c.name, "version": c.version, "flags": list(c.compiler.flags), "missing": c.missing}
+            {
+                "name": c.name,
+                "version": c.version,
+                "flags": list(c.compiler.flags),
+                "missing": c.missing,
+                "command": list(c.peer.words) if c.peer else [],
+            }
             for c in result.configurations
         ],
         "summary": summary(result.rows),
-        "rows": [asdict(row) for row in result.rows],
+        "rows": [{**asdict(row), **_judged(row, result.calibration)} for row in result.rows],
     }
     return document("bench kernels", content)
+
+
+def _judged(row: Row, calibration: Calibration | None) -> dict[str, Any]:
+    best, bound, ours = best_peer(row), row_bound(row, calibration), row.seconds(OURS)
+    found = {**asdict(bound), "share": bound.seconds / ours if ours else None} if bound else None
+    return {
+        "best_peer": {"name": best[0], "seconds": best[1]} if best else None,
+        "over_best_peer": against_best(row),
+        "bound": found,
+    }

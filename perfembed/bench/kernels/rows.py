@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from typing import Literal as OneOf
 
+from perfembed.bench.kernels.bound import Work
+
 SCHEMA_VERSION = 1
 Status = OneOf["tuned", "kept", "failed", "wrong"]
 Output = OneOf["equal", "close", "differs", ""]
@@ -76,8 +78,9 @@ class Row:
     programs: dict[str, ProgramRow] = field(default_factory=dict)
     loads: list[float] = field(default_factory=list)
     noisy: bool = False
-    operations: float | None = None  # of a matrix product that is compared with OpenBLAS
+    operations: float | None = None  # of matrix products that are compared with OpenBLAS
     tuning_s: float = 0.0
+    work: Work | None = None  # what the kernel does at least; None where nobody looked
 
     def seconds(self, name: str) -> float | None:
         program = self.programs.get(name)
@@ -126,4 +129,5 @@ def _row(content: dict[str, Any]) -> Row:
     row = Row(**{name: value for name, value in content.items() if name in names})
     row.nests = [NestRow(**nest) for nest in content["nests"]]
     row.programs = {name: ProgramRow(**program) for name, program in content["programs"].items()}
+    row.work = Work(**row.work) if isinstance(row.work, dict) else None
     return row

@@ -3,72 +3,42 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from perfembed.bench.kernels.bound import kernel_work, products_of
 from perfembed.bench.kernels.compilers import (
-    FLAGS,
     GCC,
+    GRAPHITE,
     OURS,
     POLLY,
     STRIPMINE,
     Configuration,
+    Toolbox,
     build,
     configurations,
-    said,
 )
-from perfembed.bench.kernels.measure import MeasureSettings, Run, Samples, measure, openblas_run, program_run
-from perfembed.bench.kernels.openblas import product_of
+from perfembed.bench.kernels.measure import Run, Samples, measure, openblas_run, program_run
+from perfembed.bench.kernels.model import OPENBLAS, SETS, BenchResult, KernelsBench
+from perfembed.bench.kernels.outputs import compare_outputs
 from perfembed.bench.kernels.regions import Marked, mark_kernel
 from perfembed.bench.kernels.rows import NestRow, Output, ProgramRow, Row, Store, key_of
 from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
 from perfembed.result import TuneOptions, TuneResult
 from perfembed.tuning import parse, tune
+from profilers.build import CompilerConfig
+from profilers.calibration import CalibrationCache
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
 from profilers.scratch import scratch_folder
 from scheduler.frontend import SourceFile
 
-OPENBLAS = "openblas"
+_HIDDEN_LOOPS = (GRAPHITE, POLLY, STRIPMINE)  # what they find depends on what was put into main
 _CHECK_FLAGS = ("-ffp-contract=off",)
-_CLOSE = 1e-6  # relative: how far sums may be apart where a compiler contracts other products
-
-
-@dataclass(frozen=True, slots=True)
-class KernelsBench:
-    """What is asked. `kernels` names the functions to time, None leaves that to the marks."""
-
-    paths: tuple[str, ...]
-    small: bool
-    threads: int
-    budget_s: float
-    only: tuple[str, ...]
-    out: Path
-    resume: bool = True
-    search: str = "beam"
-    cc: str = "gcc"
-    clang: str | None = None
-    kernels: tuple[str, ...] = ()
-    seed: int = 0
-    settings: MeasureSettings = field(default_factory=MeasureSettings)
-    environment: tuple[tuple[str, str], ...] = ()
-    workdir: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BenchResult:
-    """`rows` in the order of the files; those measured earlier are among them."""
-
-    configurations: tuple[Configuration, ...]
-    rows: tuple[Row, ...]
-    total: int
-    machine: str
-    interrupted: bool
 
 
 def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchResult:
@@ -85,7 +55,8 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
     interrupted = False
     with scratch_folder(bench.workdir) as scratch:
         environment = dict(bench.environment)
-        built = configurations(bench.only, bench.cc, bench.clang, environment, scratch)
+        tools = Toolbox(bench.cc, bench.clang, bench.flags, bench.threads, bench.peers)
+        built = configurations(bench.only, tools, environment, scratch)
         if built[0].missing:
             raise EnvironmentMissing(f"{bench.cc}: {built[0].missing}", "perfembed doctor says what is missing")
         conditions = _conditions(bench, built, machine.fingerprint)
@@ -104,20 +75,29 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
                 interrupted = True
                 break
             rows.append(known[key])
-    return BenchResult(built, tuple(rows), len(contents), name, interrupted)
+    cache = CalibrationCache(bench.cache) if bench.cache is not None else None
+    calibration = cache.load(machine, built[0].version) if cache is not None else None
+    return BenchResult(built, tuple(rows), len(contents), name, interrupted, calibration)
 
 
 def _conditions(bench: KernelsBench, built: tuple[Configuration, ...], fingerprint: str) -> dict[str, Any]:
     return {
-        "set": "small" if bench.small else "large",
+        "set": bench.set,
         "threads": bench.threads,
         "budget_s": bench.budget_s,
         "search": bench.search,
         "seed": bench.seed,
         "kernels": list(bench.kernels),
         "machine": fingerprint,
+        "arguments": list(bench.arguments),
         "compilers": {
-            c.name: {"version": c.version, "flags": list(c.compiler.flags), "missing": c.missing} for c in built
+            c.name: {
+                "version": c.version,
+                "flags": list(c.compiler.flags),
+                "missing": c.missing,
+                "command": list(c.peer.words) if c.peer else [],
+            }
+            for c in built
         },
     }
 
@@ -147,9 +127,8 @@ class _Kernel:
         self.progress = progress
         self.content = content
         self.environment = dict(bench.environment)
-        small = ("-DSMALL",) if bench.small else ()
         self.apart: set[str] = set()
-        self.extra = (*small, "-iquote", str(Path(path).absolute().parent))
+        self.extra = (*SETS[bench.set], "-iquote", str(Path(path).absolute().parent))
 
     def run(self) -> None:
         options = self._options()
@@ -164,15 +143,15 @@ class _Kernel:
         original.write_bytes(marked.content)
         self._tune(original, tuned, marked, options)
         with machine_lock(self.environment, self.progress):
+            self._count(source, marked)
             programs = self._programs(original, tuned, marked)
         if GCC not in programs:
             self.row.status, self.row.reason = "failed", self.row.programs[GCC].failure
             return
         self._verify(original, tuned)
-        product = product_of(source) if _is_gemm(source, marked) else None
-        if product is not None:
-            self.row.operations = product.operations
-            programs[OPENBLAS] = openblas_run(product, self.bench.threads, self.environment, self.folder)
+        if self.row.work is not None and (products := products_of(self.row.work)):
+            self.row.operations = sum(product.operations for product in products)
+            programs[OPENBLAS] = openblas_run(products, self.bench.threads, self.environment, self.folder)
         self.progress(f"{self.row.kernel}: measuring {len(programs)} programs in turn")
         with machine_lock(self.environment, self.progress):
             measured = measure(programs, self.bench.settings)
@@ -183,12 +162,21 @@ class _Kernel:
             program.apart = name in self.apart
             self.row.programs[name] = program
 
+    def _count(self, source: SourceFile, marked: Marked) -> None:
+        """Notes what the kernel does at least, in all its calls."""
+        compiler = CompilerConfig(self.bench.cc, (*self.bench.flags, *self.extra))
+        where = (self.folder / "count", self.environment)
+        self.row.work = kernel_work(
+            source, marked, compiler, self.bench.arguments, describe_machine(), self.bench.threads, *where
+        )
+
     # ---------------------------------------------------------------------------------- tuning
 
     def _options(self) -> TuneOptions:
         return TuneOptions(
             cc=self.bench.cc,
-            cflags=(*FLAGS, *self.extra),
+            cflags=(*self.bench.flags, *self.extra),
+            program_arguments=self.bench.arguments,
             threads=self.bench.threads,
             search=self.bench.search,
             budget_s=self.bench.budget_s,
@@ -234,11 +222,7 @@ class _Kernel:
                 # The original stays, and whoever keeps it has no reason to build it in another way.
                 c = replace(c, compiler=self.built[0].compiler)
             run, failure = self._built(c, tuned if c.name == OURS else original, c.name)
-            if (
-                c.name in (POLLY, STRIPMINE)
-                and marked.apart is not None
-                and self._apart_is_faster(c, marked.apart, run)
-            ):
+            if c.name in _HIDDEN_LOOPS and marked.apart is not None and self._apart_is_faster(c, marked.apart, run):
                 run, failure = self._built(c, self.folder / "apart.c", f"{c.name}-apart")
                 self.apart.add(c.name)
             if run is None:
@@ -250,10 +234,9 @@ class _Kernel:
     def _built(self, c: Configuration, source: Path, name: str) -> tuple[Run | None, str]:
         """A program of one configuration, or why there is none."""
         executable = self.folder / name
-        finished = build(c.compiler, source, executable, self.environment, self.extra)
-        if not finished.ok:
-            return None, said(finished)
-        return program_run(executable, self.bench.threads, self.environment, self.folder), ""
+        if failure := build(c, source, executable, self.environment, self.extra, self.bench.threads):
+            return None, failure
+        return program_run(executable, self.bench.threads, self.environment, self.bench.arguments), ""
 
     def _apart_is_faster(self, c: Configuration, content: bytes, other: Run | None) -> bool:
         """Whether the second form of the text runs faster, by the better of two runs each."""
@@ -274,14 +257,14 @@ class _Kernel:
         if row.status != "tuned":
             row.verified = "the original's text" if row.status == "kept" else ""
             return
-        gcc, ours = (next(c.compiler for c in self.built if c.name == name) for name in (GCC, OURS))
+        gcc, ours = (next(c for c in self.built if c.name == name) for name in (GCC, OURS))
         outputs = []
-        for name, source, compiler, times in (("original", original, gcc, 1), ("tuned", tuned, ours, 3)):
+        for name, source, configuration, times in (("original", original, gcc, 1), ("tuned", tuned, ours, 3)):
             executable = self.folder / f"{name}-check"
-            finished = build(compiler, source, executable, self.environment, (*self.extra, *_CHECK_FLAGS))
-            samples = Samples(failure="" if finished.ok else said(finished))
-            run = program_run(executable, self.bench.threads, self.environment, self.folder)
-            for _ in range(times if finished.ok else 0):
+            failure = build(configuration, source, executable, self.environment, (*self.extra, *_CHECK_FLAGS))
+            samples = Samples(failure=failure)
+            run = program_run(executable, self.bench.threads, self.environment, self.bench.arguments)
+            for _ in range(0 if failure else times):
                 run(samples)
                 if samples.failure:
                     break
@@ -293,10 +276,6 @@ class _Kernel:
             row.verified = "output equal, bit for bit, in 3 runs"
         else:
             row.status, row.verified = "wrong", f"printed {outputs[1][:60]!r} in place of {outputs[0][:60]!r}"
-
-
-def _is_gemm(source: SourceFile, marked: Marked) -> bool:
-    return Path(source.path).stem == "gemm" or "gemm" in marked.inner
 
 
 def _note_result(row: Row, result: TuneResult, functions: tuple[str, ...]) -> None:
@@ -311,25 +290,3 @@ def _note_result(row: Row, result: TuneResult, functions: tuple[str, ...]) -> No
 def _program_row(samples: Samples, reference: bytes | None) -> ProgramRow:
     output: Output = "" if reference is None else compare_outputs(reference, samples.stdout)
     return ProgramRow(samples.kernel_s, samples.whole_s, samples.good, output, samples.failure)
-
-
-_HASH = re.compile(rb"[0-9a-f]{16}")
-
-
-def compare_outputs(expected: bytes, actual: bytes) -> Output:
-    """equal: the same bytes; close: only hashes and roundings differ; else differs."""
-    if expected == actual:
-        return "equal"
-    first, second = expected.split(), actual.split()
-    if len(first) != len(second):
-        return "differs"
-    for a, b in zip(first, second, strict=True):
-        if a == b or (_HASH.fullmatch(a) and _HASH.fullmatch(b)):
-            continue
-        try:
-            x, y = float(a), float(b)
-        except ValueError:
-            return "differs"
-        if not abs(x - y) <= _CLOSE * max(abs(x), abs(y)):
-            return "differs"
-    return "close"

@@ -17,7 +17,7 @@ from perfembed.bench.legality.program import generate
 from perfembed.bench.legality.subject import difference
 from profilers.build import Built, CompilerConfig, compile_workloads
 from profilers.harness import check_workload, write_reference
-from profilers.outcome import BuildFailed, Verified
+from profilers.outcome import BuildFailed, Timed, Verified
 from profilers.run import DEFAULT_ENVIRONMENT, Limits
 from profilers.scratch import scratch_folder
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload
@@ -124,7 +124,7 @@ class _Check:
         original = replace(case.original, workload=Workload("campaign", "", arguments, 1))
         first = case.schedules[0][0]
         outcome = write_reference(original, reference, limits=_LIMITS, environment=self.environment)
-        if not isinstance(outcome, Verified):
+        if not isinstance(outcome, Timed):
             _report(self.tally, "interpreter differs from C", nest, first, parameters, f"the original: {outcome}")
             return
         if interpreted and (detail := self._interpreted(parameters, arrays, reference)):

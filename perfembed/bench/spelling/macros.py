@@ -63,8 +63,8 @@ def statements(code: Code, rng: random.Random) -> bool:
 
 def mark(code: Code, rng: random.Random) -> bool:
     """`;`, braces, brackets, commas, operators as macros."""
-    calls = any("(" in define.split()[1] for define in code.defines)  # their parentheses must stay
-    marks = ";{}[],=+*<" if calls else ";{}()[],=+*<"
+    calls = any("(" in define.split()[1] for define in code.defines)  # their parentheses and commas must stay
+    marks = ";{}[]=+*<" if calls else ";{}()[],=+*<"
     places = [k for k, t in enumerate(code.tokens) if t.kind == "mark" and t.role in marks]
     if not places:
         return False

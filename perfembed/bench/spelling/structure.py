@@ -132,7 +132,7 @@ def element(code: Code, rng: random.Random) -> bool:
     elif how == 2:
         put(code, end, ")")
         put(code, k + 2, "0 + (")
-    elif how == 3:
+    elif how == 3 and "register" not in {token.text for token in code.tokens}:
         code.replace(end, end + 1, tokens("]"))
         code.replace(k, k + 1, tokens(f"(*&{name})"))
     else:
@@ -236,10 +236,13 @@ def pointer_parameter(code: Code, rng: random.Random) -> bool:
     if code.lines_inside(begin, opening):
         return False
     kind, restrict, name = match[1], (match[2] or "").strip(), match[3]
+    plain = "register" not in code.flat(begin, opening) and not re.search(
+        rf"& (\( )?{name}\b", code.flat(0, len(code.tokens))
+    )
     new = rng.choice((f"{kind} {name}[{restrict}]", f"{kind} {name}[const {restrict}]",
                       f"{kind} *{'__restrict__' if restrict else ''} const {name}",
                       f"{kind} *{restrict} {name} __attribute__((unused))",
-                      f"register {kind} *{restrict} {name}"))  # fmt: skip
+                      *([f"register {kind} *{restrict} {name}"] if plain else [])))  # fmt: skip
     text = code.flat(begin, opening)
     code.replace(begin, opening, tokens(text[: match.start()] + new + " " + text[match.end() :]))
     return True
@@ -249,7 +252,13 @@ def attribute(code: Code, rng: random.Random) -> bool:
     heads = [begin for begin, opening, _ in code.functions() if not code.lines_inside(begin, opening)]
     if heads:
         new = ("unused", "hot, unused", '__optimize__("O1")')
-        put(code, rng.choice(heads), rng.choice((*(f"__attribute__(({a}))" for a in new), "__extension__")))
+        begin = rng.choice(heads)
+        first = code.tokens[begin].text == "__extension__"  # nothing may stand in front of that
+        put(
+            code,
+            begin + first,
+            rng.choice((*(f"__attribute__(({a}))" for a in new), *(() if first else ("__extension__",)))),
+        )
     return bool(heads)
 
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from perfembed.bench.written.model import Sizes
 
 _MACRO = re.compile(
-    r"^#ifndef (?P<name>\w+)\n#define (?P=name) (?:SIZE\((?P<small>\d+), *\d+\)|(?P<value>\d+))\n#endif$", re.MULTILINE
+    r"^#ifndef (?P<name>\w+)\n"
+    r"#define (?P=name) (?:SIZE\((?P<small>\d+), *\d+(?:, *\d+)?\)|(?P<value>\d+))\n#endif$",
+    re.MULTILINE,
 )
 _WORK = 400_000  # instances of the innermost statement, roughly
 _MOST = 41

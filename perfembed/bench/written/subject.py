@@ -15,7 +15,8 @@ from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.surroundings import survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.premises import Untestable
-from scheduler.frontend import Function, ParseOptions, read_source
+from scheduler.errors import CodegenUnsupported
+from scheduler.frontend import Function, ParseFailed, ParseOptions, read_source
 from scheduler.generator.programs import generate
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer
@@ -75,8 +76,13 @@ def make_subject(program: Program, seed: int, scratch: Path, environment: Mappin
     rng = random.Random(f"{seed}:{program.name}:tuned")
     small = size_macros(program.content.decode("latin-1"))
     sizes = drawn_sizes(small, program.depth, rng) if program.depth else small
-    flags = (*TUNED, *ALWAYS, "-DSMALL", *(f"-D{name}={value}" for name, value in sizes.items()))
-    source = read_source(program.path, ParseOptions(flags), program.content)
+    try:
+        flags = (*TUNED, *ALWAYS, "-DSMALL", *(f"-D{name}={value}" for name, value in sizes.items()))
+        source = read_source(program.path, ParseOptions(flags), program.content)
+    except ParseFailed:  # sizes that do not go together: an array of -1 elements
+        sizes = small
+        flags = (*TUNED, *ALWAYS, "-DSMALL", *(f"-D{name}={value}" for name, value in sizes.items()))
+        source = read_source(program.path, ParseOptions(flags), program.content)
     read = CompilerConfig("gcc", flags)
     surveyed = survey(source, read, replace(read, flags=(*flags, "-fopenmp")), scratch / "survey", environment)
     rewrites, mix = [], Counter[str]()
@@ -92,9 +98,15 @@ def make_subject(program: Program, seed: int, scratch: Path, environment: Mappin
             mix["nests without a schedule"] += 1
             continue
         schedule, held = drawn
+        rewrite = Rewrite(nest, schedule, 2.0)
+        try:
+            rewrite_source(source, [rewrite], 32, surveyed)
+        except CodegenUnsupported:  # there is code to measure, but its assumptions cannot be tested
+            mix["nests that cannot be written"] += 1
+            continue
         mix.update(held)
         mix["nests rewritten"] += 1
-        rewrites.append(Rewrite(nest, schedule, 2.0))
+        rewrites.append(rewrite)
     if not rewrites:
         return None
     written = rewrite_source(source, rewrites, rng.choice((16, 32, 32, 64)), surveyed)

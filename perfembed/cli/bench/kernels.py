@@ -9,7 +9,22 @@ from typing import Annotated
 import typer
 
 from perfembed.cli.bench.common import Files, input_files, say
-from perfembed.cli.options import Cc, Quiet, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.options import (
+    DEFAULT_CFLAGS,
+    Args,
+    Cc,
+    Cflags,
+    Defines,
+    Includes,
+    Quiet,
+    Standard,
+    Threads,
+    Traceback,
+    budget_seconds,
+    compiler_flags,
+    thread_count,
+    words,
+)
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
 
@@ -20,7 +35,8 @@ def command(
     context: typer.Context,
     files: Files = None,
     set_: Annotated[
-        str, typer.Option("--set", metavar="large|small", help="Sizes: as they are, or with -DSMALL.")
+        str,
+        typer.Option("--set", metavar="large|small|xlarge", help="Sizes: as they are, with -DSMALL or with -DXLARGE."),
     ] = "large",
     threads: Threads = None,
     budget: Annotated[
@@ -33,8 +49,18 @@ def command(
         bool, typer.Option("--resume/--fresh", help="Take over what --out holds, or measure again.")
     ] = True,
     only: Annotated[
-        str, typer.Option("--only", metavar="LIST", help="Columns, of gcc,clang,polly,polly-stripmine,ours.")
-    ] = "gcc,clang,polly,polly-stripmine,ours",
+        str, typer.Option("--only", metavar="LIST", help="Columns, of gcc,graphite,clang,polly,polly-stripmine,ours.")
+    ] = "gcc,graphite,clang,polly,polly-stripmine,ours",
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peer",
+            metavar="NAME=COMMAND",
+            help="Another tool (repeatable): words with {source}, the C file, and {output}, the program it makes, or "
+            "{output_c}, the C file it makes, which --cc then compiles with -fopenmp; also {flags} and {threads}.",
+            show_default=False,
+        ),
+    ] = None,
     kernel: Annotated[
         list[str] | None,
         typer.Option("--kernel", metavar="NAME", help="The function to time (repeatable).", show_default=False),
@@ -42,6 +68,11 @@ def command(
     search: Annotated[str, typer.Option("--search", metavar="NAME", help="How schedules are searched.")] = "beam",
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     cc: Cc = "gcc",
+    cflags: Cflags = DEFAULT_CFLAGS,
+    defines: Defines = None,
+    includes: Includes = None,
+    standard: Standard = None,
+    args: Args = "",
     clang: Annotated[str | None, typer.Option("--clang", metavar="PROGRAM", help="[default: the newest]")] = None,
     format_: Annotated[
         str, typer.Option("--format", metavar="table|markdown|json", help="How it is printed.")
@@ -51,13 +82,14 @@ def command(
 ) -> int:
     """Tune kernels and compare them with what compilers make of them.
 
-    Each kernel is tuned, checked, and measured in turns with the original built by gcc, clang and clang with
-    Polly, all on the same threads. The time is that of the kernel, without input and checksum. Ends with exit
-    code 1 where a tuned program computed something else. May be stopped and started again at any time.
+    Each file is a program. It is tuned, checked, and measured in turns with the original built by gcc, gcc with
+    Graphite, clang, clang with Polly and every --peer, all on the same threads. The time is that of the kernel,
+    without input and checksum. A program that prints something else does not count. Ends with exit code 1 where
+    a tuned program computed something else. May be stopped and started again at any time.
     """
     session = context.ensure_object(Session)
-    if set_ not in ("large", "small"):
-        raise UsageError(f"--set {set_!r}: expected large or small")
+    if set_ not in ("large", "small", "xlarge"):
+        raise UsageError(f"--set {set_!r}: expected large, small or xlarge")
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_!r}: expected {', '.join(_FORMATS)}")
     session.json = format_ == "json"
@@ -67,18 +99,25 @@ def command(
         raise UsageError(f"--out {out}: not a file that can be written")
     paths, count = input_files(files), thread_count(threads)
     columns = tuple(name.strip() for name in only.split(",") if name.strip())
+    flags, arguments = compiler_flags(cflags, defines, includes, standard), words(args, "--args")
 
     from perfembed.bench.kernels.compilers import NAMES
     from perfembed.bench.kernels.measure import MeasureSettings
+    from perfembed.bench.kernels.model import OPENBLAS, KernelsBench
+    from perfembed.bench.kernels.peers import Peer, parse_peer
     from perfembed.bench.kernels.report import kernels_document, render_kernels
-    from perfembed.bench.kernels.run import KernelsBench, run_kernels
+    from perfembed.bench.kernels.run import run_kernels
+    from perfembed.cli.doctor import cache_folder
     from perfembed.report.style import Style
 
     if unknown := sorted(set(columns) - set(NAMES)):
         raise UsageError(f"--only {', '.join(unknown)}: expected some of {', '.join(NAMES)}")
+    peers: list[Peer] = []
+    for text in peer or ():
+        peers.append(parse_peer(text, {*NAMES, OPENBLAS, *(p.name for p in peers)}, session.environment))
     bench = KernelsBench(
         paths=paths,
-        small=small,
+        set=set_,
         threads=count,
         budget_s=budget_s,
         only=columns,
@@ -87,6 +126,10 @@ def command(
         search=search,
         cc=cc,
         clang=clang,
+        flags=flags,
+        arguments=arguments,
+        peers=tuple(peers),
+        cache=cache_folder(session.environment),
         kernels=tuple(kernel or ()),
         seed=seed,
         settings=MeasureSettings(least=3, enough_s=0.1, quiet_s=2.0) if small else MeasureSettings(),

@@ -155,3 +155,16 @@ def test_accumulators_are_held_and_full_blocks_need_no_test_for_known_sizes() ->
 def test_unsupported_packs(nest: str, schedule: str, message: str) -> None:
     with pytest.raises(CodegenUnsupported, match=message):
         text_of(parse_nest(nest), schedule)
+
+
+SHIFTED = """nest shifted { param n: int in [1, ?]; array t: double private(j);
+array X: double[n][n] pointer; array A: double[n][n] restrict;
+for i: int in [n - 1, -1) step -1 { for j: int in [0, n) step 1 {
+S0: t = 0.9 * X[i][j]; S1: A[i][j] = 0.5 * (A[i][j] + t); } } }"""
+
+
+@pytest.mark.parametrize("rest", ["", "; parallelize(j)"])
+def test_one_of_two_statements_shifted_in_the_loop_over_blocks(tmp_path: Path, rest: str) -> None:
+    """Then the loop stands not only at multiples of the block, and each statement runs in iterations of its own."""
+    schedule = f"register_block([j, i], [4, 4]){rest}; shift(i_r, S0, -1)"
+    check_same(tmp_path, parse_nest(SHIFTED), schedule, {"n": 6})

@@ -84,3 +84,17 @@ def test_statements_that_run_at_other_times_than_the_loop_says(tmp_path: Path, b
         check_same(tmp_path, nest, schedule, {"n": 3}, {"n": 29})
     except CodegenUnsupported as problem:
         assert "several statements of a strided loop" in str(problem) or "no constant bound" in str(problem)
+
+
+FEW = """nest few { param n: long in [1, ?]; array A: double[n] local; array X: double[3][n] pointer;
+for i: long in [0, n) step 1 { A[i] = 0.0; for j: long in [2, -1) step -2 { S1: A[i] += X[j][i]; } } }""".replace(
+    "{ A[i]", "{ S0: A[i]"
+)
+
+
+@pytest.mark.parametrize(
+    "schedule", ["tile([j], [3]); pack(j_t, X, [0, 1])", "tile([j], [3]); tile([j_t], [8]); pack(j_t_t, X, [0, 1])"]
+)
+def test_a_tile_loop_whose_tiles_are_single_iterations_stands_at_its_times(tmp_path: Path, schedule: str) -> None:
+    """isl may count such a loop in other units than the schedule, which the block's place is told in."""
+    check_same(tmp_path, parse_nest(FEW), schedule, {"n": 4})

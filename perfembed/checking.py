@@ -1,0 +1,172 @@
+"""Whether a schedule computes what the nest does: on the captured input once, and on random ones of small sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfembed.capture import CapturedNest, RandomisedInputs, randomise
+from perfembed.measuring import Checked, Measurer
+from profilers.build import Built, CompilerConfig, discard
+from profilers.harness import check_workload, write_reference
+from profilers.outcome import BuildFailed, Failure, Timed, Verified
+from scheduler.codegen.original import emit_original
+from scheduler.errors import SchedulerError
+from scheduler.fewer import fewer_iterations, largest_work
+from scheduler.ir.nest import LoopNest
+from scheduler.ir.tree import tree_loops
+from scheduler.ir.walk import loops
+from scheduler.replay import Replayer, ScheduledNest
+
+VERIFY_SEEDS = (1, 2)
+TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
+_EXACT_FLAGS = ("-ffp-contract=off",)
+_LONG_S = 0.1  # an original that takes longer is given fewer iterations for random inputs
+_PLAIN = 19  # iterations of a loop that no step has a size for
+_MOST_WORK = 50_000_000  # statement instances: some tenths of a second
+_LEAST = 5  # iterations
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A run of the original: where its outputs lie, and how long it took."""
+
+    built: Built
+    path: Path
+    timed: Timed
+
+
+@dataclass(frozen=True, slots=True)
+class _Unusable:
+    """The original itself does not run on these inputs."""
+
+    outcome: Failure
+
+
+class Checker:
+    """Compares the outputs of schedules with the original's. Built texts and references are kept in the work folder."""
+
+    def __init__(self, measurer: Measurer, original_s: float) -> None:
+        """`original_s`: what one run of the nest takes."""
+        self.measurer = measurer
+        self.original_s = original_s
+        conditions = measurer.conditions
+        self._tolerance = TOLERANCE if conditions.reassociate else None
+        self._how = f"equal within {TOLERANCE:g}" if conditions.reassociate else "bit-identical"
+        compiler = conditions.compiler
+        self._references: dict[Path, Reference] = {}
+        self._exact = replace(compiler, flags=(*compiler.flags, *_EXACT_FLAGS))
+
+    def reference(self) -> Reference | Failure:
+        """The original run once as it is measured. Raises NestNotMeasurable."""
+        measurer = self.measurer
+        written = self._written(measurer, measurer.captured, measurer.conditions.compiler, "captured-as-built")
+        return written.outcome if isinstance(written, _Unusable) else written
+
+    def check(self, scheduled: ScheduledNest, reference: Reference | None = None) -> Checked:
+        """On the captured input, then on randomized ones: all iterations of a short nest, fewer of a long one.
+
+        Both are compared bit for bit, unless sums may be reassociated: compiled as they are measured where the original
+        was run so (`reference`), else, and where the bits differ then, without contraction of a*b + c, which compilers
+        do wherever they like. Raises NestNotMeasurable.
+        """
+        body = self.measurer.body(scheduled)
+        if isinstance(body, BuildFailed):
+            return Checked((), body)
+        captured = self.measurer.captured
+        failure = self._compared(self.measurer, captured, body, reference) if reference is not None else None
+        if reference is None or failure is not None:
+            exact = self._exactly(self.measurer, captured, body, "captured")
+            failure = exact.outcome if isinstance(exact, _Unusable) else exact
+        if failure is not None:
+            return Checked((), failure)
+        passed: dict[int | None, str] = {None: f"{self._how} on the captured input"}
+        for seed in VERIFY_SEEDS if self.original_s <= _LONG_S else ():
+            inputs = randomise(self.measurer.nest, captured, RandomisedInputs(seed))
+            random = self._exactly(self.measurer, inputs, body, f"random-{seed}")
+            if random is None:
+                passed[seed] = f"{self._how} on randomized input {seed}"
+            elif not isinstance(random, _Unusable):
+                return Checked((), random)
+        small = self._small(scheduled) if self.original_s > _LONG_S else None
+        for seed in VERIFY_SEEDS if small is not None else ():
+            assert small is not None
+            measurer, text = small
+            inputs = randomise(measurer.nest, captured, RandomisedInputs(seed))
+            random = self._exactly(measurer, inputs, text, f"fewer-{seed}")
+            if random is None:
+                passed[seed] = f"{self._how} on randomized input {seed} for fewer iterations"
+            elif not isinstance(random, _Unusable):
+                return Checked((), random)
+        return Checked(tuple(passed.values()), inputs=tuple(passed))
+
+    def _small(self, scheduled: ScheduledNest) -> tuple[Measurer, str] | None:
+        """The nest with fewer iterations and the same schedule of it; None where that cannot be had."""
+        measurer = self.measurer
+        most = iterations_to_check(measurer.nest, scheduled)
+        try:
+            nest = fewer_iterations(measurer.nest, measurer.captured.parameters, most)
+            replayer = Replayer(nest, measurer.conditions.reassociate)
+            replayed = replayer.replay(scheduled.schedule)
+        except SchedulerError:
+            return None
+        if not isinstance(replayed, ScheduledNest):
+            return None
+        smaller = replace(measurer, nest=nest, model=replayer.model, bodies={})
+        body = smaller.body(replayed)
+        return (smaller, body) if isinstance(body, str) else None
+
+    def _exactly(self, measurer: Measurer, inputs: CapturedNest, body: str, name: str) -> Failure | _Unusable | None:
+        """The two compared without contraction; None where they agree."""
+        reference = self._written(measurer, inputs, self._exact, name)
+        if isinstance(reference, _Unusable):
+            return reference
+        return self._compared(measurer, inputs, body, reference)
+
+    def _written(
+        self, measurer: Measurer, inputs: CapturedNest, config: CompilerConfig, name: str
+    ) -> Reference | _Unusable:
+        conditions = measurer.conditions
+        built = measurer.build([emit_original(measurer.nest)], config, inputs)[0]
+        if isinstance(built, BuildFailed):
+            return _Unusable(built)
+        path = conditions.workdir / f"{measurer.nest.name}-{name}-{built.key[:8]}.reference"
+        if path not in self._references:
+            limits, environment = measurer.limits, conditions.environment
+            with conditions.watch.phase("original"):
+                written = write_reference(built, path, limits=limits, environment=environment)
+            if not isinstance(written, Timed):
+                return _Unusable(written)
+            self._references[path] = Reference(built, path, written)
+        return self._references[path]
+
+    def _compared(self, measurer: Measurer, inputs: CapturedNest, body: str, reference: Reference) -> Failure | None:
+        conditions = measurer.conditions
+        built = measurer.build([body], reference.built.config, inputs)[0]
+        if isinstance(built, BuildFailed):
+            return built
+        limits, environment = measurer.limits, conditions.environment
+        for _ in range(2 if conditions.threads > 1 else 1):  # a race shows in some runs only
+            verdict = check_workload(built, reference.path, self._tolerance, limits=limits, environment=environment)
+            if not isinstance(verdict, Verified):
+                return verdict
+        if reference.built.config != conditions.compiler:
+            discard(built)
+        return None
+
+
+def iterations_to_check(nest: LoopNest, scheduled: ScheduledNest) -> dict[str, int]:
+    """So many of each loop that every block is full at least twice and then not, as long as that is not too much."""
+    sizes: dict[str, int] = {}
+    for loop in tree_loops(scheduled.tree):
+        marked = dict(zip(loop.register.loops, loop.register.sizes, strict=True)) if loop.register else {}
+        for name, size in ((loop.name, loop.tile), (loop.name, loop.unroll), *marked.items()):
+            for named in tree_loops(scheduled.tree):
+                for _, row in named.rows if named.name == name else ():
+                    for iterator in row.names():
+                        sizes[iterator] = max(sizes.get(iterator, 0), size)
+    most = {loop.name: 2 * size + 3 if (size := sizes.get(loop.name, 0)) > 1 else _PLAIN for loop in loops(nest)}
+    while largest_work(nest, most) > _MOST_WORK and max(most.values()) > _LEAST:
+        longest = max(most, key=lambda name: most[name])
+        most[longest] = max(_LEAST, most[longest] // 2 + 1)
+    return most
