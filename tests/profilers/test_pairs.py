@@ -68,7 +68,7 @@ def comparison(ratios: list[tuple[float, float]], base: float = 0.04) -> Compari
 def test_a_slow_original_that_was_run_a_few_times() -> None:
     found = comparison([(11.0, 11.3), (12.1, 12.4), (10.4, 10.6)])
     assert found.faster and found.runs == 6
-    assert found.low < 6 and found.high > 20, "the interval that decides is wide"
+    assert found.low >= 10 and found.high <= 13, "by the order of its runs, where their spread says little"
     assert math.isclose(found.told.low, 10.4) and math.isclose(found.told.high, 12.4)
     assert math.isclose(found.told.coverage, 1 - 0.02 - 2 / 64)
 
