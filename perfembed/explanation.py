@@ -56,6 +56,8 @@ def _candidate(
     base = outcome.refined.get(schedule) if candidate is None else None
     explained = candidate or (transferred.get(base) if base is not None else None)
     origin: Origin = "known" if base is None else "refined"
+    if schedule in outcome.computed:
+        origin = "computed"
     if candidate is not None:
         origin = "transferred" if candidate.donated else "derived"
     return CandidateReport(

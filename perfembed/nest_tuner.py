@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.timing import Comparison, ComparisonFailed, compare_apart
 from scheduler.codegen.workload import plain
+from scheduler.contraction import contractions
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
@@ -104,6 +105,7 @@ class NestOutcome:
     normalization: str = ""
     notes: list[str] = field(default_factory=list)
     retrieved: Retrieved | None = None
+    computed: set[Schedule] = field(default_factory=set)  # of the candidates, those that no donor led to
     refined: dict[Schedule, Schedule] = field(default_factory=dict)  # neighbours of good schedules, and of which
     chosen: Schedule | None = None  # the winner's, as it was measured
     seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
@@ -239,11 +241,14 @@ class NestTuner:
         return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
 
     def _transferred(self, space: Space) -> SearchResult:
-        """What donors lead to measured, then the neighbours of the best of it."""
+        """What donors lead to measured, and what suits the machine's core, then the neighbours of the best of it."""
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         found = self.outcome.retrieved
         chosen = [c.scheduled.schedule for c in found.recommendation.chosen] if found is not None else []
-        search.start((*self.ledger.promising(), *chosen))
+        computed = [schedule for schedule in contractions(space) if schedule not in chosen]
+        self.outcome.computed.update(computed)
+        by_turns = (one for pair in zip_longest(computed, chosen) for one in pair if one is not None)
+        search.start((*self.ledger.promising(), *by_turns))
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self._expired())

@@ -13,7 +13,7 @@ Evaluate = OneOf["run", "model", "model+run"]
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
 Same = OneOf["machine", "type", "assumptions"]
 SAME: tuple[Same, ...] = get_args(Same)
-Origin = OneOf["transferred", "derived", "refined", "known"]
+Origin = OneOf["transferred", "derived", "computed", "refined", "known"]
 Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 
@@ -105,8 +105,8 @@ class StepReport:
 class CandidateReport:
     """A transferred schedule that was to be measured, best predicted first.
 
-    `origin`: transferred; derived from the nest itself; refined around the best of these; or known to be good from an
-    earlier run.
+    `origin`: transferred; derived from the nest itself; computed from the machine's registers and caches; refined
+    around the best of these; or known to be good from an earlier run.
     `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
     it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `refines`: the number, from 1,
     of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's.

@@ -6,36 +6,84 @@ Source: Goto and van de Geijn 2008; Van Zee and van de Geijn 2015 (BLIS).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access
 from scheduler.ir.tree import TreeLoop
+from scheduler.microkernel import register_shapes
 from scheduler.normalize.stride import permute_steps
 from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile
-from scheduler.space import Chain, Space, chains_with
+from scheduler.space import Chain, Space, Target, chains_with
+
+_SHAPES = ((6, 2), (4, 3), (4, 2), (8, 1))  # (rows, vectors a row)
+_OF_WIDER = 2  # shapes for each width of vectors beyond the usual one
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The loops of a chain: of the vectors, of the rows beside them, and the innermost reduction."""
+
+    vector: TreeLoop
+    row: TreeLoop | None
+    reduction: TreeLoop
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Iterations of the rows' and of the vectors' loop in a register block; `vector_bytes` 0: of the usual width."""
+
+    rows: int
+    columns: int
+    vector_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTiles:
+    """Iterations of the vectors' loop, of the reduction and of the rows' loop in a block for the caches."""
+
+    width: int
+    depth: int
+    height: int
 
 
 def register_moves(space: Space, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
     """BLIS-like blockings of a chain with a reduction, a vectorizable loop and a loop that re-uses its operand."""
+    element = space.element_bytes(chain)
+    target = space.target
+    shapes = [Shape(rows, vectors * (target.vector_bytes // element)) for rows, vectors in _SHAPES]
+    for wide in wider_vectors(target):
+        found = register_shapes(target.core, element, wide)[:_OF_WIDER]
+        shapes += [Shape(s.rows, s.columns(element), wide) for s in found]
+    for roles in chain_roles(space, schedule, chain):
+        for shape in shapes:
+            if roles.row is None or space.extent(roles.row) >= 2 * shape.rows:
+                yield from _blocked(space, schedule, chain, roles, shape)
+
+
+def wider_vectors(target: Target) -> tuple[int, ...]:
+    """Bytes of the vectors a core has beyond the usual ones, which the compiler may use."""
+    return tuple(wide for wide, _ in target.core.registers if wide > target.vector_bytes)
+
+
+def chain_roles(space: Space, schedule: Schedule, chain: Chain) -> Iterator[Roles]:
+    """What the loops of a chain could be in a blocking, those that read contiguously for the vectors first."""
     sequential = space.sequential(schedule)
     if any(loop.opaque or loop.tile for loop in chain):
         return
+    reductions = [loop for loop in chain if loop.name in sequential]
     strided = {loop.name: _strided_reads(space, loop) for loop in chain if loop.name not in sequential}
     vectors = [loop for loop in chain if strided.get(loop.name) is not None]
     vectors.sort(key=lambda loop: strided[loop.name] or 0)
     lanes = space.target.vector_bytes // space.element_bytes(chain)
     for vector in vectors[:2]:
-        others = [loop for loop in chain if loop.name not in sequential and loop is not vector]
-        reductions = [loop for loop in chain if loop.name in sequential]
         if not reductions or space.extent(vector) < 2 * lanes:
             continue
-        rows_of: list[TreeLoop | None] = []
-        rows_of += others[::-1][:2] or [None]
-        for row in rows_of:
-            for rows, columns in ((6, 2), (4, 3), (4, 2), (8, 1)):
-                if row is not None and space.extent(row) < 2 * rows:
-                    continue
-                yield from _blocked(space, schedule, chain, vector, row, reductions, rows, columns * lanes)
+        others = [loop for loop in chain if loop.name not in sequential and loop is not vector]
+        if not others:
+            yield Roles(vector, None, reductions[-1])
+        for row in others[::-1][:2]:
+            yield Roles(vector, row, reductions[-1])
 
 
 def _strided_reads(space: Space, loop: TreeLoop) -> int | None:
@@ -51,50 +99,43 @@ def _strided_reads(space: Space, loop: TreeLoop) -> int | None:
     return count
 
 
-def _blocked(
-    space: Space,
-    schedule: Schedule,
-    chain: Chain,
-    vector: TreeLoop,
-    row: TreeLoop | None,
-    reductions: list[TreeLoop],
-    rows: int,
-    columns: int,
-) -> Iterator[Schedule]:
+def _blocked(space: Space, schedule: Schedule, chain: Chain, roles: Roles, shape: Shape) -> Iterator[Schedule]:
     names = tuple(loop.name for loop in chain)
-    blocked = tuple(x for x in (row.name if row else None, vector.name) if x is not None)
-    sizes = (rows, columns) if row else (columns,)
-    rest = tuple(n for n in names if n not in blocked and n != reductions[-1].name)
-    reduction = reductions[-1].name
-    plain = (*schedule, *permute_steps(names, (*rest, *blocked, reduction)), RegisterBlock(blocked, sizes))
+    row, reduction = roles.row, roles.reduction.name
+    blocked = tuple(x.name for x in (row, roles.vector) if x is not None)
+    sizes = (shape.rows, shape.columns) if row else (shape.columns,)
+    rest = tuple(n for n in names if n not in blocked and n != reduction)
+    block = RegisterBlock(blocked, sizes, shape.vector_bytes)
+    plain = (*schedule, *permute_steps(names, (*rest, *blocked, reduction)), block)
     if row is None:
         yield plain
         return
-    bytes_each = space.element_bytes(chain)
-    extents = (space.extent(vector), space.extent(reductions[-1]), space.extent(row))
-    if extents[1] >= 64 and extents[2] >= 4 * rows and extents[0] >= 2 * columns:
+    element = space.element_bytes(chain)
+    if space.extent(roles.reduction) >= 64 and space.extent(row) >= 4 * shape.rows:
         # Goto and van de Geijn 2008: a panel of the vector operand in L1, a block of the row operand in L2.
-        depth = even_block(extents[1], space.target.l1_bytes * 3 // 4 // (columns * bytes_each), 8)
-        height = even_block(extents[2], space.target.l2_bytes // 2 // (depth * bytes_each), rows)
-        width = even_block(extents[0], 4096 // bytes_each, columns, space.target.threads)
-        yield from _tiled_block(space, schedule, names, rest, vector, row, reduction, (width, depth, height), sizes)
+        target = space.target
+        depth = even_block(space.extent(roles.reduction), target.l1_bytes * 3 // 4 // (shape.columns * element), 8)
+        height = even_block(space.extent(row), target.l2_bytes // 2 // (depth * element), shape.rows)
+        width = even_block(space.extent(roles.vector), 4096 // element, shape.columns, target.threads)
+        if space.extent(roles.vector) >= 2 * shape.columns:
+            yield from cache_blocked(space, schedule, chain, roles, shape, CacheTiles(width, depth, height))
     yield plain
 
 
-def _tiled_block(
-    space: Space,
-    schedule: Schedule,
-    names: tuple[str, ...],
-    rest: tuple[str, ...],
-    vector: TreeLoop,
-    row: TreeLoop,
-    reduction: str,
-    tiles: tuple[int, int, int],
-    sizes: tuple[int, ...],
+def cache_blocked(
+    space: Space, schedule: Schedule, chain: Chain, roles: Roles, shape: Shape, tiles: CacheTiles
 ) -> Iterator[Schedule]:
-    """Tiles j_t, k_t, i_t around points j, i, k with register blocks of (i, j); operands packed if possible."""
+    """Tiles j_t, k_t, i_t around points j, i, k with register blocks of (i, j): the operands packed, then as they lie.
+
+    Nothing where tiling is not legal.
+    """
+    names = tuple(loop.name for loop in chain)
+    vector, row, reduction = roles.vector, roles.row, roles.reduction.name
+    assert row is not None
     wanted = (vector.name, reduction, row.name)
-    tiled = (*schedule, *permute_steps(names, (*rest, *wanted)), Tile(wanted, tiles))
+    rest = tuple(n for n in names if n not in wanted)
+    sizes = (tiles.width, tiles.depth, tiles.height)
+    tiled = (*schedule, *permute_steps(names, (*rest, *wanted)), Tile(wanted, sizes))
     if not space.legal(tiled):
         return
     full = chains_with(space.replayer.tree(tiled), vector.name)
@@ -102,9 +143,9 @@ def _tiled_block(
     inside = (
         *tiled,
         *permute_steps(wanted, (vector.name, row.name, reduction)),
-        RegisterBlock((row.name, vector.name), sizes),
+        RegisterBlock((row.name, vector.name), (shape.rows, shape.columns), shape.vector_bytes),
     )
-    packs = _packs(space, full, vector, row, sizes[1], sizes[0], blocks, reduction)
+    packs = _packs(space, full, vector, row, shape.columns, shape.rows, blocks, reduction)
     if packs:
         yield (*inside, *packs)
     yield inside

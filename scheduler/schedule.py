@@ -131,11 +131,15 @@ class Parallelize:
 
 @dataclass(frozen=True, slots=True)
 class RegisterBlock:
-    """Tiles `loops` by `sizes`, moves the blocks innermost and runs full blocks unrolled in vector registers."""
+    """Tiles `loops` by `sizes`, moves the blocks innermost and runs full blocks unrolled in vector registers.
+
+    `vector_bytes` are those of one register; 0: the usual ones of the machine the code is made for.
+    """
 
     keyword: ClassVar[str] = "register_block"
     loops: tuple[str, ...]
     sizes: tuple[int, ...]
+    vector_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ time tiling), loop orders, parallelization, tiling, then what happens inside a t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
@@ -49,7 +49,7 @@ class Target:
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
     l3_bytes: int = 8 * 1024 * 1024
-    core: Core = Core()
+    core: Core = field(default_factory=Core)
 
     def numbers(self) -> dict[str, int]:
         """What stored measurements and weights know of a machine."""
@@ -132,7 +132,7 @@ class Space:
             for node in nodes:
                 if isinstance(node, Leaf) or node.parallel:
                     continue
-                trips = self.extent(node) // max(node.tile, 1)
+                trips = -(-self.extent(node) // max(node.tile, 1))
                 free = node.name not in sequential and trips >= self.target.threads and not node.register
                 if free and not any(inner.parallel for inner in tree_loops(node.children)):
                     uneven = dynamic if dynamic is not None else self.uneven(node)

@@ -13,8 +13,9 @@ from perfembed.transfer.view import Side, View
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, tree_loops
 from scheduler.ir.types import known_type
+from scheduler.microkernel import register_shapes
 from scheduler.register_blocking import even_block
-from scheduler.schedule import Parallelize
+from scheduler.schedule import Parallelize, RegisterBlock
 from scheduler.space import Target, power_of_two
 
 _SHORT = 4  # loops of so few iterations are not tiled
@@ -97,19 +98,31 @@ def footprint(side: Side, view: View, top: TreeLoop, sizes: Mapping[str, int]) -
     return total
 
 
-def register_sizes(donor: Side, target: Side, sizes: Sequence[int], loops: Sequence[TreeLoop]) -> tuple[int, ...]:
-    """As many rows and vectors a row, with the target's vector width and element type (last loop: vector)."""
-    ours, theirs = lanes(donor, None), lanes(target, loops[-1])
+def register_block(
+    donor: Side, target: Side, sizes: Sequence[int], vector_bytes: int, loops: Sequence[TreeLoop]
+) -> RegisterBlock:
+    """A donor's block of these loops of the target (the last one: of the vectors): as many rows and vectors a row.
+
+    Of vectors that the target's core does not have, or may not use, no more than its own registers hold.
+    """
+    core = target.machine.core
+    wide = vector_bytes if vector_bytes in dict(core.registers) else 0
+    ours, theirs = lanes(donor, None, vector_bytes), lanes(target, loops[-1], wide)
     vectors = max(1, round(sizes[-1] / max(ours, 1)))
+    if vector_bytes and not wide:
+        width = target.machine.vector_bytes
+        for shape in register_shapes(core, width // theirs, width)[:1]:
+            sizes = (*(min(size, shape.rows) for size in sizes[:-1]), sizes[-1])
+            vectors = min(vectors, shape.vectors)
     last = min(vectors * theirs, _MAX_BLOCK)
     while last > theirs and target.extent(loops[-1]) < 2 * last:
         last -= theirs
     found = [_fitting(size, target.extent(loop)) for size, loop in zip(sizes[:-1], loops[:-1], strict=True)]
-    return (*found, last)
+    return RegisterBlock(tuple(loop.name for loop in loops), (*found, last), wide)
 
 
-def lanes(side: Side, loop: TreeLoop | None) -> int:
-    """Elements in a vector of the type that the statements of a loop (None: of the nest) work with."""
+def lanes(side: Side, loop: TreeLoop | None, vector_bytes: int = 0) -> int:
+    """Elements in a vector (0: the usual one) of the type that the statements of a loop (None: of the nest) use."""
     statements = side.replayer.model.placed if loop is None else dict(loop.rows)
     bits = [
         known_type(side.replayer.nest.array(use.access.array).ctype).bits
@@ -117,7 +130,7 @@ def lanes(side: Side, loop: TreeLoop | None) -> int:
         for use in side.replayer.model.uses(s)
         if use.access.subscripts
     ]
-    return max(1, side.machine.vector_bytes * 8 // max(bits, default=64))
+    return max(1, (vector_bytes or side.machine.vector_bytes) * 8 // max(bits, default=64))
 
 
 def unroll_factor(factor: int, extent: int) -> int:

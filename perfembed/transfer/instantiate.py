@@ -177,10 +177,10 @@ def _register_block(moment: Moment, step: RegisterBlock) -> Counterpart:
     if not writes_along(moment.target, loops[-1]):
         raise NoCounterpart(f"what is written does not stay together along {names[-1]}")
     literal = tuple(given[pair.donor] for pair in pairs)
-    sizes = adapt.register_sizes(moment.donor, moment.target, literal, loops)
+    adapted = adapt.register_block(moment.donor, moment.target, literal, step.vector_bytes, loops)
     missing = [name for name in given if name not in moment.matching.loops]
     note = f"without {', '.join(missing)}" if missing else ""
-    made = (RegisterBlock(names, sizes),), (RegisterBlock(names, literal),)
+    made = (adapted,), (RegisterBlock(names, literal, step.vector_bytes),)
     return Counterpart(*made, pairs, _order(moment, names), True, note)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
-from perfembed.transfer.adapt import parallel_grain, register_sizes
+from perfembed.transfer.adapt import parallel_grain, register_block
 from perfembed.transfer.instantiate import Counterpart, Moment, NoCounterpart, counterpart, innermost_loop, writes_along
 from perfembed.transfer.match import distances
 from perfembed.transfer.view import Path, Side
@@ -234,10 +234,11 @@ def _other_vector(moment: Moment, step: RegisterBlock) -> Iterator[Substitute]:
     vector = loops[int(apart.argmin())]
     rows = [p.target for n in step.loops[:-1] if (p := moment.matching.loops.get(n)) and p.target != vector.name]
     named = (*(moment.loop(name) for name in rows), vector)
-    sizes = register_sizes(moment.donor, moment.target, (*step.sizes[: len(rows)], step.sizes[-1]), named)
+    sizes = (*step.sizes[: len(rows)], step.sizes[-1])
+    block = register_block(moment.donor, moment.target, sizes, step.vector_bytes, named)
     names = tuple(loop.name for loop in named)
     order = tuple(loop.name for loop in moment.common_path(*names).loops if loop.name in names)
-    found = (RegisterBlock(names, sizes),)
+    found = (block,)
     yield Substitute((), Counterpart(found, found, (), order, True), 1, f"{vector.name} is written contiguously")
 
 

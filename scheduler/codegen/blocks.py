@@ -15,7 +15,7 @@ from scheduler.codegen.ast import Walker
 from scheduler.codegen.nodes import Block, BlockPoint, Branch, CNode, IntExpr
 from scheduler.codegen.polytree import PolyTree, tiled_row, time_name
 from scheduler.ir.nest import Access
-from scheduler.ir.tree import Leaf, TreeLoop, statements_below
+from scheduler.ir.tree import Leaf, RegisterMark, TreeLoop, statements_below
 from scheduler.polyhedral.model import isl_name
 
 
@@ -26,7 +26,7 @@ class BlockGroup:
     outer: tuple[TreeLoop, ...]
     middle: tuple[TreeLoop, ...]
     points: tuple[tuple[TreeLoop, TreeLoop, int], ...]  # point loop, its block loop, extent
-    register: bool
+    register: RegisterMark | None
 
     @property
     def root(self) -> TreeLoop:
@@ -57,7 +57,7 @@ def find_groups(poly: PolyTree) -> dict[str, BlockGroup]:
             continue
         inside = {point.name for point, _, _ in points}
         middle = tuple(loop for loop in path[root + 1 :] if loop.name not in inside)
-        groups[path[root].name] = BlockGroup(path[: root + 1], middle, tuple(points), bool(marks))
+        groups[path[root].name] = BlockGroup(path[: root + 1], middle, tuple(points), marks[0] if marks else None)
     return groups
 
 
@@ -88,13 +88,13 @@ class BlockMaker:
         if context.intersect(anywhere).is_empty():
             return generic
         block = self._code(group, context.intersect(anywhere), env)
-        if group.register:
+        if group.register is not None:
             points = tuple(
                 BlockPoint(point.name, size, env[time_name(block.name)]) for point, block, size in group.points
             )
             accumulated, independent = self._accumulated(group, reached)
-            block = (Block(points, accumulated, True, independent, block),)
-            generic = (Block(points, accumulated, False, independent, generic),)
+            block = (Block(points, accumulated, True, independent, block, group.register.vector_bytes),)
+            generic = (Block(points, accumulated, False, independent, generic, group.register.vector_bytes),)
         if context.is_subset(anywhere):
             return block
         build = isl.AstBuild.from_context(context)

@@ -63,10 +63,10 @@ def emit(
 
     Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text
     of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim.
-    `vector_bytes` is the width of the vectors of register blocks. `traced` marks every access, floating-point
-    operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`, how often the
-    nest's loops go round, tells it where there are enough iterations to leave some out. Helper functions and types
-    the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
+    `vector_bytes` is the width of the vectors of register blocks that do not name one. `traced` marks every access,
+    floating-point operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`,
+    how often the nest's loops go round, tells it where there are enough iterations to leave some out. Helper functions
+    and types the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
     """
     try:
         with model.quota():
@@ -205,7 +205,7 @@ class Emitter:
             return [self._private(printer.arrays[node.array], printer.dropped.get(node.array, 0))]
         if isinstance(node, Block):
             make = expand if node.full else expand_partial
-            expanded = make(node, printer, self.statements, self.vector_bytes, self.fresh)
+            expanded = make(node, printer, self.statements, node.vector_bytes or self.vector_bytes, self.fresh)
             return self.body(node.body if expanded is None else expanded)
         if isinstance(node, Micro):
             return micro_lines(node, printer, self.statements, self.fresh)

@@ -134,7 +134,8 @@ class Block:
     """The loops in a register block; in a `full` one the point loops have their constant extents.
 
     `accumulated` are the accesses (by statement) whose elements nothing else in the body touches and which
-    stay the same over the loops around the block. `independent`: the points may run in any order.
+    stay the same over the loops around the block. `independent`: the points may run in any order. `vector_bytes`:
+    of a register, 0 the usual.
     """
 
     points: tuple[BlockPoint, ...]
@@ -142,6 +143,7 @@ class Block:
     full: bool
     independent: bool
     body: tuple[CNode, ...]
+    vector_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,8 @@ def estimate_body(
     facts, place = shape.facts, place_of(path, shape)
     along = shape.coordinates[place.inner] if place.inner >= 0 else -1
     vector = shape.coordinates[place.lanes_along] if place.lanes_along >= 0 else -1
-    lanes = max(1.0, vector_bytes / facts.widest_bytes)
+    mark = next((loop.register for loop in path if loop.register is not None), None)
+    lanes = max(1.0, ((mark is not None and mark.vector_bytes) or vector_bytes) / facts.widest_bytes)
     trips = shape.trips[place.inner] if place.inner >= 0 else 1.0
     copies = math.prod(shape.trips[k] for k in place.unrolled)
     outer = shape.coordinates[place.inner - 1] if place.inner > 0 else -1

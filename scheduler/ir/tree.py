@@ -42,11 +42,13 @@ class PackMark:
 class RegisterMark:
     """The point loops of a register block: full blocks run unrolled on local accumulators.
 
-    `loops` are the names of the point loops with constant extents `sizes`; the last one is vectorized.
+    `loops` are the names of the point loops with constant extents `sizes`; the last one is vectorized, with registers
+    of `vector_bytes` (0: the usual ones of the machine).
     """
 
     loops: tuple[str, ...]
     sizes: tuple[int, ...]
+    vector_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ def format_tree(nodes: tuple[TreeNode, ...], indent: int = 0) -> str:
             marks.append(f"unroll {node.unroll or 'completely'}")
         marks += [f"pack {mark.array}" for mark in node.packs]
         if node.register:
-            marks.append("register " + "x".join(map(str, node.register.sizes)))
+            wide = node.register.vector_bytes
+            marks.append("register " + "x".join(map(str, node.register.sizes)) + f" of {wide} bytes" * bool(wide))
         lines.append("  " * indent + f"{node.name} ({text})" + "".join(f" [{mark}]" for mark in marks))
         lines.append(format_tree(node.children, indent + 1))
     return "\n".join(lines)

@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeNode
+from scheduler.microkernel import register_shapes
+from scheduler.register_blocking import wider_vectors
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Pack, Parallelize, RegisterBlock, Schedule, Skew, Tile, Transformation, Unroll, UnrollJam
 from scheduler.space import Space, chains_with
 
 _BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
+_OF_SAME = 3  # shapes tried where the block has that width already
 _UNROLLED = (2, 4, 8)
 
 
@@ -54,28 +57,48 @@ def _register_blocks(space: Space, schedule: Schedule) -> Iterator[Schedule]:
     positions = [k for k, s in enumerate(schedule) if isinstance(s, RegisterBlock) and len(s.sizes) == 2]
     together = [positions] if len(positions) > 1 else []
     for chosen in (*together, *([k] for k in positions)):
-        for rows, vectors in _BLOCKS:
+        for rows, vectors, wide in _shapes(space, schedule, chosen[0]):
             new: dict[int, int] = {}  # sizes of the block before
             steps: list[Transformation] = []
             for position, step in enumerate(schedule):
                 if isinstance(step, RegisterBlock):
                     new = {}
                     if position in chosen:
-                        sizes = (rows, vectors * _lanes(space, schedule, position))
+                        sizes = (rows, vectors * _lanes(space, schedule, position, wide))
                         new = dict(zip(step.sizes, sizes, strict=True))
-                        step = RegisterBlock(step.loops, sizes)
+                        step = RegisterBlock(step.loops, sizes, wide)
                 elif isinstance(step, Pack):  # panels stay as wide as the register block that reads them
                     step = replace(step, panel=new.get(step.panel, step.panel))
                 steps.append(step)
             yield tuple(steps)
 
 
-def _lanes(space: Space, schedule: Schedule, position: int) -> int:
-    """Elements in a vector of the innermost loop of the register block there."""
+def _shapes(space: Space, schedule: Schedule, position: int) -> Iterator[tuple[int, int, int]]:
+    """(rows, vectors a row, bytes of a vector, 0 the usual): what the core suggests of other widths first."""
+    block = schedule[position]
+    assert isinstance(block, RegisterBlock)
+    element = _element_bytes(space, schedule, position)
+    core = space.target.core
+    for wide in wider_vectors(space.target) if element else ():
+        found = register_shapes(core, element, wide)
+        yield from ((s.rows, s.vectors, wide) for s in found[: 1 if wide != block.vector_bytes else _OF_SAME])
+    yield from ((rows, vectors, 0) for rows, vectors in _BLOCKS)
+
+
+def _element_bytes(space: Space, schedule: Schedule, position: int) -> int:
+    """Of what the register block there works with; 0 where its loops are no chain."""
     block = schedule[position]
     assert isinstance(block, RegisterBlock)
     chain = chains_with(space.replayer.tree(schedule[:position]), block.loops[-1])
-    return max(1, space.target.vector_bytes // space.element_bytes(chain)) if chain else block.sizes[-1]
+    return space.element_bytes(chain) if chain else 0
+
+
+def _lanes(space: Space, schedule: Schedule, position: int, vector_bytes: int) -> int:
+    """Elements in a vector of the innermost loop of the register block there."""
+    block = schedule[position]
+    assert isinstance(block, RegisterBlock)
+    element = _element_bytes(space, schedule, position)
+    return max(1, (vector_bytes or space.target.vector_bytes) // element) if element else block.sizes[-1]
 
 
 def _of_step(space: Space, schedule: Schedule, position: int) -> Iterator[Schedule]:

@@ -15,12 +15,16 @@ from scheduler.schedule import RegisterBlock
 from scheduler.transform.common import Tree, chain, clear_marks, fresh_name, nest_chain, the_loop
 from scheduler.transform.tile import tile_loop
 
+VECTOR_BYTES = (0, 16, 32, 64)  # 0: the machine's usual ones
+
 
 def apply(tree: Tree, step: RegisterBlock) -> Tree:
     if not step.loops or len(step.loops) != len(step.sizes) or len(set(step.loops)) != len(step.loops):
         raise NotApplicable("register_block needs as many sizes as loops, each loop once")
     if any(not 1 <= size <= 64 for size in step.sizes):
         raise NotApplicable("a register block has 1 to 64 iterations of each loop")
+    if step.vector_bytes not in VECTOR_BYTES:
+        raise NotApplicable(f"a vector register has {', '.join(map(str, VECTOR_BYTES[1:]))} bytes")
     order = [loop for loop in _innermost_chain(tree, step.loops[0])]
     names = [loop.name for loop in order]
     for name in step.loops:
@@ -52,7 +56,7 @@ def apply(tree: Tree, step: RegisterBlock) -> Tree:
         taken |= {tile.name}
         outside.append(tile)
     inner = [points[name] for name in step.loops]
-    inner[0] = replace(inner[0], register=RegisterMark(step.loops, step.sizes))
+    inner[0] = replace(inner[0], register=RegisterMark(step.loops, step.sizes, step.vector_bytes))
     return replace_loop(tree, loops[0].name, (nest_chain((*outside, *inner), body),))
 
 

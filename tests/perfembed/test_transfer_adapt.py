@@ -8,7 +8,7 @@ from perfembed.transfer.adapt import (
     footprint,
     lanes,
     parallel_grain,
-    register_sizes,
+    register_block,
     tile_sizes,
     unroll_factor,
     wavefront_factor,
@@ -71,13 +71,13 @@ def test_register_blocks_keep_their_number_of_vectors():
     double, single = side(GEMM), side(TRANSPOSED)
     assert lanes(double, None) == 4 and lanes(single, None) == 8
     loops = [single.view(()).loop(name) for name in ("a", "b")]
-    assert register_sizes(double, single, (6, 8), loops) == (6, 16)
+    assert register_block(double, single, (6, 8), 0, loops).sizes == (6, 16)
     wide = side(GEMM, machine=replace(MACHINE, vector_bytes=64))
     loops = [wide.view(()).loop(name) for name in ("i_2", "j_2")]
-    assert register_sizes(double, wide, (6, 8), loops) == (6, 16)
+    assert register_block(double, wide, (6, 8), 0, loops).sizes == (6, 16)
     short = side(GEMM.replace("1000", "8").replace("1100", "10"))
     loops = [short.view(()).loop(name) for name in ("i_2", "j_2")]
-    assert register_sizes(double, short, (6, 8), loops) == (4, 4)
+    assert register_block(double, short, (6, 8), 0, loops).sizes == (4, 4)
 
 
 @pytest.mark.parametrize(("factor", "extent", "expected"), [(0, 9, 0), (0, 900, 4), (8, 100, 8), (8, 6, 6), (4, 1, 1)])
