@@ -103,8 +103,10 @@ def cache_blocks(core: Core, rows: int, columns: int, element_bytes: int, thread
     first, second, third = levels
     depth = height = width = 0
     if first is not None:
-        ways = max(1, int((first.associativity - 1) / (1 + columns / rows)))
-        depth = max(1, ways * first.way_bytes // (rows * element_bytes))
+        room = (first.associativity - 1) * first.way_bytes
+        ways = int((first.associativity - 1) / (1 + columns / rows))
+        both = room // ((rows + columns) * element_bytes)  # where a panel of rows takes less than a way
+        depth = max(1, ways * first.way_bytes // (rows * element_bytes) if ways else both)
     if second is not None and depth:
         ways = second.associativity - 1 - _ways(columns * depth * element_bytes, second)
         room = max(1, ways) * second.way_bytes // min(second.shared_by, threads)

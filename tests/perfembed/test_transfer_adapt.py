@@ -13,6 +13,7 @@ from perfembed.transfer.adapt import (
     unroll_factor,
     wavefront_factor,
 )
+from scheduler.microkernel import Core
 from scheduler.schedule import Parallelize, parse_schedule
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
 
@@ -75,6 +76,13 @@ def test_register_blocks_keep_their_number_of_vectors():
     wide = side(GEMM, machine=replace(MACHINE, vector_bytes=64))
     loops = [wide.view(()).loop(name) for name in ("i_2", "j_2")]
     assert register_block(double, wide, (6, 8), 0, loops).sizes == (6, 16)
+    core = Core(registers=((64, 32), (32, 16)))
+    broad = side(GEMM, machine=replace(MACHINE, core=core))
+    loops = [broad.view(()).loop(name) for name in ("i_2", "j_2")]
+    kept = register_block(broad, broad, (14, 16), 64, loops)
+    assert (kept.sizes, kept.vector_bytes) == ((14, 16), 64)
+    without = register_block(broad, double, (14, 16), 64, [double.view(()).loop(name) for name in ("i_2", "j_2")])
+    assert (without.sizes, without.vector_bytes) == ((6, 8), 0), "what sixteen registers of 32 bytes hold"
     short = side(GEMM.replace("1000", "8").replace("1100", "10"))
     loops = [short.view(()).loop(name) for name in ("i_2", "j_2")]
     assert register_block(double, short, (6, 8), 0, loops).sizes == (4, 4)

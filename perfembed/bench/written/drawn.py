@@ -11,6 +11,7 @@ from itertools import islice
 from perfembed.bench.legality.drawn import drawn_schedules, small_step
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported
+from scheduler.microkernel import Core
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.register_blocking import register_moves
 from scheduler.replay import Replayer, ScheduledNest
@@ -79,7 +80,8 @@ def _draw(replayer: Replayer, rng: random.Random) -> Schedule:
     if kind < 0.15:
         return next(iter(drawn_schedules(replayer, rng, 1)))
     lanes = rng.choice((16, 16, 32))
-    space = Space(replayer, Target(threads=2, vector_bytes=lanes), {})
+    core = Core(registers=((2 * lanes, 32), (lanes, 16)))
+    space = Space(replayer, Target(threads=2, vector_bytes=lanes, core=core), {})
     structures = space.structures()
     schedule = structures[:2][-1] if rng.random() < 0.5 else rng.choice(structures)
     moved = schedule

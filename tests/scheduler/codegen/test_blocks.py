@@ -54,6 +54,8 @@ S0: C[i][j] += A[i][k] * B[k][j]; S1: D[i][j] = D[i][j] * 0.5 + C[i][j] / (B[k][
         (GEMM, "register_block([j], [8])"),
         (GEMM, "register_block([i, j], [1, 8])"),
         (GEMM, "register_block([i, j], [3, 6])"),
+        (GEMM, "register_block([i, j], [6, 16], 64)"),
+        (GEMM, "register_block([i, j], [6, 8], 16)"),
         (GEMM, "register_block([i, j], [2, 3])"),
         (GEMM, BLIS),
         (GEMM, BLIS + "pack(j_t, B, [1, 0], 1, 8); pack(i_t, A, [0, 1], 0, 6); parallelize(i_t)"),

@@ -1,11 +1,23 @@
 """Neighbours of a winner."""
 
+from dataclasses import replace
+
 import pytest
 
+from scheduler.microkernel import Core
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Skew, Tile, parse_schedule
 from scheduler.search.neighbours import neighbours
-from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, JACOBI, JACOBI_SCHEDULE, MVT, MVT_SCHEDULE, side
+from tests.perfembed.transfer_support import (
+    GEMM,
+    GEMM_SCHEDULE,
+    JACOBI,
+    JACOBI_SCHEDULE,
+    MACHINE,
+    MVT,
+    MVT_SCHEDULE,
+    side,
+)
 
 BOTH = """nest both {
   array A: double[400][400]; array B: double[400][400]; array C: double[400][400]; array D: double[400][400];
@@ -49,6 +61,18 @@ def test_panels_stay_as_wide_as_the_blocks_that_read_them():
             "B": block.sizes[1],
         }
     assert len(blocks) > 3
+
+
+def test_blocks_of_wider_vectors_come_first_where_the_core_has_them():
+    wide = Core(registers=((64, 32), (32, 16)))
+    target = side(GEMM, machine=replace(MACHINE, core=wide)).space
+    winner = target.replayer.replay(parse_schedule(GEMM_SCHEDULE))
+    blocks = [s for one in neighbours(target, winner, limit=20) for s in one.schedule if isinstance(s, RegisterBlock)]
+    assert (blocks[0].sizes, blocks[0].vector_bytes) == ((14, 16), 64)
+    assert {b.vector_bytes for b in blocks} == {0, 64}
+    narrow = side(GEMM).space
+    found = neighbours(narrow, narrow.replayer.replay(parse_schedule(GEMM_SCHEDULE)), limit=20)
+    assert {s.vector_bytes for one in found for s in one.schedule if isinstance(s, RegisterBlock)} == {0}
 
 
 def test_register_blocks_change_together_first():

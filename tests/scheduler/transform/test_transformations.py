@@ -67,6 +67,11 @@ EXAMPLES = [
         "register_block([i, j], [4, 8])",
         "i_r (4*floor((i)/4))\n  j_r (8*floor((j)/8))\n    i (i) [register 4x8]\n      j (j)\n        S0",
     ),
+    (
+        MATRIX,
+        "register_block([j], [16], 64)",
+        "i (i)\n  j_r (16*floor((j)/16))\n    j (j) [register 16 of 64 bytes]\n      S0",
+    ),
     (MATRIX, "pack(i, B, [1, 0])", "i (i) [pack B]\n  j (j)\n    S0"),
 ]  # fmt: skip
 
@@ -95,6 +100,7 @@ REFUSALS = [
     (MATRIX, "parallelize(i, 0, 0, 3)", "to collapse"),
     (MATRIX, "register_block([i, j], [4])", "as many sizes as loops"),
     (MATRIX, "register_block([i, j], [4, 65])", "1 to 64"),
+    (MATRIX, "register_block([j], [16], 48)", "a vector register has 16, 32, 64 bytes"),
     (MATRIX, "pack(i, B, [0, 2])", "permutation"),
     (MATRIX, "pack(i, B, [0, 1]); pack(i, B, [0, 1])", "packed at loop i already"),
 ]
