@@ -378,6 +378,9 @@ def _panel_loops(
     zeros = block(over(count, str(panel)), [f"{written} = 0;"])
     rest = [f"const long {count} = {stop} - {v};", *around([*some, *zeros])]
     lines = [*block(f"if ({v} + {panel} <= {stop})", full)[:-1], *block("} else", rest)]
+    extent = printer.arrays[mark.array].shape[mark.panel_dim]
+    if extent is not None and extent.is_constant and extent.const < panel:
+        lines = rest  # no panel is ever full, and gcc warns of what would be read
     for d in reversed(mark.order[: mark.order.index(mark.panel_dim) + 1]):
         lines = block(head(d, panel if d == mark.panel_dim else 1), lines)
     return lines

@@ -107,6 +107,15 @@ def test_a_buffer_that_is_packed_again_inside_is_left_out(tmp_path: Path) -> Non
     assert text.count("__aligned__") == 1
 
 
+def test_a_panel_wider_than_the_array_is_never_full(tmp_path: Path) -> None:
+    """gcc -O2 -Wall warned of the elements that a full panel would read."""
+    nest = """nest s { param n: int; array w: double[3]; array x: double[n]; array y: double[n];
+    for i: int in [0, n) step 1 { for k: int in [0, 3) step 1 { S0: y[i] += w[k] * x[i]; } } }"""
+    text = check_same(tmp_path, nest, "pack(i, w, [0], 0, 4)", {"n": 5}, {"n": 0})
+    assert "+ 4 <=" not in text
+    assert "+ 4 <=" in check_same(tmp_path, nest.replace("3", "6"), "pack(i, w, [0], 0, 4)", {"n": 5})
+
+
 def test_only_small_buffers_are_on_the_stack() -> None:
     """Threads may have stacks of 64 KiB."""
     small = text_of(parse_nest(ALPHA), BLIS + "pack(i_t, A, [0, 1], 0, 6)")
