@@ -57,8 +57,8 @@ _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 class Effort:
     """How a nest is searched: by a search of `scheduler.search`, or "transfer".
 
-    A transfer measures the `top` candidates that donors lead to, and, with `refine` and while there is time,
-    neighbours of the best.
+    A transfer measures the `top` candidates that donors lead to, with `compute` those that suit the machine's core
+    besides, and, with `refine` and while there is time, neighbours of the best.
     `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
     and measures the `top` best; with `refine` then neighbours of the best one until none of them is better, and so on
     with the next `top`, once at least and while that helps.
@@ -70,6 +70,7 @@ class Effort:
     evaluate: Evaluate = "run"
     top: int = 10
     refine: bool = True
+    compute: bool = True
     budget_s: float = 60.0
     schedules: int | None = None
     stop_best: float | None = 1.5
@@ -245,13 +246,24 @@ class NestTuner:
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         found = self.outcome.retrieved
         chosen = [c.scheduled.schedule for c in found.recommendation.chosen] if found is not None else []
-        computed = [schedule for schedule in contractions(space) if schedule not in chosen]
+        computed = [schedule for schedule in self._computed(space) if schedule not in chosen]
         self.outcome.computed.update(computed)
         by_turns = (one for pair in zip_longest(computed, chosen) for one in pair if one is not None)
         search.start((*self.ledger.promising(), *by_turns))
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self._expired())
+
+    def _computed(self, space: Space) -> tuple[Schedule, ...]:
+        """Blocks from the machine; where they cannot be had, what donors lead to is measured all the same."""
+        if not self.effort.compute:
+            return ()
+        try:
+            with self.replayer.model.quota():
+                return contractions(space)
+        except SchedulerError as problem:
+            self.outcome.notes.append(f"no blocks could be computed: {problem}")
+            return ()
 
     def _retrieve(self) -> None:
         """Finds what donors lead to. Needs no time of the original: it is done while that compiles."""

@@ -106,9 +106,8 @@ def _operands(space: Space, roles: Roles) -> bool:
 
 def _by_rows(space: Space, schedule: Schedule) -> Schedule:
     """The tiles of rows run by the threads, so that they share the packed panels of columns; the usual marks else."""
-    rows = {step.loops[-1] for step in schedule if isinstance(step, Tile)}
     marked = schedule
-    for name in rows:
+    for name in dict.fromkeys(step.loops[-1] for step in schedule if isinstance(step, Tile)):
         chain = chains_with(space.replayer.tree(schedule), name)
         tile = next((loop for loop in chain if loop.tile and loop.origin == name), None)
         if tile is not None and space.target.threads > 1:

@@ -225,6 +225,7 @@ class _Nest:
             evaluate=method.evaluate if self.cost is not None else "run",
             top=method.top or self.bench.measure,
             refine=method.refine,
+            compute=False,  # donors are compared, and what needs none would hide how they differ
             budget_s=self.bench.budget_s * method.factor or max(first_s, 2.0),
         )
         retrieval = self.retrievals.get(method.name)

@@ -9,6 +9,7 @@ import pytest
 import perfembed
 from optdb.database import Database
 from perfembed.result import TuneResult
+from scheduler.polyhedral.model import QuotaExceeded
 
 SOURCE = """#include <stdio.h>
 #define N 320
@@ -64,6 +65,16 @@ def test_by_transfer_from_what_ships(source: Path) -> None:
     else:
         assert nest.status == "kept" and "faster" in nest.reason
     assert "product" in source.with_name("out.c").read_text()
+
+
+def test_donors_are_tried_where_nothing_can_be_computed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(space: object) -> tuple[()]:
+        raise QuotaExceeded("the polyhedral library gave up")
+
+    monkeypatch.setattr("perfembed.nest_tuner.contractions", too_much)
+    (nest,) = [n for n in tuned(source, budget_s=20).nests if n.function == "product"]
+    assert nest.candidates >= 1 and nest.transfer is not None
+    assert any("no blocks could be computed" in note for note in nest.notes)
 
 
 def test_a_second_tune_begins_with_what_the_first_learned(source: Path) -> None:
