@@ -13,10 +13,12 @@ from profilers.outcome import BuildFailed, Failure, Timed, Verified
 from scheduler.codegen.original import emit_original
 from scheduler.errors import SchedulerError
 from scheduler.fewer import fewer_iterations, largest_work
+from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import tree_loops
 from scheduler.ir.walk import loops
 from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import leading_splits
 
 VERIFY_SEEDS = (1, 2)
 TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
@@ -112,7 +114,7 @@ class Checker:
             return None
         if not isinstance(replayed, ScheduledNest):
             return None
-        smaller = replace(measurer, nest=nest, model=replayer.model, bodies={})
+        smaller = replace(measurer, nest=nest, replayer=replayer, bodies={})
         body = smaller.body(replayed)
         return (smaller, body) if isinstance(body, str) else None
 
@@ -165,8 +167,15 @@ def iterations_to_check(nest: LoopNest, scheduled: ScheduledNest) -> dict[str, i
                 for _, row in named.rows if named.name == name else ():
                     for iterator in row.names():
                         sizes[iterator] = max(sizes.get(iterator, 0), size)
+    blocks = [size for step in leading_splits(scheduled.schedule) for size in _divisors(step.at)]
+    if blocks:  # their second parts' loops are not the nest's
+        sizes = dict.fromkeys((loop.name for loop in loops(nest)), max((*blocks, *sizes.values())))
     most = {loop.name: 2 * size + 3 if (size := sizes.get(loop.name, 0)) > 1 else _PLAIN for loop in loops(nest)}
     while largest_work(nest, most) > _MOST_WORK and max(most.values()) > _LEAST:
         longest = max(most, key=lambda name: most[name])
         most[longest] = max(_LEAST, most[longest] // 2 + 1)
     return most
+
+
+def _divisors(at: Affine) -> list[int]:
+    return [atom.denominator for atom, _ in at.terms if isinstance(atom, FloorDiv)]

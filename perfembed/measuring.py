@@ -21,8 +21,8 @@ from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
-from scheduler.polyhedral.model import Model, QuotaExceeded
-from scheduler.replay import ScheduledNest
+from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.space import Target
 
@@ -85,7 +85,7 @@ class Measurer:
     """
 
     nest: LoopNest
-    model: Model  # of the nest with its private arrays expanded
+    replayer: Replayer
     captured: CapturedNest
     conditions: Conditions
     constants: Mapping[str, int] = field(default_factory=dict)  # parameters whose values the compiler gets to see
@@ -138,7 +138,11 @@ class Measurer:
         if body is None:
             try:
                 with self.conditions.watch.phase("legality"):
-                    body = emit(scheduled, self.model, vector_bytes=self.conditions.target.vector_bytes)
+                    body = emit(
+                        scheduled,
+                        self.replayer.of(scheduled.schedule).model,
+                        vector_bytes=self.conditions.target.vector_bytes,
+                    )
             except (CodegenUnsupported, QuotaExceeded) as problem:
                 body = BuildFailed(f"no code: {problem}")
             self.bodies[scheduled.schedule] = body

@@ -135,7 +135,7 @@ class NestTuner:
         """
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
         self.replayer = Replayer(self.nest, conditions.reassociate)
-        self.measurer = Measurer(self.nest, self.replayer.model, captured, conditions)
+        self.measurer = Measurer(self.nest, self.replayer, captured, conditions)
         self.conditions = conditions
         self.effort = effort
         began = time.monotonic()

@@ -50,7 +50,8 @@ def rewrite_source(
         if not isinstance(scheduled, ScheduledNest):
             raise SchedulerError(f"{rewrite.nest.name}: {scheduled}")
         original = source.content[span.begin : span.end]
-        text = _in_file(emit(scheduled, replayer.model, original=original.decode("latin-1"), vector_bytes=vector_bytes))
+        model = replayer.of(rewrite.schedule).model
+        text = _in_file(emit(scheduled, model, original=original.decode("latin-1"), vector_bytes=vector_bytes))
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
         runtime = runtime_condition(replayer.nest, replayer.model)
         condition = tests.condition(spelled(runtime) if runtime else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from scheduler.errors import NotApplicable
@@ -13,13 +13,14 @@ from scheduler.polyhedral.contraction import Contractor, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
 from scheduler.polyhedral.legality import Checker, Illegal, Legal, Unknown
 from scheduler.polyhedral.model import Model, QuotaExceeded
-from scheduler.schedule import Schedule, format_transformation
+from scheduler.schedule import Schedule, Split, format_transformation, leading_splits
 from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.split import split_nest
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledNest:
-    """A nest with the loop tree a schedule gave it.
+    """A nest with the loop tree a schedule gave it; where the schedule splits loops, the nest as that leaves it.
 
     `contracted` says, for each PRIVATE array with expanded dimensions that need not be stored, the tree
     loop inside whose body it is declared without them (None: at the top of the nest). `reductions` are
@@ -57,9 +58,25 @@ class Replayer:
         self.checker = Checker(self.model, self.dependences, reassociate)
         self.contractor = Contractor(self.model)
         self._trees: dict[Schedule, tuple[TreeNode, ...]] = {(): initial_tree(self.nest)}
+        self._reassociate = reassociate
+        self._split: dict[Split, Replayer] = {}
+
+    def of(self, schedule: Schedule) -> Replayer:
+        """The replayer of the nest that the schedule's splits leave, for the steps behind them.
+
+        Raises NotApplicable, QuotaExceeded.
+        """
+        replayer = self
+        for step in leading_splits(schedule):
+            if step not in replayer._split:
+                replayer._split[step] = Replayer(split_nest(replayer.nest, step), self._reassociate)
+            replayer = replayer._split[step]
+        return replayer
 
     def tree(self, schedule: Schedule) -> tuple[TreeNode, ...]:
         """The tree a schedule gives, whether legal or not. Raises NotApplicable."""
+        if schedule and isinstance(schedule[0], Split):
+            return self.of(schedule).tree(schedule[len(leading_splits(schedule)) :])
         known = self._trees.get(schedule)
         if known is None:
             known = apply_step(self.tree(schedule[:-1]), schedule[-1])
@@ -68,12 +85,28 @@ class Replayer:
 
     def replay(self, schedule: Schedule) -> Replayed:
         """Applies the steps and checks the result as a whole."""
+        if schedule and isinstance(schedule[0], Split):
+            return self._replay_split(schedule)
         for count in range(1, len(schedule) + 1) if schedule not in self._trees else ():
             try:
                 self.tree(schedule[:count])
             except NotApplicable as error:
                 return Refused(count - 1, f"{format_transformation(schedule[count - 1])}: {error}")
         return self.check(self.tree(schedule), schedule)
+
+    def _replay_split(self, schedule: Schedule) -> Replayed:
+        count = len(leading_splits(schedule))
+        for position in range(count):
+            try:
+                self.of(schedule[: position + 1])
+            except NotApplicable as error:
+                return Refused(position, f"{format_transformation(schedule[position])}: {error}")
+            except QuotaExceeded as error:
+                return Unknown(str(error))
+        verdict = self.of(schedule).replay(schedule[count:])
+        if isinstance(verdict, ScheduledNest):
+            return replace(verdict, schedule=schedule)
+        return replace(verdict, step=verdict.step + count) if isinstance(verdict, Refused) else verdict
 
     def check(self, tree: tuple[TreeNode, ...], schedule: Schedule = ()) -> Replayed:
         """The verdict on a tree, however it came about."""

@@ -7,11 +7,25 @@ Its text form is one transformation a clause: `interchange(i, j); tile([i, j], [
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Union
+from itertools import takewhile
+from typing import Any, ClassVar, Union, cast
 
 from scheduler.errors import TextError
 from scheduler.ir.affine import Affine, parse_affine
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Cuts a loop of the nest in two at an affine place: iterations before `at`, and from there on (those named `_s`).
+
+    Splits stand before all other steps: they change the nest that these are for.
+    """
+
+    keyword: ClassVar[str] = "split"
+    loop: str
+    at: Affine
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +172,7 @@ class Pack:
 
 
 Transformation = Union[  # noqa: UP007
+    Split,
     Interchange,
     Skew,
     Reverse,
@@ -175,6 +190,7 @@ Transformation = Union[  # noqa: UP007
 ]
 
 TRANSFORMATIONS: tuple[type[Transformation], ...] = (
+    Split,
     Interchange,
     Skew,
     Reverse,
@@ -192,6 +208,11 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
 )
 
 Schedule = tuple[Transformation, ...]
+
+
+def leading_splits(schedule: Schedule) -> tuple[Split, ...]:
+    """The splits a schedule begins with."""
+    return tuple(cast("Iterator[Split]", takewhile(lambda step: isinstance(step, Split), schedule)))
 
 
 def _field_text(value: object) -> str:

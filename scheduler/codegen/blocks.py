@@ -92,7 +92,7 @@ class BlockMaker:
             points = tuple(
                 BlockPoint(point.name, size, env[time_name(block.name)]) for point, block, size in group.points
             )
-            accumulated, independent = self._accumulated(group, reached)
+            accumulated, independent = self._accumulated(group, context)
             block = (Block(points, accumulated, True, independent, block, group.register.vector_bytes),)
             generic = (Block(points, accumulated, False, independent, generic, group.register.vector_bytes),)
         if context.is_subset(anywhere):
@@ -183,7 +183,7 @@ class BlockMaker:
         """[middle loops, point loops] -> element."""
         model = self.poly.model
         use = next(u for u in model.uses(statement) if u.access == access)
-        relation = model.access_relation(statement, use, "parameters").align_params(self.poly.context().get_space())
+        relation = model.subscripts(statement, use, "parameters").align_params(self.poly.context().get_space())
         relation = relation.set_tuple_name(isl.dim_type.out, isl_name(access.array))
         return self._times(statement, group).reverse().apply_range(relation)
 

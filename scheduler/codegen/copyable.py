@@ -14,8 +14,12 @@ from scheduler.ir.walk import AccessUse
 from scheduler.polyhedral.model import affine_text
 
 
-def elements_exist(array: Array, place: Place, poly: PolyTree, accesses: frozenset[Access], touched: isl.Set) -> bool:
+def elements_exist(
+    array: Array, place: Place, poly: PolyTree, accesses: frozenset[Access], touched: isl.Set, times: isl.Set
+) -> bool:
     """Whether the smallest box around `touched` lies in the array. `touched`: what `accesses` read in one iteration.
+
+    `times`: what is known of the times of the loops around.
 
     The elements of an array that is declared in full exist; of what a pointer points to, those from the first to the
     last that the nest accesses for certain: not below data-dependent conditions or in loops that may run no iteration.
@@ -24,10 +28,9 @@ def elements_exist(array: Array, place: Place, poly: PolyTree, accesses: frozens
     for statement in statements_below(place.loop):
         for use in _certain_uses(statement, array, poly):
             if use.access in accesses:
-                relation = poly.model.access_relation(statement, use, "parameters")
-                part = poly.at(statement, place.path).apply(relation.align_params(poly.context().get_space()))
+                part = poly.touched(statement, use, place.path)
                 certain = part if certain is None else certain.union(part)
-    box = _box(touched)
+    box = _box(touched.intersect_params(times)).intersect_params(times)
     if certain is not None and box.is_subset(certain):
         return True
     if not box.is_subset(_declared(array, poly, box)):
@@ -51,8 +54,7 @@ def _accessed(array: Array, poly: PolyTree) -> isl.Set | None:
     total: isl.Set | None = None
     for statement in poly.model.placed:
         for use in _certain_uses(statement, array, poly):
-            relation = poly.model.access_relation(statement, use, "parameters")
-            part = poly.domain(statement).apply(relation.align_params(poly.context().get_space()))
+            part = poly.touched(statement, use, ())
             total = part if total is None else total.union(part)
     return total
 

@@ -119,7 +119,7 @@ def _packed(
     env = {time_name(name): value for name, value in times.items()}
     strides = poly.strides(place.path)
     accesses, touched = _footprint(mark, place, poly, strides)
-    if not elements_exist(array, place, poly, accesses, touched):
+    if not elements_exist(array, place, poly, accesses, touched, strides):
         raise CodegenUnsupported(f"the block of {array.name} may have elements that the program never reads")
     low, high, extents = [], [], []
     for d in range(len(array.shape)):
@@ -140,13 +140,18 @@ def _packed(
 def _needed(
     touched: isl.Set, place: Place, poly: PolyTree, strides: isl.Set, walker: Walker, env: Mapping[str, IntExpr]
 ) -> IntExpr | None:
-    """When there are elements to copy (the bounds are right only then); None: in every iteration."""
+    """When there are elements to copy (the bounds are right only then); None: in every iteration.
+
+    The loop that isl makes of blocks of blocks may also stand where there is none, between those in which something
+    runs.
+    """
     runs: isl.Set | None = None
     for statement in statements_below(place.loop):
         part = poly.at(statement, place.path).params()
         runs = part if runs is None else runs.union(part)
     assert runs is not None
-    context = runs.intersect(strides).intersect(poly.context()).coalesce()
+    between = isl.Set.from_basic_set(runs.simple_hull().remove_divs())
+    context = between.intersect(strides).intersect(poly.context()).coalesce()
     reads = touched.params()
     if context.is_subset(reads):
         return None
@@ -162,18 +167,28 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
     """
     array = mark.array
     parts: dict[Access, isl.Set] = {}
+    written: list[isl.Set] = []
     for statement in statements_below(place.loop):
         for use in poly.model.uses(statement):
             if use.access.array != array:
                 continue
-            if use.is_write or not use.access.is_affine:
+            if not use.access.is_affine:
                 raise CodegenUnsupported(f"{array} is not only read with affine subscripts in {place.loop.name}")
-            relation = poly.model.access_relation(statement, use, "parameters")
-            part = poly.at(statement, place.path).apply(relation.align_params(poly.context().get_space()))
+            part = poly.touched(statement, use, place.path)
+            if use.is_write:
+                written.append(part)
+                continue
             known = parts.get(use.access)
             parts[use.access] = part if known is None else known.union(part)
+    known_times = strides.intersect(poly.context())
+
+    def changes(touched: isl.Set) -> bool:
+        """Whether something is written while the copy stands for it."""
+        return any(not w.intersect(touched).intersect_params(known_times).is_empty() for w in written)
+
+    parts = {access: part for access, part in parts.items() if not changes(part)}
     if not parts:
-        raise CodegenUnsupported(f"{array} is not read in loop {place.loop.name}")
+        raise CodegenUnsupported(f"{array} is not read, or changes where it is read, in loop {place.loop.name}")
 
     def bounded(touched: isl.Set) -> bool:
         return all(_extent(touched, d, mark, strides) is not None for d in range(len(mark.order)))
@@ -186,14 +201,35 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
     chosen = {access: part for access, part in blocks.items() if moves(part)} or blocks
     if not chosen:
         raise CodegenUnsupported(f"the block of {array} read in {place.loop.name} has no constant bound")
+    moving = _panel_iterators(mark, place)
     kept: list[Access] = []
     touched: isl.Set | None = None
-    for access, part in chosen.items():
+    for access, part in sorted(chosen.items(), key=lambda item: not _along_panel(item[0], mark, moving)):
         together = part if touched is None else touched.union(part)
         if touched is None or bounded(together):
             kept, touched = [*kept, access], together
     assert touched is not None
     return frozenset(kept), touched
+
+
+def _panel_iterators(mark: PackMark, place: Place) -> frozenset[str]:
+    """Iterators that the register blocks inside count in steps of the panel's width."""
+    below = tuple(tree_loops(place.loop.children))
+    names = {
+        name
+        for loop in below
+        if loop.register is not None and mark.panel
+        for name, size in zip(loop.register.loops, loop.register.sizes, strict=True)
+        if size == mark.panel
+    }
+    rows = [row for loop in below if loop.name in names for _, row in loop.rows]
+    return frozenset(name for row in rows for name in row.names())
+
+
+def _along_panel(access: Access, mark: PackMark, moving: frozenset[str]) -> bool:
+    """Whether a panel holds what one register block reads of it."""
+    subscript = access.subscripts[mark.panel_dim] if mark.panel else None
+    return isinstance(subscript, Affine) and bool(subscript.names() & moving)
 
 
 def _extent(touched: isl.Set, d: int, mark: PackMark, strides: isl.Set) -> int | None:

@@ -12,7 +12,7 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import Expr, Loop, Name, Read
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
-from scheduler.ir.walk import children
+from scheduler.ir.walk import AccessUse, children
 from scheduler.polyhedral.model import Model, affine_text, isl_name
 
 
@@ -36,6 +36,17 @@ class _Unit:
     statement: str
     loops: tuple[str, ...] = ()
     blocks: Mapping[FloorDiv, str] = field(default_factory=dict)
+
+
+def _in_times(bound: Affine, blocks: Mapping[FloorDiv, str]) -> Affine:
+    """The bound with the times of blocks in place of their numbers."""
+    terms = [
+        (blocks[atom], factor // atom.denominator)
+        if isinstance(atom, FloorDiv) and atom in blocks and factor % atom.denominator == 0
+        else (atom, factor)
+        for atom, factor in bound.terms
+    ]
+    return Affine.build(terms, bound.const)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +166,34 @@ class PolyTree:
         to that: the condition is the same then, and isl's answers are simpler.
         """
         conditions = []
+        blocks: dict[FloorDiv, str] = {}  # times of blocks, which bounds may speak of
         for loop in outer:
             inner = tiled_row(loop, statement)
             if inner is not None and is_aligned(loop):
                 time = time_name(loop.name)
                 conditions.append(f"{time} <= {affine_text(inner)} < {time} + {loop.tile}")
+                blocks[FloorDiv(inner, loop.tile)] = time
             else:
                 conditions.append(f"{self.row_text(statement, loop)} = {time_name(loop.name)}")
-        domain = self.domain(statement)
         if not conditions:
-            return domain
-        return domain.intersect(self.read_set(f"{{ {self.model.tuple_text(statement)} : {' and '.join(conditions)} }}"))
+            return self.domain(statement)
+        text = self.model.tuple_text(statement)
+        inside = self.read_set(f"{{ {text} : {' and '.join(conditions)} }}")
+        if not any(block in self._blocks_of(statement) for block in blocks):
+            return self.domain(statement).intersect(inside)
+        spelled = self.model.domain_text(statement, "", "parameters", lambda bound: _in_times(bound, blocks))
+        return self.read_set(f"{{ {text} : {spelled} }}").intersect(inside)
+
+    def touched(self, statement: str, use: AccessUse, outer: Iterable[TreeLoop]) -> isl.Set:
+        """The elements of an access in the current iteration of the loops `outer`."""
+        subscripts = self.model.subscripts(statement, use, "parameters")
+        return self.at(statement, outer).apply(subscripts.align_params(self.context().get_space()))
+
+    def _blocks_of(self, statement: str) -> frozenset[FloorDiv]:
+        """The blocks that bounds around a statement speak of."""
+        bounds = [b for loop in self.model.placed[statement].loops for b in (loop.start, loop.stop)]
+        parts = [part for bound in bounds if isinstance(bound, tuple) for part in bound]
+        return frozenset(atom for part in parts for atom, _ in part.terms if isinstance(atom, FloorDiv))
 
     def strides(self, outer: Iterable[TreeLoop]) -> isl.Set:
         """That the times of tile loops are multiples of their sizes."""

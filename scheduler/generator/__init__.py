@@ -6,6 +6,7 @@ from scheduler.generator.patterns import PATTERNS, Pattern
 from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, generate, read_back
 from scheduler.generator.random_nest import random_nest
 from scheduler.generator.schedules import random_schedule, random_step
+from scheduler.generator.splits import random_splits
 
 __all__ = [
     "PATTERNS",
@@ -18,6 +19,7 @@ __all__ = [
     "random_nest",
     "random_parameters",
     "random_schedule",
+    "random_splits",
     "random_step",
     "read_back",
 ]

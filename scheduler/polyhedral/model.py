@@ -6,6 +6,8 @@ Everything is built from text in isl's notation; isl objects never serve as keys
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import islpy as isl
 
 from scheduler.errors import SchedulerError
@@ -154,14 +156,23 @@ class Model:
             return f"({text}) mod {c.modulus} = 0"
         return f"{text} {'=' if c.kind == '==' else '>='} 0"
 
-    def domain_text(self, statement: str, suffix: str = "", opaque: str = "unbounded") -> str:
-        """The condition on a statement's iterators (each with `suffix`) under which it runs."""
+    def domain_text(
+        self,
+        statement: str,
+        suffix: str = "",
+        opaque: str = "unbounded",
+        spelled: Callable[[Affine], Affine] = lambda bound: bound,
+    ) -> str:
+        """The condition on a statement's iterators (each with `suffix`) under which it runs.
+
+        `spelled` says how a bound of a loop is written where it is known to have the same value.
+        """
         placed = self.placed[statement]
         names = frozenset(self._iterators[statement])
         parts = [self.context_text()]
         for ancestor in placed.ancestors:
             if isinstance(ancestor, Loop):
-                parts.append(self._loop_text(ancestor, suffix, names, opaque))
+                parts.append(self._loop_text(ancestor, suffix, names, opaque, spelled))
             elif isinstance(ancestor, Guard):
                 parts.append(
                     "("
@@ -175,7 +186,9 @@ class Model:
                 assert isinstance(ancestor, Predicate)  # depends on data: no affine condition
         return " and ".join(parts)
 
-    def _loop_text(self, loop: Loop, suffix: str, names: frozenset[str], opaque: str) -> str:
+    def _loop_text(
+        self, loop: Loop, suffix: str, names: frozenset[str], opaque: str, spelled: Callable[[Affine], Affine]
+    ) -> str:
         name = isl_name(loop.name) + suffix
         if loop.is_opaque:
             if opaque == "unbounded":
@@ -185,8 +198,8 @@ class Model:
             return f"__hi_{loop.name} < {name} <= __lo_{loop.name}"
         assert isinstance(loop.start, tuple) and isinstance(loop.stop, tuple)
         up = loop.step > 0
-        parts = [f"{name} {'>=' if up else '<='} {affine_text(a, suffix, names)}" for a in loop.start]
-        parts += [f"{name} {'<' if up else '>'} {affine_text(a, suffix, names)}" for a in loop.stop]
+        parts = [f"{name} {'>=' if up else '<='} {affine_text(spelled(a), suffix, names)}" for a in loop.start]
+        parts += [f"{name} {'<' if up else '>'} {affine_text(spelled(a), suffix, names)}" for a in loop.stop]
         if abs(loop.step) != 1:
             parts.append(f"({name} - ({affine_text(loop.start[0], suffix, names)})) mod {abs(loop.step)} = 0")
         return " and ".join(parts)
@@ -207,9 +220,16 @@ class Model:
         )
 
     def access_relation(self, statement: str, use: AccessUse, opaque: str = "unbounded") -> isl.Map:
-        """S0[i, j] -> A[subscripts]; opaque subscripts are unconstrained."""
+        """S0[i, j] -> A[subscripts] in the statement's domain; opaque subscripts are unconstrained."""
+        return self._accesses(statement, use, opaque, self.domain_text(statement, "", opaque))
+
+    def subscripts(self, statement: str, use: AccessUse, opaque: str = "unbounded") -> isl.Map:
+        """`access_relation` whatever the statement's domain, for sets that lie in it."""
+        return self._accesses(statement, use, opaque, "0 = 0")
+
+    def _accesses(self, statement: str, use: AccessUse, opaque: str, domain: str) -> isl.Map:
         names = frozenset(self._iterators[statement])
-        dims, conditions = [], [self.domain_text(statement, "", opaque)]
+        dims, conditions = [], [domain]
         for k, subscript in enumerate(use.access.subscripts):
             dims.append(f"__a{k}")
             if isinstance(subscript, Affine):

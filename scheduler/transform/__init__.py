@@ -14,6 +14,7 @@ from scheduler.schedule import (
     Shift,
     Sink,
     Skew,
+    Split,
     Tile,
     Transformation,
     Unroll,
@@ -45,6 +46,8 @@ __all__ = ["NotApplicable", "Tree", "apply_step", "initial_tree"]
 def apply_step(tree: Tree, step: Transformation) -> Tree:
     """The tree after one transformation; legality is not looked at here. Raises NotApplicable."""
     match step:
+        case Split():
+            raise NotApplicable("a split stands before all other steps")
         case Interchange():
             return interchange.apply(tree, step)
         case Skew():

@@ -33,7 +33,7 @@ def measurer(tmp_path: Path) -> Measurer:
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-march=native", "-fopenmp"))
     conditions = Conditions(compiler, 2, Target(2), tmp_path / "work", DEFAULT_ENVIRONMENT, 2, False, 0)
-    return Measurer(nest, Replayer(nest).model, captured, conditions)
+    return Measurer(nest, Replayer(nest), captured, conditions)
 
 
 def scheduled(measurer: Measurer) -> ScheduledNest:

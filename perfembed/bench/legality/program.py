@@ -143,11 +143,11 @@ class _Program:
             except CodegenUnsupported:
                 self.counts["not emitted"] += 1
                 continue
-            text = format_schedule(scheduled.schedule)
+            text = format_schedule((*self.subject.splits, *scheduled.schedule))
             self.tally.runnable.append(Runnable(self.index, text, body, self.subject.reassociate))
 
     def report(self, kind: Kind, variant: Variant, parameters: tuple[tuple[str, int], ...], detail: str) -> None:
-        schedule = format_schedule(variant.schedule)
+        schedule = format_schedule((*self.subject.splits, *variant.schedule))
         if variant.change:
             schedule += f"\n# and then by hand: {variant.change}"
         nest = format_nest(self.subject.nest)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.generator import random_inputs, random_parameters
+from scheduler.generator import random_inputs, random_parameters, random_splits
 from scheduler.ir.interpret import InterpreterError, interpret, interpret_scheduled
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeNode, tree_loops
@@ -18,6 +18,7 @@ from scheduler.replay import Replayer
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 RANGES = ((1, 3), (2, 6))  # of the parameters of the runs, the larger ones last
 _RACES = 2
+_SPLIT = 0.3  # share of the programs with loops split before anything else
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class Mismatch:
 
 
 class Subject:
-    """Raises InterpreterError where the generated program itself does not run, QuotaExceeded from isl."""
+    """`replayer` is of the nest as `splits` leave it.
+
+    Raises InterpreterError where the generated program itself does not run, QuotaExceeded from isl."""
 
     def __init__(self, nest: LoopNest, seed: str, reassociate: bool = False) -> None:
         self.nest = nest
@@ -59,7 +62,10 @@ class Subject:
             parameters = random_parameters(nest, rng, low, high)
             arrays = random_inputs(nest, rng, parameters)
             self.runs.append(Run(parameters, arrays, interpret(nest, parameters, arrays)))
-        self.replayer = Replayer(nest, reassociate)
+        whole = Replayer(nest, reassociate)
+        drawn = random.Random(f"{seed}:splits")
+        self.splits = random_splits(whole, drawn) if drawn.random() < _SPLIT else ()
+        self.replayer = whole.of(self.splits)
 
     def mismatch(self, tree: tuple[TreeNode, ...], seed: str, quick: bool = False) -> Mismatch | None:
         """The first input on which the tree's order differs from the source's, concurrent loops in random orders.

@@ -54,7 +54,7 @@ class Comparison:
         if found.verdict != "differ":
             return found
         found = self._unless_undefined(way, main, sizes, found)
-        commands = [f"cd {w} && {b.command} && {shown_command(way, b)}" for w, b in zip(_BOTH, binaries, strict=True)]
+        commands = [f"(cd {w} && {b.command} && {shown_command(way, b)})" for w, b in zip(_BOTH, binaries, strict=True)]
         names = dict.fromkeys(("program.c", main, *([header_name(way)] if way.header else [])))
         files = [(f"{w}/{name}", (self.builder.folder / w / name).read_bytes()) for w in _BOTH for name in names]
         return replace(found, commands=tuple(commands), files=tuple(files))
@@ -169,19 +169,28 @@ class Comparison:
     def _contracted(self, way: Way, main: str, sizes: tuple[str, ...]) -> bool:
         """Whether the two only differ since gcc 12 makes fused operations of vectors where it must not.
 
-        Then the original is not the same without vectors (which `omp simd` asks for all the same) or without such
-        instructions, but what the written file is then.
+        Then they are the same without vectors (which `omp simd` asks for all the same) or without such instructions,
+        and one of them is not the same as with them: the original, or a written file that holds some.
         """
         return any(self._differs_by(flags, way, main, sizes) for flags in _UNFUSED) if way.compiler == "gcc" else False
 
     def _differs_by(self, flags: tuple[str, ...], way: Way, main: str, sizes: tuple[str, ...]) -> bool:
         scalar = replace(way, flags=(*way.flags, *flags))
         built = [self.builder.build(w, main, scalar, sizes, self.subject.directory) for w in _BOTH]
-        vector = self.builder.build("original", main, way, sizes, self.subject.directory)
-        if any(b.executable is None for b in (*built, vector)):
+        vector = [self.builder.build(w, main, way, sizes, self.subject.directory) for w in _BOTH]
+        if any(b.executable is None for b in (*built, *vector)):
             return False
-        first, second, other = (self.builder.run(b, way) for b in (*built, vector))
-        return not _difference(first, second) and bool(_difference(first, other))
+        first, second, *others = (self.builder.run(b, way) for b in (*built, *vector))
+        if _difference(first, second):
+            return False
+        return bool(_difference(first, others[0])) or self._fused(vector[1])
+
+    def _fused(self, binary: Binary) -> bool:
+        """Whether there are fused operations in a program that was compiled without."""
+        argv = ("objdump", "-d", str(binary.executable))
+        limits = Limits(output_bytes=64 << 20)
+        found = run_contained(argv, limits=limits, env=self.builder.environment, cwd=self.builder.folder)
+        return found.returncode == 0 and re.search(rb"\bvfn?m(?:add|sub)", found.stdout) is not None
 
     def _undefined(self, checked: Way, main: str, sizes: tuple[str, ...], found: Compared) -> str:
         """What is wrong with the original, built as `checked`; empty where nothing is seen."""

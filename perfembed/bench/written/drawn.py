@@ -11,6 +11,7 @@ from itertools import islice
 from perfembed.bench.legality.drawn import drawn_schedules, small_step
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported
+from scheduler.generator import random_splits
 from scheduler.microkernel import Core
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.register_blocking import register_moves
@@ -20,6 +21,7 @@ from scheduler.schedule import (
     Parallelize,
     RegisterBlock,
     Schedule,
+    Split,
     Tile,
     Unroll,
     UnrollJam,
@@ -32,7 +34,9 @@ from scheduler.transform import NotApplicable
 Maker = Callable[[Schedule, Chain], Iterator[Schedule]]
 _ATTEMPTS = 6
 _ENOUGH = 6  # kinds of steps in one schedule
+_SPLIT = 0.25  # share of the schedules that begin with splits
 _KINDS: tuple[tuple[str, type], ...] = (
+    ("split", Split),
     ("packed", Pack),
     ("register blocks", RegisterBlock),
     ("parallel", Parallelize),
@@ -49,11 +53,13 @@ def aggressive(replayer: Replayer, rng: random.Random) -> tuple[Schedule, Counte
     found: list[tuple[Schedule, Counter[str]]] = []
     for _ in range(_ATTEMPTS):
         try:
-            schedule = _draw(replayer, rng)
+            splits = random_splits(replayer, rng) if rng.random() < _SPLIT else ()
+            inside = replayer.of(splits)
+            schedule = (*splits, *_draw(inside, rng))
             replayed = replayer.replay(schedule)
             if not schedule or not isinstance(replayed, ScheduledNest):
                 continue
-            text = emit(replayed, replayer.model, original="")
+            text = emit(replayed, inside.model, original="")
         except (CodegenUnsupported, NotApplicable, QuotaExceeded):
             continue
         found.append((schedule, contents(schedule, text)))

@@ -53,7 +53,7 @@ _CALLED = """#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PE_ELEMENTS = 16384, PE_POINTERS = POINTERS };
+enum { PE_ELEMENTS = 65536, PE_POINTERS = POINTERS };
 
 static __thread unsigned pe_state;
 

@@ -40,9 +40,10 @@ S0: C[i][j] += A[i][k] * B[k][j]; } } } }"""
 def scheduled(nest: LoopNest, schedule: str) -> tuple[ScheduledNest, Model]:
     """The legal schedule replayed; an assertion fails if it is not legal."""
     replayer = Replayer(plain(nest))
-    result = replayer.replay(parse_schedule(schedule))
+    steps = parse_schedule(schedule)
+    result = replayer.replay(steps)
     assert isinstance(result, ScheduledNest), result
-    return result, replayer.model
+    return result, replayer.of(steps).model
 
 
 def text_of(nest: LoopNest, schedule: str, **options: int) -> str:

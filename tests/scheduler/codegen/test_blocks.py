@@ -158,7 +158,7 @@ def test_accumulators_are_held_and_full_blocks_need_no_test_for_known_sizes() ->
     ("nest", "schedule", "message"),
     [
         (GEMM, "pack(i, B, [0, 1])", "no constant bound"),
-        (GEMM, "tile([j], [8]); pack(j_t, C, [0, 1])", "not only read"),
+        (GEMM, "tile([j], [8]); pack(j_t, C, [0, 1])", "changes where it is read"),
         (GEMM, "tile([i, j, k], [8, 8, 8]); pack(j_t, B, [0])", "dimensions"),
         (nests.SPMM, "tile([j], [8]); pack(i, B, [0, 1])", "not only read with affine"),
     ],
