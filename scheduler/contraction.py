@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scheduler.ir.affine import Affine
 from scheduler.microkernel import cache_blocks, register_shapes
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.register_blocking import (
     CacheTiles,
-    Roles,
     Shape,
     cache_blocked,
     chain_roles,
     even_block,
+    has_operands,
     wider_vectors,
 )
 from scheduler.schedule import Parallelize, Schedule, Tile
@@ -69,7 +68,7 @@ def _products(space: Space, schedule: Schedule, chain: Chain, vector_bytes: int)
     shape = Shape(shapes[0].rows, shapes[0].columns(element), vector_bytes)
     for roles in chain_roles(space, schedule, chain):
         row = roles.row
-        if row is None or not _operands(space, roles) or space.extent(roles.reduction) < _LONG:
+        if row is None or not has_operands(space, roles) or space.extent(roles.reduction) < _LONG:
             continue
         if space.extent(row) < 2 * shape.rows or space.extent(roles.vector) < 2 * shape.columns:
             continue
@@ -81,27 +80,6 @@ def _products(space: Space, schedule: Schedule, chain: Chain, vector_bytes: int)
             even_block(extents[2], blocks.height or extents[2], shape.rows),
         )
         yield from (s for s in cache_blocked(space, schedule, chain, roles, shape, tiles) if space.legal(s))
-
-
-def _operands(space: Space, roles: Roles) -> bool:
-    """Whether the rows and the vectors each have what is read along them and the reduction, but not along the other."""
-    assert roles.row is not None
-    found = set[str]()
-    for statement, _ in roles.reduction.rows:
-        along = {
-            name: {n for n in loop.row(statement).names()}
-            for name, loop in (("row", roles.row), ("vector", roles.vector), ("reduction", roles.reduction))
-        }
-        for use in space.replayer.model.uses(statement):
-            if use.is_write:
-                continue
-            names = {n for s in use.access.subscripts if isinstance(s, Affine) for n in s.names()}
-            found |= {
-                mine
-                for mine, other in (("row", "vector"), ("vector", "row"))
-                if names & along[mine] and names & along["reduction"] and not names & along[other]
-            }
-    return found == {"row", "vector"}
 
 
 def _by_rows(space: Space, schedule: Schedule) -> Schedule:

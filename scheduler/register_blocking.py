@@ -5,7 +5,7 @@ Source: Goto and van de Geijn 2008; Van Zee and van de Geijn 2015 (BLIS).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from scheduler.ir.affine import Affine
@@ -99,6 +99,27 @@ def _strided_reads(space: Space, loop: TreeLoop) -> int | None:
     return count
 
 
+def has_operands(space: Space, roles: Roles) -> bool:
+    """Whether the rows and the vectors each have what is read along them and the reduction, but not along the other."""
+    assert roles.row is not None
+    found = set[str]()
+    for statement, _ in roles.reduction.rows:
+        along = {
+            name: {n for n in loop.row(statement).names()}
+            for name, loop in (("row", roles.row), ("vector", roles.vector), ("reduction", roles.reduction))
+        }
+        for use in space.replayer.model.uses(statement):
+            if use.is_write:
+                continue
+            names = {n for s in use.access.subscripts if isinstance(s, Affine) for n in s.names()}
+            found |= {
+                mine
+                for mine, other in (("row", "vector"), ("vector", "row"))
+                if names & along[mine] and names & along["reduction"] and not names & along[other]
+            }
+    return found == {"row", "vector"}
+
+
 def _blocked(space: Space, schedule: Schedule, chain: Chain, roles: Roles, shape: Shape) -> Iterator[Schedule]:
     names = tuple(loop.name for loop in chain)
     row, reduction = roles.row, roles.reduction.name
@@ -145,37 +166,54 @@ def cache_blocked(
         *permute_steps(wanted, (vector.name, row.name, reduction)),
         RegisterBlock((row.name, vector.name), (shape.rows, shape.columns), shape.vector_bytes),
     )
-    packs = _packs(space, full, vector, row, shape.columns, shape.rows, blocks, reduction)
+    operands = [
+        (loop, panel, where)
+        for loop, panel, where in (
+            (vector, shape.columns, blocks.get(reduction)),
+            (row, shape.rows, blocks.get(row.name)),
+        )
+        if where is not None
+    ]
+    written = {u.access.array for s, _ in full[-1].rows for u in space.replayer.model.uses(s) if u.is_write}
+    packs = _packs(space, full, operands, reduction, written)
     if packs:
         yield (*inside, *packs)
     yield inside
 
 
+def panels(space: Space, roles: Roles, where: str, shape: Shape) -> tuple[Pack, ...]:
+    """What is read along the vectors packed in a loop, also of an array that is written elsewhere in it."""
+    assert roles.row is not None
+    chain = (roles.row, roles.vector, roles.reduction)
+    return _packs(space, chain, [(roles.vector, shape.columns, where)], roles.reduction.name, frozenset())
+
+
 def _packs(
     space: Space,
     chain: Chain,
-    vector: TreeLoop,
-    row: TreeLoop,
-    columns: int,
-    rows: int,
-    tiles: dict[str, str],
+    operands: Sequence[tuple[TreeLoop, int, str]],
     reduction: str,
+    left: Collection[str],
 ) -> tuple[Pack, ...]:
-    """The operand along the vector loop is packed in the reduction's tiles, the other in the row loop's."""
+    """Each operand packed but for arrays in `left`.
+
+    An operand: the loop it is read along beside the reduction, the panel's width, the loop it is packed in.
+    """
     model = space.replayer.model
     packs: list[Pack] = []
     seen: set[Access] = set()
-    written = {u.access.array for s, _ in chain[-1].rows for u in model.uses(s) if u.is_write}
     for statement, _ in chain[-1].rows:
         iterator = {loop.name: _iterator(loop, statement) for loop in chain}
         for use in model.uses(statement):
             array = use.access.array
-            if array in written or use.access in seen or len(use.access.subscripts) < 2 or not use.access.is_affine:
+            if array in left or use.is_write or use.access in seen:
+                continue
+            if len(use.access.subscripts) < 2 or not use.access.is_affine:
                 continue
             dims = [s.names() if isinstance(s, Affine) else frozenset() for s in use.access.subscripts]
-            for loop, panel, where in ((vector, columns, tiles.get(reduction)), (row, rows, tiles.get(row.name))):
+            for loop, panel, where in operands:
                 mine = [k for k, names in enumerate(dims) if iterator[loop.name] in names]
-                if len(mine) != 1 or where is None:
+                if len(mine) != 1:
                     continue
                 rest = tuple(k for k in range(len(dims)) if k != mine[0])
                 if any(iterator[reduction] in dims[k] for k in rest):

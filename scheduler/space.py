@@ -63,8 +63,13 @@ class Space:
     def __init__(self, replayer: Replayer, target: Target, parameters: Mapping[str, int]) -> None:
         self.replayer = replayer
         self.target = target
+        self._parameters = dict(parameters)
         self.extents = trip_counts(tuple(loops(replayer.nest)), parameters)
         self._nest_loops = {loop.name: loop for loop in loops(replayer.nest)}
+
+    def of(self, splits: Schedule) -> Space:
+        """The space of the nest that splits leave, for the steps behind them. Raises NotApplicable, QuotaExceeded."""
+        return Space(self.replayer.of(splits), self.target, self._parameters)
 
     # ------------------------------------------------------------------------------ structure
 
@@ -87,13 +92,14 @@ class Space:
 
     def work(self, chain: Chain) -> float:
         """Statement instances of a chain, roughly."""
-        total = 0.0
-        for statement, _ in chain[-1].rows:
-            count = 1.0
-            for iterator in self.replayer.model.iterators(statement):
-                count *= max(self.extents.get(iterator, 1), 1)
-            total += count
-        return total
+        return sum(map(self.instances, (statement for statement, _ in chain[-1].rows)))
+
+    def instances(self, statement: str) -> float:
+        """Instances of a statement, roughly."""
+        count = 1.0
+        for iterator in self.replayer.model.iterators(statement):
+            count *= max(self.extents.get(iterator, 1), 1)
+        return count
 
     def extent(self, loop: TreeLoop) -> int:
         return max(self.extents.get(loop.origin, 1), 1)
@@ -107,13 +113,12 @@ class Space:
 
     def element_bytes(self, chain: Chain) -> int:
         """Size of the widest floating or integer element the statements of a chain touch."""
-        model = self.replayer.model
-        sizes = [
-            known_type(self.replayer.nest.array(u.access.array).ctype).bits // 8
-            for s, _ in chain[-1].rows
-            for u in model.uses(s)
-        ]
-        return max(sizes, default=8)
+        return max((self.element_bytes_of(statement) for statement, _ in chain[-1].rows), default=8)
+
+    def element_bytes_of(self, statement: str) -> int:
+        """Size of the widest element that a statement touches."""
+        arrays = {use.access.array for use in self.replayer.model.uses(statement)}
+        return max((known_type(self.replayer.nest.array(a).ctype).bits // 8 for a in arrays), default=8)
 
     # -------------------------------------------------------------------------------- parallel
 

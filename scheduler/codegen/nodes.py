@@ -107,6 +107,7 @@ class Packed:
     buffer holds of each (with whole panels); `accesses` read from it. `value` is what is stored of an
     element: the read itself, or an expression of it and of values that do not change in the nest.
     `parallel`: where threads run. `needed`: the condition under which there are elements to copy; None: always.
+    `whole`: every panel is full.
     """
 
     mark: PackMark
@@ -118,6 +119,7 @@ class Packed:
     parallel: OneOf["inside", "around", "none"]
     body: tuple[CNode, ...]
     needed: IntExpr | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,8 @@ def _packed(
     where: OneOf["inside", "around", "none"] = "inside" if inside else "around" if around else "none"
     value = _stored_value(mark.array, accesses, place, poly)
     needed = _needed(touched, place, poly, strides, walker, env)
-    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body, needed)
+    whole = bool(mark.panel) and _whole_panels(touched, mark, strides.intersect(poly.context()))
+    return Packed(mark, accesses, tuple(low), tuple(high), tuple(extents), value, where, body, needed, whole)
 
 
 def _needed(
@@ -236,10 +237,25 @@ def _extent(touched: isl.Set, d: int, mark: PackMark, strides: isl.Set) -> int |
     """How many elements of a dimension the buffer must hold, from the start of a panel on."""
     start, last = touched.dim_min(d), touched.dim_max(d)
     if mark.panel and d == mark.panel_dim:
-        start = start.sub(start.mod_val(isl.Val.int_from_si(touched.get_ctx(), mark.panel)))
+        start = start.sub(start.mod_val(_val(touched, mark.panel)))
     values = isl.Set.from_pw_aff(last.sub(start).intersect_params(strides))
     largest = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param)).dim_max_val(0)
     return largest.to_python() + 1 if largest.is_int() else None
+
+
+def _whole_panels(touched: isl.Set, mark: PackMark, known: isl.Set) -> bool:
+    """Whether the block begins and ends with a panel wherever it is."""
+    ends = (touched.dim_min(mark.panel_dim), touched.dim_max(mark.panel_dim).add_constant_val(_val(touched, 1)))
+    for end in ends:
+        rest = isl.Set.from_pw_aff(end.mod_val(_val(touched, mark.panel)).intersect_params(known))
+        values = rest.project_out(isl.dim_type.param, 0, rest.dim(isl.dim_type.param))
+        if not values.is_subset(isl.Set.read_from_str(touched.get_ctx(), "{ [0] }")):
+            return False
+    return True
+
+
+def _val(near: isl.Set, number: int) -> isl.Val:
+    return isl.Val.int_from_si(near.get_ctx(), number)
 
 
 def _stored_value(array: str, accesses: frozenset[Access], place: Place, poly: PolyTree) -> Expr:
@@ -415,7 +431,9 @@ def _panel_loops(
     rest = [f"const long {count} = {stop} - {v};", *around([*some, *zeros])]
     lines = [*block(f"if ({v} + {panel} <= {stop})", full)[:-1], *block("} else", rest)]
     extent = printer.arrays[mark.array].shape[mark.panel_dim]
-    if extent is not None and extent.is_constant and extent.const < panel:
+    if node.whole:
+        lines = full
+    elif extent is not None and extent.is_constant and extent.const < panel:
         lines = rest  # no panel is ever full, and gcc warns of what would be read
     for d in reversed(mark.order[: mark.order.index(mark.panel_dim) + 1]):
         lines = block(head(d, panel if d == mark.panel_dim else 1), lines)

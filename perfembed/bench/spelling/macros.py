@@ -36,7 +36,7 @@ def statement(code: Code, rng: random.Random) -> bool:
     end = stmt.end - keep
     call = rng.random() < 0.3
     code.defines.append(f"#define {name}{'()' if call else ''} {code.flat(stmt.begin, end)}")
-    role = "pz_expression" if keep else "stmt"
+    role = ("pz_declaration" if stmt.kind == "declaration" else "pz_expression") if keep else "stmt"
     code.replace(stmt.begin, end, [Token(name + (" ( )" if call else ""), "name", role)])
     return True
 

@@ -161,7 +161,7 @@ class Code:
         following = self.tokens[place + 1]
         if (
             role in _SPECIFIERS
-            or role in ("typeof", "__auto_type", "_Static_assert")
+            or role in ("typeof", "__auto_type", "_Static_assert", "pz_declaration")
             or (self.tokens[place].kind == "name" and following.kind == "name")
         ):
             return "declaration"
