@@ -103,6 +103,15 @@ def _same_loops(source: tuple[TreeNode, ...], target: tuple[TreeNode, ...]) -> d
 _KINDS = {"array": "A", "statement": "S"}
 
 
+def _known(names: Mapping[tuple[str, str], str], kind: str, name: str) -> str | None:
+    """The other name; that of a statement which a split made is its original's, with the same ending."""
+    if kind != "S":
+        return names.get((kind, name))
+    base, mark, ending = name.partition("_s")
+    found = names.get((kind, base))
+    return None if found is None else f"{found}{mark}{ending}"
+
+
 def _renamed(step: Transformation, loops: Mapping[str, str], names: Mapping[tuple[str, str], str]) -> Transformation:
     def one(field: str, value: Any) -> Any:
         if isinstance(value, Affine):
@@ -114,9 +123,9 @@ def _renamed(step: Transformation, loops: Mapping[str, str], names: Mapping[tupl
             return tuple(one(field, v) for v in value)
         if not isinstance(value, str):
             return value
-        known: Callable[[str], str | None] = (
-            loops.get if field not in _KINDS else lambda v: names.get((_KINDS[field], v))
-        )
+        known: Callable[[str], str | None] = loops.get
+        if field in _KINDS:
+            known = lambda v: _known(names, _KINDS[field], v)  # noqa: E731
         found = known(value)
         if found is None:
             raise NotTheSame(f"{step.keyword}: there is no {value}")

@@ -12,6 +12,10 @@ _WIDTH = 100
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
 
 
+# gcc follows a block that is copied in one iteration and read in the next no farther.
+_UNPACKED = ("#ifndef __clang__", '#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"', "#endif")
+
+
 def nest_text(new: str, original: bytes, comment: str, condition: str | None, directive: str = "") -> str:
     """What stands in place of a nest: the new code, behind the tests of what it takes for granted, and the old one.
 
@@ -33,6 +37,7 @@ def nest_text(new: str, original: bytes, comment: str, condition: str | None, di
             f"{note}{head}",
             "#pragma GCC diagnostic push",
             '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
+            *(_UNPACKED if "_pack" in body else ()),
             f"if ({condition or 1}) {{",
             body,
             "#pragma GCC diagnostic pop",

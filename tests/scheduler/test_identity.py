@@ -51,6 +51,19 @@ def test_there_and_back(text: str) -> None:
     assert re.search(r"\bL\d", texts) and not re.search(r"[(\[ ][ijk]\b", texts)
 
 
+def test_splits_are_carried_over() -> None:
+    nest = nests.nest(nests.LU)
+    canonical = canonical_nest(nest)
+    here, there = Replayer(nest), Replayer(canonical.nest)
+    back = {(kind, canonical): name for (kind, name), canonical in canonical.names.items()}
+    text = "split(i, 8*floor((k)/8) + 8); split(j_s, 8*floor((k)/8) + 8); tile([k], [8]); distribute(i_s, 1); "
+    schedule = parse_schedule(text + "distribute(k, 3); shift(i_s_d, S1_s_s, 2)")
+    carried = carry_over(schedule, here, there, canonical.names)
+    assert isinstance(there.replay(carried), ScheduledNest)
+    assert carry_over(carried, there, here, back) == schedule
+    assert "i_s" not in format_schedule(carried)
+
+
 def test_another_nest_is_refused() -> None:
     here, there = Replayer(nests.nest(nests.GEMM)), Replayer(nests.nest(nests.JACOBI))
     with pytest.raises(NotTheSame):

@@ -107,6 +107,23 @@ def test_a_buffer_that_is_packed_again_inside_is_left_out(tmp_path: Path) -> Non
     assert text.count("__aligned__") == 1
 
 
+def test_nothing_is_packed_where_no_block_of_blocks_begins(tmp_path: Path) -> None:
+    """The loop over blocks of blocks stands between them, too: elements behind the array were copied there."""
+    nest = """nest s { param n: int; array s: double; array p: double[n];
+    for i: int in [0, n) step 1 { S0: s += p[i]; } }"""
+    schedule = "tile([i], [3]); tile([i_t], [2]); pack(i_t_t, p, [0], 0, 4)"
+    check_same(tmp_path, nest, schedule, {"n": 5}, {"n": 4}, {"n": 8}, {"n": 1})
+
+
+def test_a_block_of_an_array_that_changes_elsewhere_is_packed(tmp_path: Path) -> None:
+    nest = """nest s { param n: int; array A: double[n][n];
+    for i: int in [0, n) step 1 { for j: int in [i, n) step 1 { for k: int in [0, i) step 1 {
+      S0: A[i][j] -= A[i][k] * A[k][j]; } } } }"""
+    split = "split(k, 4*floor((i)/4)); tile([i], [4]); "
+    text = check_same(tmp_path, nest, split + "tile([k], [4]); pack(k_t, A, [0, 1])", {"n": 13}, {"n": 3})
+    assert "A_pack[" in text
+
+
 def test_a_panel_wider_than_the_array_is_never_full(tmp_path: Path) -> None:
     """gcc -O2 -Wall warned of the elements that a full panel would read."""
     nest = """nest s { param n: int; array w: double[3]; array x: double[n]; array y: double[n];
