@@ -18,7 +18,7 @@ from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs import PATTERNS
 from scheduler.ir.text import parse_nest
-from scheduler.schedule import parse_schedule
+from scheduler.schedule import leading_splits, parse_schedule
 from scheduler.space import Target
 
 SHARD_VERSION = 1
@@ -90,8 +90,12 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
                 given_up.add(row["schedule"])
     try:
         nest = parse_nest(first["text"])
-        schedules = tuple(parse_schedule(text) for text in labels)
+        parsed = {text: parse_schedule(text) for text in labels}
     except SchedulerError:
+        return None
+    # The features are those of the nest as written, which has no loops that are split.
+    labels = {text: speedup for text, speedup in labels.items() if not leading_splits(parsed[text])}
+    if not labels:
         return None
     target = target_of_machine(first["isa"], first["caches"], first["threads"])
     sizes = {name: int(value) for name, value in json.loads(first["sizes"]).items()}
@@ -99,7 +103,7 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
         nest=nest,
         parameters=sizes,
         target=target,
-        schedules=schedules,
+        schedules=tuple(parsed[text] for text in labels),
         speedups=tuple(labels.values()),
         group=first["algorithm"],
         name=first["nest_id"],

@@ -19,7 +19,7 @@ from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.legality import Illegal
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Pack, Parallelize, Schedule, Vectorize, parse_schedule
+from scheduler.schedule import Pack, Parallelize, Schedule, Vectorize, leading_splits, parse_schedule
 from scheduler.space import Target
 
 Parameters = OneOf["adapted", "literal"]
@@ -79,9 +79,12 @@ def read_donor(
     """A donor from what a database holds: texts are parsed strictly. `sizes` of the parameters, `machine` it ran on.
 
     A side that was read before is used as it is. What a search did and undid again is left out: the target need not fit
-    it. Raises SchedulerError (text that does not parse, dependences too hard to compute).
+    it. Raises SchedulerError (text that does not parse, dependences too hard to compute, loops that are split: blocks
+    of what is left are computed for each nest anew, in `scheduler.factorization`).
     """
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
+    if leading_splits(steps):
+        raise NotApplicable("a schedule that splits loops fits no other nest")
     if not isinstance(nest, Side):
         found = parse_nest(nest) if isinstance(nest, str) else nest
         nest = Side(Replayer(found), sizes, machine, embedder)

@@ -10,7 +10,18 @@ from scheduler.ir.tree import TreeNode
 from scheduler.microkernel import register_shapes
 from scheduler.register_blocking import wider_vectors
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Pack, Parallelize, RegisterBlock, Schedule, Skew, Tile, Transformation, Unroll, UnrollJam
+from scheduler.schedule import (
+    Pack,
+    Parallelize,
+    RegisterBlock,
+    Schedule,
+    Skew,
+    Tile,
+    Transformation,
+    Unroll,
+    UnrollJam,
+    leading_splits,
+)
 from scheduler.space import Space, chains_with
 
 _BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
@@ -27,7 +38,9 @@ def neighbours(
     """
     seen = {scheduled.tree, *measured}
     found: list[ScheduledNest] = []
-    for schedule in _varied(space, scheduled.schedule):
+    splits = leading_splits(scheduled.schedule)
+    rest = scheduled.schedule[len(splits) :]
+    for schedule in ((*splits, *other) for other in _varied(space.of(splits), rest)):
         if len(found) == limit:
             break
         try:
