@@ -15,6 +15,7 @@ from perfembed.cli.bench import (
     legality,
     methods,
     population,
+    products,
     replay,
     spelling,
     startup,
@@ -25,6 +26,7 @@ from perfembed.cli.bench import (
 
 app = typer.Typer(help="Measure and check perfembed itself.", rich_markup_mode=None, no_args_is_help=True)
 app.command("kernels")(kernels.command)
+app.command("products")(products.command)
 app.command("replay")(replay.command)
 app.command("legality")(legality.command)
 app.command("spelling")(spelling.command)
