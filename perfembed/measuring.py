@@ -148,8 +148,13 @@ class Measurer:
         self, bodies: Iterable[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None
     ) -> tuple[Built | BuildFailed, ...]:
         """Compiles texts, several at a time, and asks for one while others compile. Raises NestNotMeasurable."""
+        return self.build_workloads((self.workload(body, captured) for body in bodies), compiler)
+
+    def build_workloads(
+        self, workloads: Iterable[Workload], compiler: CompilerConfig | None = None
+    ) -> tuple[Built | BuildFailed, ...]:
+        """The same of texts that need not all be of this nest."""
         c = self.conditions
-        workloads = (self._workload(body, captured or self.captured) for body in bodies)
         folder = c.workdir / "build"
         with c.watch.phase("compiling"):
             return compile_workloads(
@@ -185,7 +190,9 @@ class Measurer:
                 environment=self.conditions.environment,
             )
 
-    def _workload(self, body: str, captured: CapturedNest) -> Workload:
+    def workload(self, body: str, captured: CapturedNest | None = None) -> Workload:
+        """A text with the inputs it runs on, the captured ones. Raises NestNotMeasurable."""
+        captured = captured or self.captured
         source, specs = kernel_source(self.nest, body, captured.parameters, self.constants)
         workload = make_workload(self.nest, source, specs, captured, "captured", self.conditions.threads)
         if isinstance(workload, CaptureFailed):
