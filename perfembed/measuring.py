@@ -27,6 +27,7 @@ from scheduler.schedule import Schedule
 from scheduler.space import Target
 
 _ALIKE = 0.05  # of the logarithms of times
+_LONG_S = 0.1  # a nest that takes more is run less often
 _COMPILE_S = 15.0  # a nest takes less than one; some that are unrolled or vectorized send gcc astray
 
 
@@ -113,7 +114,8 @@ class Measurer:
             built = self.build(self._original_text(calls))[0]
             if isinstance(built, BuildFailed):
                 return f"the extracted nest does not compile: {built.message}"
-            timed = self.time(built, TimingSettings(stop_above_s=stop), "original").outcome
+            few = 2 if (expected_s or 0.0) > _LONG_S else 3
+            timed = self.time(built, TimingSettings(min_samples=few, stop_above_s=stop), "original").outcome
             if isinstance(timed, Timed):
                 found.append((Original(built, timed), constants))
                 if abs(math.log(timed.min / (expected_s or timed.min))) < _ALIKE:

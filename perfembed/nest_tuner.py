@@ -425,10 +425,10 @@ class NestTuner:
         enough = time.monotonic() + _RUN_OFF_SHARE * self.effort.budget_s
         try:
             for _ in range(_RUN_OFFS):
-                for times, program in zip(seconds, built, strict=True):
+                for number in left_to_run(seconds):
                     if time.monotonic() < enough:
-                        outcome = self.measurer.time(program, settings).outcome
-                        times += [outcome.min] if isinstance(outcome, Timed) else []
+                        outcome = self.measurer.time(built[number], settings).outcome
+                        seconds[number] += [outcome.min] if isinstance(outcome, Timed) else []
         except KeyboardInterrupt:
             if not self.effort.confirm_interrupted:
                 raise
@@ -519,6 +519,20 @@ class NestTuner:
         self.outcome.reason = f"the fastest schedule computed something else: {failure}"
         if failure is not None:
             self.ledger.refuted(schedule, failure)
+
+
+def left_to_run(seconds: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """Which of several programs may be the fastest after their first time, by the search, and some runs in turns.
+
+    Of two runs of each or more every one of another program may be longer than all of the fastest: it is out. None
+    where one is left.
+    """
+    again = [times[1:] for times in seconds]
+    if any(len(times) < 2 for times in again):
+        return tuple(range(len(seconds)))
+    longest = min(max(times) for times in again)
+    left = tuple(number for number, times in enumerate(again) if min(times) <= longest)
+    return left if len(left) > 1 else ()
 
 
 def to_refine(ranked: Sequence[Candidate]) -> tuple[Candidate, ...]:
