@@ -152,7 +152,7 @@ _harnesses = threading.Lock()
 
 
 def prepare_harness(config: CompilerConfig, environment: Mapping[str, str] = DEFAULT_ENVIRONMENT) -> None:
-    """Begins to compile the harness while the caller does something else; whoever needs it first is told of problems."""
+    """Begins to compile the harness while the caller does something else; who needs it first is told of problems."""
 
     def build() -> None:
         with contextlib.suppress(ProfilersError, OSError), tempfile.TemporaryDirectory() as folder:

@@ -34,7 +34,8 @@ class CompareSettings:
     `confidence` holds for the whole comparison (the looks share the error among them).
     A round during which others used more than `max_other_load` cores is measured again, at most
     `max_repeats` times in all; not where all runs so far, as many as the first look needs, leave no doubt whoever
-    disturbed them: each of one program is `clear` times faster than each of the other. `noisy_cov` is the coefficient of variation that counts as noise.
+    disturbed them: each of one program is `clear` times faster than each of the other. `noisy_cov` is the
+    coefficient of variation that counts as noise.
     """
 
     run: TimingSettings = _RUN_SETTINGS
