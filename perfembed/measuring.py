@@ -27,6 +27,7 @@ from scheduler.schedule import Schedule
 from scheduler.space import Target
 
 _ALIKE = 0.05  # of the logarithms of times
+_COLD = 0.3  # so much less than in the program, whose caches and memory are cold, is no other form
 _LONG_S = 0.1  # a nest that takes more is run less often
 _COMPILE_S = 15.0  # a nest takes less than one; some that are unrolled or vectorized send gcc astray
 
@@ -118,7 +119,7 @@ class Measurer:
             timed = self.time(built, TimingSettings(min_samples=few, stop_above_s=stop), "original").outcome
             if isinstance(timed, Timed):
                 found.append((Original(built, timed), constants))
-                if abs(math.log(timed.min / (expected_s or timed.min))) < _ALIKE:
+                if -_COLD < math.log(timed.min / (expected_s or timed.min)) < _ALIKE:
                     break  # the other form need not be run
             elif not isinstance(timed, Stopped):
                 return f"the extracted nest does not run: {timed}"

@@ -36,6 +36,7 @@ from scheduler.space import Space
 if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
+_LONG_S = 1.0  # a candidate that takes more is called once
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
@@ -378,7 +379,7 @@ class NestTuner:
 
     def _time(self, built: Built | BuildFailed) -> Measured:
         effort, original_s = self.effort, self._original_s
-        few = 1 if self._best_s > 0.2 else 2 if self._best_s > 0.05 else 3
+        few = 1 if self._best_s > _LONG_S else 2 if self._best_s > 0.05 else 3  # the first call counts if it is long
         stop = original_s * effort.stop_original
         if effort.stop_best is not None:
             stop = min(stop, self._best_s * effort.stop_best)
