@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model, own_weights
 from perfembed.donors import Donors, Found, StoredDonor, alike, closest, database_donors, nearest, seed_donors
@@ -19,6 +21,7 @@ from perfembed.result import Same
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
+from perfembed.transfer.match import assign
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
@@ -72,6 +75,11 @@ def open_retrieval(
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
     return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
+
+
+def load_ahead() -> None:
+    """Loads what the first transfer would load, for whoever has the time before it."""
+    assign(np.zeros((2, 2)))
 
 
 def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:

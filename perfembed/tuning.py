@@ -305,6 +305,9 @@ class _Tuning:
         def load() -> None:
             with contextlib.suppress(PerfembedError, OSError, ProfilersError):
                 self._retrieval()
+                from perfembed.retrieval import load_ahead
+
+                load_ahead()
 
         if self.options.search == "transfer":
             threading.Thread(target=load).start()
