@@ -178,9 +178,11 @@ class Measurer:
     ) -> Comparison | ComparisonFailed:
         """Both in alternation, until it is clear which one is faster; `most_s` where only noise leaves it undecided.
 
-        As many rounds as can tell are measured all the same.
+        As many rounds as can tell are measured all the same. Between processes times vary more than within one, so many
+        short runs say more than few long ones.
         """
-        run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
+        few = 1 if original.timed.min > _LONG_S else 3
+        run = TimingSettings(min_samples=few, max_samples=10, target_seconds=0.05)
         plain = CompareSettings(run=run, budget_s=min(budget_s, most_s))
         patience = max(1.0, min(plain.patience, most_s / max(plain.budget_s, 1e-3)))
         with self.conditions.watch.phase("confirming"):
