@@ -347,6 +347,8 @@ def test_rendering_of_nothing() -> None:
     [
         (("--set", "huge"), "expected large, small or xlarge"),
         (("--only", "icc"), "--only icc"),
+        (("--against", "no/such/folder"), "no checkout of perfembed"),
+        (("--peer", "theirs=cp {source} {output}"), "a column of that name"),
         (("--format", "xml"), "--format 'xml'"),
         (("--threads", "0"), "--threads 0"),
         (("--budget", "soon"), "--budget 'soon'"),
