@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from perfembed.measuring import Checked, Measurer
 from profilers.build import Built, CompilerConfig, discard
 from profilers.harness import check_workload, write_reference
 from profilers.outcome import BuildFailed, Failure, Timed, Verified
+from profilers.workload import Workload
 from scheduler.codegen.original import emit_original
 from scheduler.errors import SchedulerError
 from scheduler.fewer import fewer_iterations, largest_work
@@ -51,12 +53,13 @@ class Checker:
     def __init__(self, measurer: Measurer, original_s: float) -> None:
         """`original_s`: what one run of the nest takes."""
         self.measurer = measurer
-        self.original_s = original_s
+        self._long = original_s > _LONG_S
         conditions = measurer.conditions
         self._tolerance = TOLERANCE if conditions.reassociate else None
         self._how = f"equal within {TOLERANCE:g}" if conditions.reassociate else "bit-identical"
         compiler = conditions.compiler
         self._references: dict[Path, Reference] = {}
+        self._candidates: list[Built] = []  # compiled for one check
         self._exact = replace(compiler, flags=(*compiler.flags, *_EXACT_FLAGS))
 
     def reference(self) -> Reference | Failure:
@@ -75,6 +78,36 @@ class Checker:
         body = self.measurer.body(scheduled)
         if isinstance(body, BuildFailed):
             return Checked((), body)
+        try:
+            return self._checked(body, reference, self._compiled(scheduled, body, reference is None))
+        finally:
+            while self._candidates:
+                discard(self._candidates.pop())
+
+    def _compiled(self, scheduled: ScheduledNest, body: str, exactly: bool) -> tuple[Measurer, str] | None:
+        """Compiles at once what is going to be compared. The nest with fewer iterations, where it is checked so.
+
+        That one and its text are made while the others compile. `exactly`: the captured input needs them, too.
+        """
+        measurer = self.measurer
+        small: list[tuple[Measurer, str]] = []
+
+        def wanted() -> Iterator[Workload]:
+            if exactly or not self._long:
+                yield measurer.workload(emit_original(measurer.nest))
+                yield measurer.workload(body)
+            if self._long and (found := self._small(scheduled)) is not None:
+                small.append(found)
+                yield found[0].workload(emit_original(found[0].nest))
+                yield found[0].workload(found[1])
+
+        built = measurer.build_workloads(wanted(), self._exact)
+        for original, candidate in zip(built[::2], built[1::2], strict=True):
+            if isinstance(original, Built) and isinstance(candidate, Built) and candidate.key != original.key:
+                self._candidates.append(candidate)
+        return small[0] if small else None
+
+    def _checked(self, body: str, reference: Reference | None, small: tuple[Measurer, str] | None) -> Checked:
         captured = self.measurer.captured
         failure = self._compared(self.measurer, captured, body, reference) if reference is not None else None
         if reference is None or failure is not None:
@@ -83,14 +116,13 @@ class Checker:
         if failure is not None:
             return Checked((), failure)
         passed: dict[int | None, str] = {None: f"{self._how} on the captured input"}
-        for seed in VERIFY_SEEDS if self.original_s <= _LONG_S else ():
+        for seed in () if self._long else VERIFY_SEEDS:
             inputs = randomise(self.measurer.nest, captured, RandomisedInputs(seed))
             random = self._exactly(self.measurer, inputs, body, f"random-{seed}")
             if random is None:
                 passed[seed] = f"{self._how} on randomized input {seed}"
             elif not isinstance(random, _Unusable):
                 return Checked((), random)
-        small = self._small(scheduled) if self.original_s > _LONG_S else None
         for seed in VERIFY_SEEDS if small is not None else ():
             assert small is not None
             measurer, text = small
@@ -147,13 +179,13 @@ class Checker:
         built = measurer.build([body], reference.built.config, inputs)[0]
         if isinstance(built, BuildFailed):
             return built
+        if built.config != conditions.compiler and built.key != reference.built.key:  # it may have the same text
+            self._candidates.append(built)
         limits, environment = measurer.limits, conditions.environment
         for _ in range(2 if conditions.threads > 1 else 1):  # a race shows in some runs only
             verdict = check_workload(built, reference.path, self._tolerance, limits=limits, environment=environment)
             if not isinstance(verdict, Verified):
                 return verdict
-        if reference.built.config != conditions.compiler:
-            discard(built)
         return None
 
 

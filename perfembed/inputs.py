@@ -72,16 +72,18 @@ def collect_inputs(
     progress: Callable[[Event], None],
     least_share: float = MINIMUM_SHARE,
     watch: Stopwatch | None = None,
+    timed: Callable[[], None] = lambda: None,
 ) -> Inputs:
     """Runs the program once to see where its time goes, and once more to capture the nests that matter.
 
-    Nests that take less than `least_share` of the time (0 … 1) are left alone.
+    Nests that take less than `least_share` of the time (0 … 1) are left alone. `timed` is called once no run is left
+    whose time counts: what it starts may go on meanwhile.
 
     Raises SourceRejected where the program does not compile or run.
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
-        return _collected(source, options, scratch, progress, least_share, watch)
+        return _collected(source, options, scratch, progress, least_share, watch, timed)
 
 
 def _collected(
@@ -91,6 +93,7 @@ def _collected(
     progress: Callable[[Event], None],
     least_share: float,
     watch: Stopwatch,
+    timed: Callable[[], None],
 ) -> Inputs:
     if not source.has_main:
         return made_up(source, options, scratch)
@@ -112,6 +115,7 @@ def _collected(
             skipped.append(NoInputs(by_name[nest.name], nest.share, reason))
         else:
             chosen.append(nest)
+    timed()
     progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
     captured = capture_nests(source, tuple(by_name[n.name] for n in chosen), profile, scratch / "capture")
     found: list[NestInputs] = []

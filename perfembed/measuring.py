@@ -27,6 +27,8 @@ from scheduler.schedule import Schedule
 from scheduler.space import Target
 
 _ALIKE = 0.05  # of the logarithms of times
+_COLD = 0.3  # so much less than in the program, whose caches and memory are cold, is no other form
+_LONG_S = 0.1  # a nest that takes more is run less often
 _COMPILE_S = 15.0  # a nest takes less than one; some that are unrolled or vectorized send gcc astray
 
 
@@ -113,10 +115,11 @@ class Measurer:
             built = self.build(self._original_text(calls))[0]
             if isinstance(built, BuildFailed):
                 return f"the extracted nest does not compile: {built.message}"
-            timed = self.time(built, TimingSettings(stop_above_s=stop), "original").outcome
+            few = 2 if (expected_s or 0.0) > _LONG_S else 3
+            timed = self.time(built, TimingSettings(min_samples=few, stop_above_s=stop), "original").outcome
             if isinstance(timed, Timed):
                 found.append((Original(built, timed), constants))
-                if abs(math.log(timed.min / (expected_s or timed.min))) < _ALIKE:
+                if -_COLD < math.log(timed.min / (expected_s or timed.min)) < _ALIKE:
                     break  # the other form need not be run
             elif not isinstance(timed, Stopped):
                 return f"the extracted nest does not run: {timed}"
@@ -152,8 +155,13 @@ class Measurer:
         self, bodies: Iterable[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None
     ) -> tuple[Built | BuildFailed, ...]:
         """Compiles texts, several at a time, and asks for one while others compile. Raises NestNotMeasurable."""
+        return self.build_workloads((self.workload(body, captured) for body in bodies), compiler)
+
+    def build_workloads(
+        self, workloads: Iterable[Workload], compiler: CompilerConfig | None = None
+    ) -> tuple[Built | BuildFailed, ...]:
+        """The same of texts that need not all be of this nest."""
         c = self.conditions
-        workloads = (self._workload(body, captured or self.captured) for body in bodies)
         folder = c.workdir / "build"
         with c.watch.phase("compiling"):
             return compile_workloads(
@@ -174,9 +182,11 @@ class Measurer:
     ) -> Comparison | ComparisonFailed:
         """Both in alternation, until it is clear which one is faster; `most_s` where only noise leaves it undecided.
 
-        As many rounds as can tell are measured all the same.
+        As many rounds as can tell are measured all the same. Between processes times vary more than within one, so many
+        short runs say more than few long ones.
         """
-        run = TimingSettings(min_samples=1 if original.timed.min > 0.1 else 3, max_samples=20, target_seconds=0.1)
+        few = 1 if original.timed.min > _LONG_S else 3
+        run = TimingSettings(min_samples=few, max_samples=10, target_seconds=0.05)
         plain = CompareSettings(run=run, budget_s=min(budget_s, most_s))
         patience = max(1.0, min(plain.patience, most_s / max(plain.budget_s, 1e-3)))
         with self.conditions.watch.phase("confirming"):
@@ -189,7 +199,9 @@ class Measurer:
                 environment=self.conditions.environment,
             )
 
-    def _workload(self, body: str, captured: CapturedNest) -> Workload:
+    def workload(self, body: str, captured: CapturedNest | None = None) -> Workload:
+        """A text with the inputs it runs on, the captured ones. Raises NestNotMeasurable."""
+        captured = captured or self.captured
         source, specs = kernel_source(self.nest, body, captured.parameters, self.constants)
         workload = make_workload(self.nest, source, specs, captured, "captured", self.conditions.threads)
         if isinstance(workload, CaptureFailed):

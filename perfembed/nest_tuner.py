@@ -36,6 +36,7 @@ from scheduler.space import Space
 if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
+_LONG_S = 1.0  # a candidate that takes more is called once
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
@@ -378,7 +379,7 @@ class NestTuner:
 
     def _time(self, built: Built | BuildFailed) -> Measured:
         effort, original_s = self.effort, self._original_s
-        few = 1 if self._best_s > 0.2 else 2 if self._best_s > 0.05 else 3
+        few = 1 if self._best_s > _LONG_S else 2 if self._best_s > 0.05 else 3  # the first call counts if it is long
         stop = original_s * effort.stop_original
         if effort.stop_best is not None:
             stop = min(stop, self._best_s * effort.stop_best)
@@ -425,10 +426,10 @@ class NestTuner:
         enough = time.monotonic() + _RUN_OFF_SHARE * self.effort.budget_s
         try:
             for _ in range(_RUN_OFFS):
-                for times, program in zip(seconds, built, strict=True):
+                for number in left_to_run(seconds):
                     if time.monotonic() < enough:
-                        outcome = self.measurer.time(program, settings).outcome
-                        times += [outcome.min] if isinstance(outcome, Timed) else []
+                        outcome = self.measurer.time(built[number], settings).outcome
+                        seconds[number] += [outcome.min] if isinstance(outcome, Timed) else []
         except KeyboardInterrupt:
             if not self.effort.confirm_interrupted:
                 raise
@@ -519,6 +520,20 @@ class NestTuner:
         self.outcome.reason = f"the fastest schedule computed something else: {failure}"
         if failure is not None:
             self.ledger.refuted(schedule, failure)
+
+
+def left_to_run(seconds: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """Which of several programs may be the fastest after their first time, by the search, and some runs in turns.
+
+    Of two runs of each or more every one of another program may be longer than all of the fastest: it is out. None
+    where one is left.
+    """
+    again = [times[1:] for times in seconds]
+    if any(len(times) < 2 for times in again):
+        return tuple(range(len(seconds)))
+    longest = min(max(times) for times in again)
+    left = tuple(number for number, times in enumerate(again) if min(times) <= longest)
+    return left if len(left) > 1 else ()
 
 
 def to_refine(ranked: Sequence[Candidate]) -> tuple[Candidate, ...]:

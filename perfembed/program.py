@@ -11,7 +11,7 @@ from perfembed.capture import ProgramProfile
 from perfembed.capture.program import BOM, COMPILE_LIMITS, ProgramRun, c_string, difference, run_failure, run_program
 from profilers.build import CompilerConfig, compiler_path
 from profilers.harness import harness_environment
-from profilers.run import Finished, run_contained
+from profilers.run import Command, Finished, run_many
 
 _LONG_S = 20.0
 _KNOWN_S = 1.0  # of programs that take longer, the run that is known counts
@@ -61,6 +61,7 @@ def compare_programs(
     try:
         if timed and known is not None and _counts(known):
             return pair.against(known)
+        pair.build("exact", *(("timed",) if timed else ()))
         equal = pair.exact()
         return pair.timed(equal) if timed else equal
     except _Broken as problem:
@@ -94,18 +95,28 @@ class _Pair:
         run = replace(program, compiler=compiler, environment=harness_environment(program.environment, threads))
         exact = replace(run, compiler=replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS)))
         self.settings = {"timed": run, "exact": exact}
-        self.built: dict[str, Path] = {}
+        self.built: dict[str, str] = {}  # what the compiler said of each, nothing where it is there
         self.again: Finished | None = None
+
+    def build(self, *hows: str) -> None:
+        """Both programs in each of these ways, several compilers at a time."""
+        wanted = [(how, name) for how in hows for name in self.texts if f"{how}-{name}" not in self.built]
+        commands = (
+            _build_command(self.texts[name], self.path, self.settings[how], self.workdir / f"{how}-{name}")
+            for how, name in wanted
+        )
+        finished = run_many(commands, jobs=os.cpu_count() or 1)
+        self.built |= {f"{how}-{name}": _failure(done) for (how, name), done in zip(wanted, finished, strict=True)}
 
     def run(self, how: str, name: str) -> Finished:
         """Raises _Broken."""
         settings, which = self.settings[how], f"{how}-{name}"
+        executable = self.workdir / which
         if which not in self.built:
-            executable = self.workdir / which
-            if failure := _build(self.texts[name], self.path, settings, executable):
-                raise _Broken(f"the {name} program does not compile: {failure}")
-            self.built[which] = executable
-        finished = run_program(self.built[which], settings)
+            self.built[which] = _build(self.texts[name], self.path, settings, executable)
+        if failure := self.built[which]:
+            raise _Broken(f"the {name} program does not compile: {failure}")
+        finished = run_program(executable, settings)
         if problem := run_failure(finished, settings.limits):
             raise _Broken(f"the {name} program fails: {problem}")
         return finished
@@ -162,6 +173,10 @@ def compiles(content: bytes, path: Path, run: ProgramRun, workdir: Path) -> str:
 
 def _build(content: bytes, path: Path, run: ProgramRun, executable: Path) -> str:
     """Empty, or what the compiler said."""
+    return _failure(run_many((_build_command(content, path, run, executable),), jobs=1)[0])
+
+
+def _build_command(content: bytes, path: Path, run: ProgramRun, executable: Path) -> Command:
     source = executable.with_suffix(".c")
     source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
     environment = {**run.environment, "LC_ALL": "C", "TMPDIR": str(executable.absolute().parent)}
@@ -170,5 +185,8 @@ def _build(content: bytes, path: Path, run: ProgramRun, executable: Path) -> str
         *(*run.compiler.flags, "-w", "-iquote", str(path.absolute().parent)),
         *(str(source), "-o", str(executable), *run.compiler.libs),
     )
-    finished = run_contained(command, limits=COMPILE_LIMITS, env=environment, cwd=run.directory)
+    return Command(command, COMPILE_LIMITS, environment, run.directory)
+
+
+def _failure(finished: Finished) -> str:
     return "" if finished.ok else finished.stderr.decode(errors="replace")[:2000] or "no message"

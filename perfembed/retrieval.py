@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from optdb.errors import OptdbError
 from perfembed.cost_models import load_cost_model, own_weights
-from perfembed.donors import Donors, Found, alike, closest, database_donors, nearest, seed_donors
+from perfembed.donors import Donors, Found, StoredDonor, alike, closest, database_donors, nearest, seed_donors
 from perfembed.embedding_model import usable_space
 from perfembed.errors import EnvironmentMissing
 from perfembed.model.nodes import GraphNodeEmbedder
@@ -19,6 +21,7 @@ from perfembed.result import Same
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
+from perfembed.transfer.match import assign
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
@@ -74,6 +77,11 @@ def open_retrieval(
     return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
 
 
+def load_ahead() -> None:
+    """Loads what the first transfer would load, for whoever has the time before it."""
+    assign(np.zeros((2, 2)))
+
+
 def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:
     """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights."""
     space = usable_space()
@@ -98,19 +106,21 @@ class Retrieval:
         without_algorithms: Collection[str] = (),
         same: Collection[Same] = (),
         choose: Choose | None = None,
+        accept: Callable[[StoredDonor], bool] | None = None,
         repair: bool = True,
         compose: bool = True,
     ) -> None:
         """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
 
-        For comparisons: `choose` takes other donors than the nearest, for whole nests only; without `repair` every
+        For comparisons: `choose` takes other donors than the nearest, for whole nests only; of the nearest ones only
+        those count that `accept` lets through; without `repair` every
         step of a recipe must fit; without `compose` each candidate comes from one donor, and none from the nest itself.
         """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without, self._same = frozenset(without_algorithms), frozenset(same)
         self._machine = describe_machine().fingerprint if same else ""
-        self._choose, self._repair, self._compose = choose, repair, compose
+        self._choose, self._accept, self._repair, self._compose = choose, accept, repair, compose
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
 
@@ -185,7 +195,7 @@ class Retrieval:
         if self._choose is not None:
             return self._choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        only = alike(side.replayer.nest, self._machine, self._same)
+        only = _both(alike(side.replayer.nest, self._machine, self._same), self._accept)
         return nearest(
             self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests, only=only
         )
@@ -224,3 +234,11 @@ class Retrieval:
             learned = OnceEmbedder(GraphNodeEmbedder(self.space.model, target))
             self._embedders[target] = JoinedEmbedder(learned, self.space.handmade)
         return self._embedders[target]
+
+
+def _both(
+    first: Callable[[StoredDonor], bool] | None, second: Callable[[StoredDonor], bool] | None
+) -> Callable[[StoredDonor], bool] | None:
+    if first is None or second is None:
+        return first or second
+    return lambda donor: first(donor) and second(donor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
 from perfembed.capture.program import ProgramRun
-from perfembed.errors import EnvironmentMissing, NoTunableNest, SourceRejected, UsageError
+from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError, SourceRejected, UsageError
 from perfembed.files import check_output, read_input, write_output
 from perfembed.inputs import NestInputs, collect_inputs
 from perfembed.ledger import NoLedger
@@ -24,8 +25,8 @@ from perfembed.stopwatch import Budget, Stopwatch
 from perfembed.surroundings import Surveyed, survey
 from perfembed.target import compiled_target
 from perfembed.verifying import Verifier
-from profilers.build import CompilerConfig, compiler_version
-from profilers.errors import CompilerMissing
+from profilers.build import CompilerConfig, compiler_version, prepare_harness
+from profilers.errors import CompilerMissing, ProfilersError
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.openmp import openmp_advice
@@ -58,6 +59,7 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     content = read_input(path)
     check_output(path, options.output, options.in_place)
     options = replace(options, cflags=with_openmp(path, content, options.cflags, lambda text: progress(Message(text))))
+    prepare_harness(CompilerConfig(options.cc, options.cflags), dict(options.environment))
     with watch.phase("front end"):
         source = parse(path, content, options)
     if not source.nests:
@@ -115,6 +117,7 @@ class _Tuning:
         self.recorder: Recorder | None = None
         self.model: CostModel | None = None
         self.retrieval: Retrieval | None = None
+        self.retrieving = threading.Lock()
         self.surveyed: Surveyed | None = None
 
     def run(self) -> TuneResult:
@@ -141,7 +144,9 @@ class _Tuning:
                 held.enter_context(lock)
             self.budget.began += self.watch.seconds("waiting")
             try:
-                inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress, watch=self.watch)
+                inputs = collect_inputs(
+                    self.tunable, self.options, self.scratch, self.progress, watch=self.watch, timed=self._prepare
+                )
                 profile = inputs.profile
                 self.budget.original_s = profile.wall_s if profile is not None else 0.0
                 for skipped in inputs.skipped:
@@ -294,8 +299,25 @@ class _Tuning:
             self.model = load_cost_model(folder=own_weights(self.options.weights))
         return self.model
 
+    def _prepare(self) -> None:
+        """Begins to load what candidates come from; what is wrong with it is said where it is needed."""
+
+        def load() -> None:
+            with contextlib.suppress(PerfembedError, OSError, ProfilersError):
+                self._retrieval()
+                from perfembed.retrieval import load_ahead
+
+                load_ahead()
+
+        if self.options.search == "transfer":
+            threading.Thread(target=load).start()
+
     def _retrieval(self) -> Retrieval:
         """Opened once, where it is needed. Raises EnvironmentMissing without weights or donors."""
+        with self.retrieving:
+            return self._opened()
+
+    def _opened(self) -> Retrieval:
         if self.retrieval is None:
             from perfembed.retrieval import open_retrieval  # here, not above: a slow import
 

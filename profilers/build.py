@@ -1,5 +1,6 @@
 """Compiles workloads into harness executables, in parallel and only once per text and flags."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from profilers.errors import CompilerMissing, HarnessError
+from profilers.errors import CompilerMissing, HarnessError, ProfilersError
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed
 from profilers.run import DEFAULT_ENVIRONMENT, Command, Finished, Limits, describe_signal, run_many
@@ -106,7 +107,7 @@ def _compile(
 ) -> tuple[Built | BuildFailed, ...]:
     cc = compiler_path(config.cc, env)
     limits = Limits(wall_s=timeout_s, memory_bytes=memory_bytes, output_bytes=1 << 16)
-    identity = (_fingerprint(), cc, _version_of(cc, env), _harness_digest())
+    identity = _identity(cc, env)
     harness = _build_harness(cc, config, workdir, env, identity)
 
     asked: list[tuple[str, Workload]] = []
@@ -147,12 +148,36 @@ def discard(built: Built) -> None:
 
 
 _HARNESSES: dict[str, bytes] = {}  # object files this process has compiled: work folders come and go
+_harnesses = threading.Lock()
+
+
+def prepare_harness(config: CompilerConfig, environment: Mapping[str, str] = DEFAULT_ENVIRONMENT) -> None:
+    """Begins to compile the harness while the caller does something else; who needs it first is told of problems."""
+
+    def build() -> None:
+        with contextlib.suppress(ProfilersError, OSError), tempfile.TemporaryDirectory() as folder:
+            env = {**environment, "LC_ALL": "C", "TMPDIR": folder}
+            cc = compiler_path(config.cc, env)
+            _build_harness(cc, config, Path(folder), env, _identity(cc, env))
+
+    threading.Thread(target=build).start()
+
+
+def _identity(cc: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    return _fingerprint(), cc, _version_of(cc, env), _harness_digest()
 
 
 def _build_harness(
     cc: str, config: CompilerConfig, workdir: Path, env: Mapping[str, str], identity: tuple[str, ...]
 ) -> Path:
     """The harness's object file. Only flags that change the ABI are taken over: no fast-math in comparisons."""
+    with _harnesses:
+        return _harness_in(workdir, cc, config, env, identity)
+
+
+def _harness_in(
+    workdir: Path, cc: str, config: CompilerConfig, env: Mapping[str, str], identity: tuple[str, ...]
+) -> Path:
     abi = tuple(flag for flag in config.flags if flag.startswith(_ABI_FLAGS))
     key = _digest(*identity, *abi)
     target = workdir / f"harness-{key}.o"

@@ -34,12 +34,12 @@ class TimingSettings:
     """How often a kernel is repeated.
 
     After one warm-up call, samples are taken until there are `max_samples`, or `min_samples` and
-    `target_seconds` have passed (restoring included). A sample of a kernel shorter than
-    `batch_seconds` is the mean of several calls, each timed alone. `stop_above_s`: give up when two
-    samples are there and even the best is slower, or when the warm-up call takes longer; since that
-    is cold, and threads start in it, limits below 0.2 s are then four times as long and 50 ms, up to
-    0.2 s. A warm-up of 0.25 s and of `target_seconds` or
-    more counts as a sample.
+    `target_seconds` have passed (restoring included). A warm-up of 0.1 s and of `target_seconds` or more
+    counts as a sample, and as that time. A sample of a kernel shorter than `batch_seconds` is the mean of
+    several calls, each timed alone. `stop_above_s`: give up when two samples are there (one, where this is
+    20 ms or more: then the warm-up counts as well) and even the best is slower, or when the warm-up call
+    takes longer; since that is cold, and threads start in it, limits below 0.2 s are then four times as long
+    and 50 ms, up to 0.2 s.
     """
 
     min_samples: int = 3

@@ -6,7 +6,7 @@ import resource
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +33,9 @@ class CompareSettings:
     noise leaves it undecided. `least_rounds` are measured whatever the budget.
     `confidence` holds for the whole comparison (the looks share the error among them).
     A round during which others used more than `max_other_load` cores is measured again, at most
-    `max_repeats` times in all. `noisy_cov` is the coefficient of variation that counts as noise.
+    `max_repeats` times in all; not where all runs so far, as many as the first look needs, leave no doubt whoever
+    disturbed them: each of one program is `clear` times faster than each of the other. `noisy_cov` is the
+    coefficient of variation that counts as noise.
     """
 
     run: TimingSettings = _RUN_SETTINGS
@@ -42,6 +44,7 @@ class CompareSettings:
     confidence: float = 0.98
     max_other_load: float = 0.15
     max_repeats: int = 6
+    clear: float = 1.25
     noisy_cov: float = 0.02
     least_gain: float = 1.01
     promising: float = 1.1
@@ -161,6 +164,8 @@ def compare_interleaved(
         repeats += disturbed
         rounds.append(Round((runs[0], runs[3]), (runs[1], runs[2]), other_load, not disturbed))
         used = sum(one.used for one in rounds)
+        if used < len(rounds) == settings.looks[0] and (all_of_them := _clear(rounds, settings, seed)) is not None:
+            return all_of_them
         late = time.monotonic() >= deadline and len(rounds) >= settings.least_rounds
         if late or (used in settings.looks and not disturbed):
             comparison = _summary(rounds, settings, seed)
@@ -275,7 +280,20 @@ def _used(rounds: Sequence[Round]) -> Sequence[Round]:
     return [one for one in rounds if one.used] or rounds
 
 
-def _summary(rounds: list[Round], settings: CompareSettings, seed: int) -> Comparison:
+def _clear(rounds: Sequence[Round], settings: CompareSettings, seed: int) -> Comparison | None:
+    """What rounds say of which some were disturbed, where that is beyond doubt by the order of the runs alone.
+
+    It is one more look at the first number of rounds: of the error that the looks by ranks may make, half is for it.
+    """
+    counted = [replace(one, used=True) for one in rounds]
+    low, high = _rank_interval(counted, _RANKS * (1 - settings.confidence) / 2)
+    if -math.log(settings.clear) <= high and low <= math.log(settings.clear):
+        return None
+    comparison = _summary(counted, settings, seed)
+    return comparison if comparison.faster or comparison.slower else None
+
+
+def _summary(rounds: Sequence[Round], settings: CompareSettings, seed: int) -> Comparison:
     used = _used(rounds)
     log_ratios = tuple(one.log_ratio for one in used)
     error = 1 - settings.confidence

@@ -50,8 +50,9 @@ _ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to a schedule. `donors`: which ones a transfer takes, `compose`: one for each loop tree, too; `factor`: of
-    the budget.
+    """A way to a schedule. `donors`: which ones a transfer takes, of all or the nearest of those that were measured on
+    this machine ("own"), on as many of them as on others ("own, fewer"), or on others ("foreign"); `compose`: one for
+    each loop tree, too; `factor`: of the budget.
 
     With `factor` 0 it may take as long as the first method did. `top`: candidates measured, None for the bench's.
     """
@@ -60,7 +61,7 @@ class Method:
     search: str = "transfer"
     evaluate: Evaluate = "run"
     k: int = 5
-    donors: OneOf["nearest", "random", "hand-made", "profiled"] = "nearest"
+    donors: OneOf["nearest", "random", "hand-made", "profiled", "own", "own, fewer", "foreign"] = "nearest"
     repair: bool = True
     compose: bool = True
     refine: bool = True

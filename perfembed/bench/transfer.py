@@ -12,13 +12,15 @@ from functools import cached_property
 import numpy as np
 
 from perfembed.bench.methods import Donating, Method
-from perfembed.donors import SEED, Donors, Found
+from perfembed.donors import SEED, Donors, Found, StoredDonor
+from perfembed.errors import UsageError
 from perfembed.index import VectorIndex
 from perfembed.nest_space import NestSpace, Vector
 from perfembed.retrieval import Choose, Retrieval, open_sources
 from perfembed.training_profiles import read_profiles
 from perfembed.transfer.match import assign
 from perfembed.transfer.view import Side
+from profilers.machine import describe_machine
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import NotApplicable
@@ -27,8 +29,9 @@ from scheduler.replay import Replayer
 from scheduler.space import Target
 
 PROFILES = SEED.with_name("profiles")
+NEAREST = "transfer, k = 5"
 METHODS = (
-    Method("transfer, k = 5"),
+    Method(NEAREST),
     Method("transfer, k = 10", k=10),
     Method("random donors", donors="random"),
     Method("hand-made features", donors="hand-made"),
@@ -39,12 +42,22 @@ METHODS = (
     Method("without refinement", refine=False),
     Method("recipes of the paper", repair=False, refine=False),
 )
+MACHINES = (
+    Method("donors of this machine", donors="own"),
+    Method("as many as of others", donors="own, fewer"),
+    Method("donors of other machines", donors="foreign"),
+)
+"""Does it matter on whose machine a donor was measured? Of more donors some are nearer, whoever measured them."""
 
 
 def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) -> Donating:
-    """The shipped donors, but for those of the algorithm asked about. Raises EnvironmentMissing, UsageError."""
+    """The shipped donors, but for those of the algorithm asked about. Raises EnvironmentMissing, UsageError.
+
+    UsageError also where a method takes donors of this or of other machines, and there are none.
+    """
     choosers = _Choosers(*open_sources(None), seed)
     _start_up(choosers)
+    accepting = {m.name: choosers.accepting(m) for m in methods}
 
     def retrievals(algorithm: str, target: Target) -> dict[str, Retrieval]:
         return {
@@ -56,6 +69,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 cost=cost,
                 without_algorithms=(algorithm,),
                 choose=choosers.of(m, algorithm),
+                accept=accepting[m.name],
                 repair=m.repair,
                 compose=m.compose,
             )
@@ -79,6 +93,22 @@ class _Choosers:
     def __init__(self, space: NestSpace, sources: Sequence[Donors], seed: int) -> None:
         self.space, self.sources, self.seed = space, sources, seed
         self.donors = {d.nest_id: d for source in sources for d in source.by_id.values()}
+
+    def accepting(self, method: Method) -> Callable[[StoredDonor], bool] | None:
+        """Which of the nearest donors count, by the machine they were measured on; None: all. Raises UsageError."""
+        if method.donors not in ("own", "own, fewer", "foreign"):
+            return None
+        here = describe_machine().fingerprint
+        own, foreign = (
+            {d.nest_id for d in self.donors.values() if (d.machine == here) == wanted} for wanted in (True, False)
+        )
+        if method.donors == "own, fewer":
+            own = set(random.Random(self.seed).sample(sorted(own), min(len(own), len(foreign))))
+        chosen = foreign if method.donors == "foreign" else own
+        if not chosen:
+            whose = "another machine" if method.donors == "foreign" or own else "this machine"
+            raise UsageError(f"{method.name}: no donor was measured on {whose}")
+        return lambda donor: donor.nest_id in chosen
 
     def of(self, method: Method, without: str) -> Choose | None:
         """None: the nearest in that space."""

@@ -316,13 +316,27 @@ class Printer:
         return f"PE_BRANCH({condition})" if self.traced else condition
 
     def _access(self, access: Access) -> str:
-        array = self.arrays[access.array]
-        redirect = self.redirection(access)
-        if redirect is not None:
-            return redirect.name + "".join(f"[{self.integer(i)[0]}]" for i in self.index(access))
+        if access.is_affine:
+            return self.place(access)[1]
         drop = self.dropped.get(access.array, 0)
+        if self.redirection(access) is not None:
+            return self._element(access, self.index(access))
+        return self._of(self.arrays[access.array], [self.subscript(s) for s in access.subscripts[drop:]], drop)
+
+    def place(self, access: Access) -> tuple[tuple[IntExpr, ...], str]:
+        """`index` of an affine access, and the C text of the element there."""
+        index = self.index(access)
+        return index, self._element(access, index)
+
+    def _element(self, access: Access, index: tuple[IntExpr, ...]) -> str:
+        redirect = self.redirection(access)
+        rendered = [self.integer(i) for i in index]
+        if redirect is not None:
+            return redirect.name + "".join(f"[{text}]" for text, _ in rendered)
+        return self._of(self.arrays[access.array], rendered, self.dropped.get(access.array, 0))
+
+    def _of(self, array: Array, rendered: list[Rendered], drop: int) -> str:
         base = array.base or array.name
-        rendered = [self.subscript(s) for s in access.subscripts[drop:]]
         if not rendered:
             return base
         if not array.flat or len(rendered) == 1:

@@ -27,7 +27,7 @@ from scheduler.codegen.nodes import (
     with_bodies,
 )
 from scheduler.codegen.text import vector_type
-from scheduler.codegen.vectors import Lanes, canonical
+from scheduler.codegen.vectors import Lanes, Places, canonical
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Assign, Expr, Statement
 from scheduler.ir.types import scalar_type
@@ -172,6 +172,7 @@ def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator
     outer = micro.loops[:-1]
     variable, first, extent = micro.loops[-1]
     held = dict(micro.held)
+    places: Places = {}
     for row, offsets in enumerate(product(*(range(size) for _, _, size in outer))):
         base: dict[str, IntExpr] = {name: start + o for (name, start, _), o in zip(outer, offsets, strict=True)}
         for column, offset in enumerate(range(0, extent, micro.lanes)):
@@ -181,7 +182,8 @@ def _vectors(micro: Micro, printer: Printer, statements: Statements) -> Iterator
                     point = base | {variable: add(first, Affine.constant(offset + lane))}
                     values = {name: substitute(value, point) for name, value in instance.values}
                     printers.append(replace(printer, values=values))
-                yield row, column, Lanes(tuple(printers), micro.element, held), statements[instance.statement]
+                lanes = Lanes(tuple(printers), micro.element, held, places=places)
+                yield row, column, lanes, statements[instance.statement]
 
 
 def _with_points(nodes: tuple[CNode, ...], points: Collection[str], micro: Micro) -> tuple[CNode, ...]:

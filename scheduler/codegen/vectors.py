@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.expr import POSTFIX, PRODUCT, SUM, UNARY, Printer, Rendered, wrap
-from scheduler.codegen.nodes import add
+from scheduler.codegen.nodes import IntExpr, add
 from scheduler.codegen.text import vector_type
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Assign, Binary, Cast, Conditional, Expr, Read, Unary
@@ -19,6 +19,10 @@ _ARITHMETIC = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 def canonical(ctype: str) -> str:
     kind = scalar_type(ctype)
     return kind.name if kind is not None else ctype
+
+
+Places = dict[tuple[Access, tuple[IntExpr | None, ...]], tuple[tuple[IntExpr, ...], str]]
+"""By access and what its iterators stand for: where its element is, and the C text of that."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class Lanes:
     fresh: Callable[[str], str] = str
     memo: dict[int, tuple[Expr, list[str]]] = field(default_factory=dict)  # id -> expression (kept alive), texts
     holding: list[Printer] = field(default_factory=list)
-    accesses: dict[Access, list[str]] = field(default_factory=dict)  # their texts
+    accesses: dict[Access, tuple[list[str], str]] = field(default_factory=dict)  # their texts and shapes
+    places: Places = field(default_factory=dict)  # shared by vectors whose printers differ in `values` only
+    varying: dict[int, tuple[Expr, bool]] = field(default_factory=dict)  # by id, as in `memo`
 
     @property
     def vector(self) -> str:
@@ -48,21 +54,28 @@ class Lanes:
 
     def shape(self, access: Access) -> str:
         """How an access moves over the lanes: invariant, contiguous or scattered."""
-        if not access.is_affine:
-            return "scattered"
-        indices = [printer.index(access) for printer in self.printers]
-        first = indices[0]
-        if all(index == first for index in indices):
-            return "invariant"
-        for lane, index in enumerate(indices):
-            if index[:-1] != first[:-1] or index[-1] != add(first[-1], Affine.constant(lane)):
-                return "scattered"
-        return "contiguous"
+        return self._seen(access)[1]
 
     def texts(self, access: Access) -> list[str]:
+        return self._seen(access)[0]
+
+    def _seen(self, access: Access) -> tuple[list[str], str]:
         if access not in self.accesses:
-            self.accesses[access] = [printer.access(access) for printer in self.printers]
+            if access.is_affine:
+                placed = [self._place(printer, access) for printer in self.printers]
+                texts = [printer.held.get(text, text) for printer, (_, text) in zip(self.printers, placed, strict=True)]
+                self.accesses[access] = texts, _shape([index for index, _ in placed])
+            else:
+                self.accesses[access] = [printer.access(access) for printer in self.printers], "scattered"
         return self.accesses[access]
+
+    def _place(self, printer: Printer, access: Access) -> tuple[tuple[IntExpr, ...], str]:
+        names = (n for s in access.subscripts if isinstance(s, Affine) for n in sorted(s.names()))
+        key = access, tuple(printer.values.get(name) for name in names)
+        found = self.places.get(key)
+        if found is None:
+            found = self.places[key] = printer.place(access)
+        return found
 
     def load(self, access: Access) -> Rendered:
         texts = self.texts(access)
@@ -102,7 +115,11 @@ class Lanes:
         return tuple(self.holding)
 
     def varies(self, e: Expr) -> bool:
-        e = self.printers[0].packed.get(e, e)
+        if id(e) not in self.varying:
+            self.varying[id(e)] = e, self._varies(self.printers[0].packed.get(e, e))
+        return self.varying[id(e)][1]
+
+    def _varies(self, e: Expr) -> bool:
         if isinstance(e, Read):
             return len(set(self.texts(e.access))) > 1
         inner = tuple(children(e))
@@ -190,3 +207,13 @@ class Lanes:
         else:
             value = self.value(action.value)[0]
         return [f"{name} = {value};"] if name is not None else self.store(action.target, value)
+
+
+def _shape(indices: list[tuple[IntExpr, ...]]) -> str:
+    first = indices[0]
+    if all(index == first for index in indices):
+        return "invariant"
+    for lane, index in enumerate(indices):
+        if index[:-1] != first[:-1] or index[-1] != add(first[-1], Affine.constant(lane)):
+            return "scattered"
+    return "contiguous"

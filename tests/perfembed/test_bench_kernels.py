@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from perfembed.bench.kernels import run as module
+from perfembed.bench.kernels.against import OWN
 from perfembed.bench.kernels.measure import MeasureSettings
 from perfembed.bench.kernels.model import BenchResult, KernelsBench
 from perfembed.bench.kernels.outputs import compare_outputs
 from perfembed.bench.kernels.peers import parse_peer
-from perfembed.bench.kernels.report import best_peer, gemm, kernels_document, render_kernels, summary
+from perfembed.bench.kernels.report import kernels_document, render_kernels
 from perfembed.bench.kernels.rows import ProgramRow, Row, Store
 from perfembed.bench.kernels.run import run_kernels
+from perfembed.bench.kernels.summary import best_peer, gemm, summary
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.errors import EnvironmentMissing, NoTunableNest
@@ -322,7 +324,7 @@ def test_rendering() -> None:
     assert "2 tuned, 1 not; none wrong" in text
     markdown = render_kernels(result, Style(), markdown=True).splitlines()
     assert markdown[2].startswith("| kernel | gcc | clang | polly |")
-    assert all(line.count("|") == 13 for line in markdown[2:7])
+    assert all(line.count("|") == 15 for line in markdown[2:7])
     document = json.loads(kernels_document(result))
     assert document["kind"] == "bench kernels"
     assert document["rows"][0]["programs"]["gcc"]["kernel_s"] == [1.0]
@@ -345,6 +347,8 @@ def test_rendering_of_nothing() -> None:
     [
         (("--set", "huge"), "expected large, small or xlarge"),
         (("--only", "icc"), "--only icc"),
+        (("--against", "no/such/folder"), "no checkout of perfembed"),
+        (("--peer", "theirs=cp {source} {output}"), "a column of that name"),
         (("--format", "xml"), "--format 'xml'"),
         (("--threads", "0"), "--threads 0"),
         (("--budget", "soon"), "--budget 'soon'"),
@@ -382,3 +386,70 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row["status"] in ("tuned", "kept")
     assert row["programs"]["ours"]["output"] == "equal"
     assert document["summary"]["wrong"] == []
+
+
+SIDES = (
+    ProgramRow([1.0], [1.0], [True], tuning_s=20.0, candidates=4),
+    ProgramRow([0.5], [0.5], [True], tuning_s=10.0, candidates=12),
+)
+
+
+def test_another_checkout_beside_ours() -> None:
+    """Both speedups, both tuning times and how many candidates each nest had."""
+    rows = []
+    for number, (theirs, ours) in enumerate([SIDES, SIDES[::-1], SIDES]):
+        programs = {"gcc": ProgramRow([2.0], [2.0], [True]), "theirs": theirs, "ours": ours}
+        row = Row(f"{number}", f"k{number}", "k.c", "2026-11-24", {"set": "large", "threads": 2, "budget_s": 60.0,
+                  "search": "transfer", "compilers": {}}, ["f"], "tuned", programs=programs)  # fmt: skip
+        rows.append(row)
+    found = summary(rows)
+    assert found["geomean_over_gcc"]["theirs"] == pytest.approx((2 * 4 * 2) ** (1 / 3))
+    assert found["ours_over_theirs"] == pytest.approx(2 ** (1 / 3))
+    assert found["median_tuning_s"] == {"theirs": 20.0, "ours": 10.0}
+    assert found["least_candidates"] == {"theirs": 4, "ours": 4}
+    assert best_peer(rows[0]) == ("gcc", 2.0)  # they are no peer
+    text = render_kernels(BenchResult((), tuple(rows), 3, "machine", False), Style())
+    header, first = text.splitlines()[2:4]
+    assert "theirs/gcc  their tuning  their least  ours/gcc" in header
+    assert "tuning  least  noise" in header
+    assert first.split()[7:] == [
+        "gcc",
+        "2",
+        "s",
+        "2.00x",
+        "20",
+        "s",
+        "4",
+        "4.00x",
+        "4.00x",
+        "-",
+        "10",
+        "s",
+        "12",
+        "0",
+        "%",
+        "tuned",
+    ]
+    assert "ours over theirs: 1.26x" in text and "tuning, median: theirs 20 s, ours 10 s" in text
+    assert "more, ours: 4 at least, aim 10: missed by 1 of 3 (k1)" in text
+
+
+def test_this_checkout_against_itself(bench: KernelsBench) -> None:
+    asked = dataclasses.replace(bench, against=OWN, search="random", budget_s=1.0)
+    (row,) = run_kernels(asked, lambda text: None).rows
+    assert row.programs.keys() == {"gcc", "theirs", "ours"}
+    for name in ("theirs", "ours"):
+        program = row.programs[name]
+        assert program.output == "equal" and program.seconds and program.tuning_s and program.tuning_s > 0.5
+        assert program.candidates is None or program.candidates > 0
+    assert row.tuning_s == row.programs["ours"].tuning_s
+    assert row.conditions["against"][0] == row.conditions["against"][1]
+    assert Store(asked.out).load() == {row.key: row}
+    folder = asked.out.parent / "perfembed" / "cli"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").touch()
+    (folder / "main.py").write_text("raise SystemExit('not today')\n")
+    broken = dataclasses.replace(asked, against=asked.out.parent, resume=False)
+    (row,) = run_kernels(broken, lambda text: None).rows
+    assert "does not run: not today" in row.programs["theirs"].failure and row.seconds("ours")

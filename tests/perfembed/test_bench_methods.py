@@ -2,15 +2,18 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
 from perfembed.bench.render_methods import render_methods
-from perfembed.bench.transfer import METHODS, leaving_out
+from perfembed.bench.transfer import MACHINES, METHODS, leaving_out
 from perfembed.donors import SEED, seed_donors
 from perfembed.embedding_model import usable_space
+from perfembed.errors import UsageError
+from profilers.machine import describe_machine
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from tests.perfembed.transfer_support import GEMM, MACHINE
@@ -51,6 +54,31 @@ def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
     assert row.measured["beam"] > 1 and row.tuning["beam"] > 0.5
     assert (row.seconds["beam"] or 1.0) < (row.seconds[ORIGINAL] or 0.0)
     assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
+
+
+def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)
+    space = usable_space()
+    donors = seed_donors(space, tmp_path)
+    here = describe_machine().fingerprint
+    known = sorted(donors.by_id)
+    elsewhere = set(known[: len(known) // 3])  # fewer than those that are left
+    by_id = {k: replace(d, machine="0" * 16 if k in elsewhere else here) for k, d in donors.by_id.items()}
+    moved = replace(donors, by_id=by_id)
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [moved]))
+    retrievals = leaving_out(MACHINES, None, 1)("gemm", MACHINE)
+    found = {}
+    for name, retrieval in retrievals.items():
+        side = retrieval.side(Replayer(parse_nest(GEMM)), {})
+        found[name] = {n.donor.nest_id for n in retrieval.retrieve(side, measure=1).neighbours}
+        assert len(found[name]) == 5 and all(moved.by_id[n].algorithm != "gemm" for n in found[name])
+    own, fewer, foreign = found.values()
+    assert foreign <= elsewhere and not (own | fewer) & elsewhere and own != fewer
+
+    all_here = replace(donors, by_id={k: replace(d, machine=here) for k, d in donors.by_id.items()})
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [all_here]))
+    with pytest.raises(UsageError, match="no donor was measured on another machine"):
+        leaving_out(MACHINES[2:], None, 1)
 
 
 def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The outputs of schedules are compared with the original's: all iterations of a short nest, fewer of a long one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,26 @@ def test_a_run_of_the_original_as_it_is_measured_serves_as_the_reference(measure
     assert isinstance(reference, Reference) and reference.timed.min > 0
     assert checker.reference() is reference  # and is not made again
     assert checker.check(scheduled(measurer), reference).passed
+
+
+@pytest.mark.parametrize(("original_s", "texts"), [(SHORT_S, 2), (LONG_S, 4)])
+def test_each_text_is_compiled_once_and_the_candidates_are_not_kept(
+    measurer: Measurer, tmp_path: Path, original_s: float, texts: int
+) -> None:
+    """The two nests, at full size and, where it takes long, with fewer iterations; the rest is known."""
+    log = tmp_path / "compiled"
+    wrapper = tmp_path / "cc"
+    wrapper.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec gcc "$@"\n')
+    wrapper.chmod(0o755)
+    compiler = replace(measurer.conditions.compiler, cc=str(wrapper))
+    logged = replace(measurer, conditions=replace(measurer.conditions, compiler=compiler))
+    one = scheduled(logged)
+    checker = Checker(logged, original_s)
+    assert checker.check(one).passed
+    exact = [line for line in log.read_text().splitlines() if "-ffp-contract=off" in line]
+    assert len(exact) == texts
+    assert len(list((logged.conditions.workdir / "build").glob("*.exe"))) == texts // 2
+    assert checker.check(one).passed  # the original's are still there
 
 
 @pytest.mark.parametrize("original_s", [SHORT_S, LONG_S])

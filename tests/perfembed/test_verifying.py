@@ -151,7 +151,7 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
         return self.outcome
 
     monkeypatch.setattr(NestTuner, "run", found)
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, None))
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
     path, output = tmp_path / "p.c", tmp_path / "tuned.c"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
     result = tune(path, output=output, threads=2, search="random", budget_s=20, cflags=("-O1",))

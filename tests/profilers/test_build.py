@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version, discard
+from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version, discard, prepare_harness
 from profilers.errors import CompilerMissing
 from profilers.outcome import BuildFailed
 from profilers.workload import Workload
@@ -35,6 +35,18 @@ def test_equal_texts_compile_once_also_across_calls(tmp_path):
     assert not first[0].executable.exists()
     assert compile_workloads(workloads, CONFIG, tmp_path, 2) == first and first[0].executable.exists()
     assert leftovers(tmp_path) == []
+
+
+def test_a_harness_made_ready_is_not_compiled_again(tmp_path):
+    log, wrapper = tmp_path / "log", tmp_path / "cc"
+    wrapper.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec gcc "$@"\n')
+    wrapper.chmod(0o755)
+    config = CompilerConfig(str(wrapper), ("-O1",))
+    prepare_harness(config)  # whichever comes first compiles it
+    assert isinstance(compile_workloads([kernel("")], config, tmp_path / "one", 1)[0], Built)
+    assert isinstance(compile_workloads([kernel("")], config, tmp_path / "two", 1)[0], Built)
+    assert sum("harness.c" in line for line in log.read_text().splitlines()) == 1
+    prepare_harness(CompilerConfig(str(tmp_path / "none"), ()))  # who needs it is told
 
 
 def test_refusals_carry_the_first_diagnostics_and_do_not_stop_the_others(tmp_path):

@@ -341,6 +341,19 @@ def test_number_of_samples_follows_the_length(build):
     assert isinstance(quick, Timed) and len(quick.samples_s) == 9
     timed = time_workload(long, settings=settings)
     assert isinstance(timed, Timed) and len(timed.samples_s) == 2
+    once = time_workload(long, settings=TimingSettings(min_samples=1, target_seconds=0.05))
+    assert isinstance(once, Timed) and len(once.samples_s) == 1  # the warm-up
+
+
+def test_a_clearly_slow_kernel_is_called_twice(build):
+    """The third call would end the process."""
+    body = SLEEP.replace(
+        "nanosleep(&t, 0);", "static int calls;\n    if (++calls > 2) __builtin_trap();\n    nanosleep(&t, 0);"
+    )
+    arguments = (Argument("t", "long", (), ConstantFill(60_000_000), False),)
+    built = build("#define _POSIX_C_SOURCE 199309L\n" + body, arguments)
+    stopped = time_workload(built, settings=TimingSettings(stop_above_s=0.03))
+    assert isinstance(stopped, Stopped) and stopped.after_s >= 0.06
 
 
 def test_a_long_warm_up_counts(build, tmp_path):

@@ -19,6 +19,7 @@ from profilers.timing import (
     Comparison,
     ComparisonFailed,
     Round,
+    _clear,
     _summary,
     bootstrap_interval,
     coefficient_of_variation,
@@ -153,6 +154,18 @@ def test_noise_is_told(build, monkeypatch):
     assert len(verdict.samples_original) == sum(len(run.samples_s) for r in verdict.rounds for run in r.original)
 
 
+@pytest.mark.parametrize(("longer", "rounds"), [(1, 5), (30, 3)])
+def test_what_is_clear_is_not_measured_again_for_a_disturbance(build, monkeypatch, longer, rounds):
+    import profilers.timing as timing
+
+    monkeypatch.setattr(timing.LoadMeter, "other_load", lambda self: 1.0)
+    settings = CompareSettings(run=SETTINGS.run, looks=(3,), max_repeats=2, budget_s=60.0)
+    verdict = compare_interleaved(spinner(build, longer * 100_000), spinner(build, 100_000), settings=settings, seed=1)
+    assert isinstance(verdict, Comparison) and verdict.noisy
+    assert len(verdict.rounds) == rounds and sum(one.used for one in verdict.rounds) == 3
+    assert verdict.faster or longer == 1
+
+
 def test_small_helpers():
     assert coefficient_of_variation((1.0,)) == 0.0
     assert coefficient_of_variation((1.0, 3.0)) == pytest.approx(2**0.5 / 2)
@@ -179,12 +192,14 @@ def test_runs_that_lie_apart_are_clear_however_they_scatter():
 
 
 def test_the_order_of_runs_hardly_ever_misleads():
-    """Equal programs: the interval has 1 in it at least as often as is promised."""
+    """Equal programs: the interval has 1 in it at least as often as is promised, with the look at disturbed rounds."""
     rng = random.Random(3)
     missed = 0
     for _ in range(400):
         draw = lambda: math.exp(rng.gauss(0, 0.5))  # noqa: E731
-        rounds = [_round((draw(), draw()), (draw(), draw())) for _ in range(3)]
-        verdict = _summary(rounds, CompareSettings(), 0)
-        missed += verdict.faster or verdict.slower
+        rounds = [_round((draw(), draw()), (draw(), draw())) for _ in range(4)]
+        disturbed = [replace(rounds[0], used=False), *rounds[1:]]
+        verdict = _summary(rounds[:3], CompareSettings(), 0)
+        first, second = _clear(disturbed[:3], CompareSettings(), 0), _summary(disturbed, CompareSettings(), 0)
+        missed += verdict.faster or verdict.slower or first is not None or second.faster or second.slower
     assert missed <= 400 * 0.02

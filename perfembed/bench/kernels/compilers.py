@@ -19,6 +19,7 @@ _GRAPHITE = ("-floop-nest-optimize", "-floop-parallelize-all")
 _POLLY = ("-mllvm", "-polly", "-mllvm", "-polly-parallel")
 _STRIPMINE = ("-mllvm", "-polly-vectorizer=stripmine")
 GCC, GRAPHITE, CLANG, POLLY, STRIPMINE, OURS = "gcc", "graphite", "clang", "polly", "polly-stripmine", "ours"
+THEIRS = "theirs"  # what another checkout makes of it
 NAMES = (GCC, GRAPHITE, CLANG, POLLY, STRIPMINE, OURS)
 _COMPILE_LIMITS = Limits(wall_s=300.0, memory_bytes=8 << 30, output_bytes=1 << 16)
 _TRIAL = """

@@ -19,6 +19,7 @@ SETS = {"large": (), "small": ("-DSMALL",), "xlarge": ("-DXLARGE",)}
 class KernelsBench:
     """What is asked. `kernels` names the functions to time, None leaves that to the marks; `set` is one of SETS.
 
+    `against`: another checkout, whose `tune` is a column of its own; then ours runs as a process, too.
     `flags` build the original, `arguments` are those of every program. In the folder `cache`, if any, is what this
     machine can do at best.
     """
@@ -36,6 +37,7 @@ class KernelsBench:
     flags: tuple[str, ...] = FLAGS
     arguments: tuple[str, ...] = ()
     peers: tuple[Peer, ...] = ()
+    against: Path | None = None
     cache: Path | None = None
     kernels: tuple[str, ...] = ()
     seed: int = 0

@@ -6,107 +6,38 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from perfembed.bench.kernels.bound import Bound, bound_of
-from perfembed.bench.kernels.compilers import GCC, NAMES, OURS, POLLY, STRIPMINE
+from perfembed.bench.kernels.compilers import GCC, OURS, THEIRS
 from perfembed.bench.kernels.model import OPENBLAS, BenchResult
-from perfembed.bench.kernels.rows import Row
-from perfembed.bench.statistics import geometric_mean
+from perfembed.bench.kernels.rows import LARGE_SHARE, Row
+from perfembed.bench.kernels.summary import SLOWER, against_best, best_peer, candidates_of, columns, row_bound, summary
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds, times
 from profilers.calibration import Calibration
 
-SLOWER = 0.97  # a kernel below this is slower than its original, beyond noise
 POLLY_AIM = 1.3
 OPENBLAS_AIM = 0.6
+CANDIDATES_AIM = 10
 _FLAG = {"close": "~", "differs": "!", "equal": "", "": ""}
-
-
-def summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """Geometric means over the kernels where both sides ran, the worst kernel, and what was wrong."""
-    gains = {name: _ratios(rows, GCC, name) for name in columns(rows) if name != GCC}
-    ours = gains.get(OURS, {})
-    over_best = {r.kernel: x for r in rows if (x := against_best(r)) is not None}
-    against = {r.kernel: x for r in rows if (x := against_polly(r)) is not None}
-    worst = min(ours, key=lambda name: ours[name], default=None)
-    return {
-        "kernels": len(rows),
-        "geomean_over_gcc": {name: geometric_mean(found.values()) for name, found in gains.items()},
-        "geomean_over_best_peer": geometric_mean(over_best.values()),
-        "best_peer_over_gcc": geometric_mean(
-            gcc / best[1] for r in rows if (gcc := r.seconds(GCC)) and (best := best_peer(r)) and r.kernel in over_best
-        ),
-        "slower_than_best_peer": sorted(name for name, gain in over_best.items() if gain < SLOWER),
-        "geomean_over_better_polly": geometric_mean(against.values()),
-        "better_polly_over_gcc": geometric_mean(
-            x for r in rows if (gcc := r.seconds(GCC)) and (polly := better_polly(r)) and (x := gcc / polly)
-        ),
-        "minimum": {"kernel": worst, "speedup": ours[worst]} if worst else None,
-        "slower": sorted(name for name, gain in ours.items() if gain < SLOWER),
-        "wrong": sorted(r.kernel for r in rows if r.status == "wrong"),
-        "failed": sorted(r.kernel for r in rows if r.status == "failed"),
-        "tuned": sum(r.status == "tuned" for r in rows),
-        "noisy": sorted(r.kernel for r in rows if r.noisy),
-        "gemm": [g for r in rows if (g := gemm(r)) is not None],
-    }
-
-
-def _ratios(rows: Sequence[Row], base: str, name: str) -> dict[str, float]:
-    return {r.kernel: b / s for r in rows if (b := r.seconds(base)) and (s := r.seconds(name))}
-
-
-def columns(rows: Sequence[Row]) -> list[str]:
-    """The ways to build a program that some row has, in the order of the table: ours last."""
-    found = dict.fromkeys(name for row in rows for name in row.programs if name != OPENBLAS)
-    known = [name for name in NAMES if name in found and name != OURS]
-    return [*known, *(name for name in found if name not in NAMES), *([OURS] if OURS in found else [])]
-
-
-def best_peer(row: Row) -> tuple[str, float] | None:
-    """(name, seconds) of the fastest program that is not ours and whose result is right; gcc's own is among them."""
-    found = [(name, s) for name in row.programs if name not in (OURS, OPENBLAS) and (s := row.seconds(name))]
-    return min(found, key=lambda one: one[1], default=None)
-
-
-def against_best(row: Row) -> float | None:
-    best, ours = best_peer(row), row.seconds(OURS)
-    return best[1] / ours if best and ours else None
-
-
-def row_bound(row: Row, calibration: Calibration | None) -> Bound | None:
-    """What the kernel cannot be faster than: OpenBLAS where it is made of products, else what was counted."""
-    if blas := row.seconds(OPENBLAS):
-        return Bound(blas, "OpenBLAS")
-    return bound_of(row.work, row.seconds(GCC), calibration, row.conditions["threads"])
-
-
-def better_polly(row: Row) -> float | None:
-    """Seconds of the faster of Polly's two configurations whose result is right."""
-    return min((s for name in (POLLY, STRIPMINE) if (s := row.seconds(name))), default=None)
-
-
-def against_polly(row: Row) -> float | None:
-    polly, ours = better_polly(row), row.seconds(OURS)
-    return polly / ours if polly and ours else None
-
-
-def gemm(row: Row) -> dict[str, Any] | None:
-    """GFLOP/s of ours and of OpenBLAS, where the kernel is a matrix product."""
-    ours, blas = row.seconds(OURS), row.seconds(OPENBLAS)
-    if not row.operations or not ours or not blas:
-        return None
-    return {
-        "kernel": row.kernel,
-        "ours_gflops": row.operations / ours / 1e9,
-        "openblas_gflops": row.operations / blas / 1e9,
-        "share": blas / ours,
-    }
 
 
 # -------------------------------------------------------------------------------------- text
 
 
 def _header(names: Sequence[str]) -> list[str]:
-    return ["kernel", *names, "best peer", "ours/gcc", "ours/best", "of bound", "noise", "ours is"]
+    theirs = ["theirs/gcc", "their tuning", "their least"] if THEIRS in names else []
+    return [
+        "kernel",
+        *names,
+        "best peer",
+        *theirs,
+        "ours/gcc",
+        "ours/best",
+        "of bound",
+        "tuning",
+        "least",
+        "noise",
+        "ours is",
+    ]
 
 
 def render_kernels(result: BenchResult, style: Style, *, markdown: bool = False) -> str:
@@ -148,13 +79,26 @@ def _cells(row: Row, names: Sequence[str], calibration: Calibration | None) -> l
             cells.append(seconds(value) + _FLAG[program.output])
     gcc, ours, best, over = row.seconds(GCC), row.seconds(OURS), best_peer(row), against_best(row)
     cells.append(f"{best[0]} {seconds(best[1])}" if best else "")
+    if THEIRS in names:
+        theirs = row.seconds(THEIRS)
+        cells += [times(gcc / theirs) if gcc and theirs else "", *_effort(row, THEIRS)]
     cells.append(times(gcc / ours) if gcc and ours else "")
     cells.append(times(over) if over else "")
     bound = row_bound(row, calibration)
     cells.append(f"{bound.seconds / ours * 100:.0f} % {bound.limit}" if bound and ours else "-")
+    cells += _effort(row, OURS)
     noise = max((p.cov for p in row.programs.values() if not p.failure), default=0.0)
     cells.append(f"{noise * 100:.0f} %{'*' if row.noisy else ''}")
     return [*cells, row.status if OURS in row.programs or row.status == "failed" else ""]
+
+
+def _effort(row: Row, name: str) -> list[str]:
+    """How long tuning took, and how many candidates of each nest of 5 % of the time or more were run at least."""
+    program = row.programs.get(name)
+    if program is None:
+        return ["", ""]
+    measured = "" if program.candidates is None else str(program.candidates)
+    return [seconds(program.tuning_s) if program.tuning_s is not None else "", measured]
 
 
 def _table(rows: list[list[str]], style: Style) -> list[str]:
@@ -178,6 +122,18 @@ def _conclusions(result: BenchResult) -> list[str]:
     means = [f"{name} {times(mean)}" for name, mean in found["geomean_over_gcc"].items() if mean]
     if means:
         lines.append(f"geometric mean over gcc: {', '.join(means)}")
+    if over := found["ours_over_theirs"]:
+        lines.append(f"ours over theirs: {times(over)}")
+    if tuning := found["median_tuning_s"]:
+        lines.append(f"tuning, median: {', '.join(f'{name} {seconds(value)}' for name, value in tuning.items())}")
+    for name, least in found["least_candidates"].items():
+        measured = candidates_of(result.rows, name)
+        few = sorted(kernel for kernel, number in measured.items() if number < CANDIDATES_AIM)
+        verdict = "met" if not few else f"missed by {len(few)} of {len(measured)} ({', '.join(few)})"
+        lines.append(
+            f"candidates of each nest of {LARGE_SHARE * 100:.0f} % of the time or more, {name}: {least} at least,"
+            f" aim {CANDIDATES_AIM}: {verdict}"
+        )
     if over := found["geomean_over_best_peer"]:
         base, slower = times(found["best_peer_over_gcc"]), found["slower_than_best_peer"]
         names = f" ({', '.join(slower)})" if slower else ""

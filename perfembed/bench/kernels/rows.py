@@ -6,15 +6,17 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from typing import Literal as OneOf
 
 from perfembed.bench.kernels.bound import Work
+from perfembed.result import NestReport
 
 SCHEMA_VERSION = 1
+LARGE_SHARE = 0.05
 Status = OneOf["tuned", "kept", "failed", "wrong"]
 Output = OneOf["equal", "close", "differs", ""]
 
@@ -23,7 +25,8 @@ Output = OneOf["equal", "close", "differs", ""]
 class ProgramRow:
     """One configuration's runs in seconds.
 
-    `output`: how what it printed compares with gcc's original. `apart`: the kernel was kept out of line.
+    `output`: how what it printed compares with gcc's original. `apart`: the kernel was kept out of line. Where
+    perfembed made it: `tuning_s`, without waiting for others that measure, and `candidates` (`least_measured`).
     """
 
     kernel_s: list[float] = field(default_factory=list)
@@ -32,6 +35,8 @@ class ProgramRow:
     output: Output = ""
     failure: str = ""
     apart: bool = False
+    tuning_s: float | None = None
+    candidates: int | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -59,6 +64,13 @@ class NestRow:
     reason: str
     schedule: str
     speedup: float | None
+    share: float | None = None  # of the program's time
+    candidates: int = 0  # measured
+
+
+def least_measured(nests: Sequence[NestReport]) -> int | None:
+    """Candidates that were run, the least over the nests that take 5 % of the program's time; None without any."""
+    return min((n.candidates for n in nests if (n.share or 0.0) >= LARGE_SHARE), default=None)
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from perfembed.bench.kernels.against import OWN, TunedBy, tune_by
 from perfembed.bench.kernels.bound import kernel_work, products_of
 from perfembed.bench.kernels.compilers import (
     GCC,
@@ -16,6 +16,7 @@ from perfembed.bench.kernels.compilers import (
     OURS,
     POLLY,
     STRIPMINE,
+    THEIRS,
     Configuration,
     Toolbox,
     build,
@@ -23,12 +24,12 @@ from perfembed.bench.kernels.compilers import (
 )
 from perfembed.bench.kernels.measure import Run, Samples, measure, openblas_run, program_run
 from perfembed.bench.kernels.model import OPENBLAS, SETS, BenchResult, KernelsBench
-from perfembed.bench.kernels.outputs import compare_outputs
+from perfembed.bench.kernels.noted import conditions_of, note_result, program_row
 from perfembed.bench.kernels.regions import Marked, mark_kernel
-from perfembed.bench.kernels.rows import NestRow, Output, ProgramRow, Row, Store, key_of
+from perfembed.bench.kernels.rows import ProgramRow, Row, Store, key_of, least_measured
 from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
-from perfembed.result import TuneOptions, TuneResult
+from perfembed.result import TuneOptions
 from perfembed.tuning import parse, tune
 from profilers.build import CompilerConfig
 from profilers.calibration import CalibrationCache
@@ -59,7 +60,7 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
         built = configurations(bench.only, tools, environment, scratch)
         if built[0].missing:
             raise EnvironmentMissing(f"{bench.cc}: {built[0].missing}", "perfembed doctor says what is missing")
-        conditions = _conditions(bench, built, machine.fingerprint)
+        conditions = conditions_of(bench, built, machine.fingerprint)
         for number, (path, content) in enumerate(contents.items(), 1):
             key = key_of(content, conditions)
             try:
@@ -68,7 +69,7 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
                     folder = scratch / f"{number}"
                     folder.mkdir()
                     row = Row(key, Path(path).stem, path, _now(), conditions, [])
-                    _Kernel(bench, built, path, content, folder, row, progress).run()
+                    _Kernel(bench, built, path, content, folder, row, progress, number % 2 == 0).run()
                     store.append(row)
                     known[key] = row
             except KeyboardInterrupt:
@@ -78,28 +79,6 @@ def run_kernels(bench: KernelsBench, progress: Callable[[str], None]) -> BenchRe
     cache = CalibrationCache(bench.cache) if bench.cache is not None else None
     calibration = cache.load(machine, built[0].version) if cache is not None else None
     return BenchResult(built, tuple(rows), len(contents), name, interrupted, calibration)
-
-
-def _conditions(bench: KernelsBench, built: tuple[Configuration, ...], fingerprint: str) -> dict[str, Any]:
-    return {
-        "set": bench.set,
-        "threads": bench.threads,
-        "budget_s": bench.budget_s,
-        "search": bench.search,
-        "seed": bench.seed,
-        "kernels": list(bench.kernels),
-        "machine": fingerprint,
-        "arguments": list(bench.arguments),
-        "compilers": {
-            c.name: {
-                "version": c.version,
-                "flags": list(c.compiler.flags),
-                "missing": c.missing,
-                "command": list(c.peer.words) if c.peer else [],
-            }
-            for c in built
-        },
-    }
 
 
 def _now() -> str:
@@ -118,8 +97,12 @@ class _Kernel:
         folder: Path,
         row: Row,
         progress: Callable[[str], None],
+        ours_first: bool = True,
     ) -> None:
+        """`ours_first`: of two checkouts' `tune`."""
         self.bench = bench
+        self.ours_first = ours_first
+        self.tuned: dict[str, ProgramRow] = {}  # what is known of tuned programs before they are measured
         self.built = built
         self.path = path
         self.folder = folder
@@ -158,8 +141,10 @@ class _Kernel:
         self.row.loads, self.row.noisy = [round(x, 3) for x in measured.loads], measured.noisy
         reference = measured.samples[GCC].stdout
         for name, samples in measured.samples.items():
-            program = _program_row(samples, reference if name != OPENBLAS else None)
+            program = program_row(samples, reference if name != OPENBLAS else None)
             program.apart = name in self.apart
+            if known := self.tuned.get(name):
+                program.tuning_s, program.candidates = known.tuning_s, known.candidates
             self.row.programs[name] = program
 
     def _count(self, source: SourceFile, marked: Marked) -> None:
@@ -187,14 +172,43 @@ class _Kernel:
 
     def _tune(self, original: Path, tuned: Path, marked: Marked, options: TuneOptions) -> None:
         """Writes the tuned text, or the original where nothing came of it."""
-        row = self.row
         tuned.write_bytes(marked.content)
-        if OURS not in self.bench.only:
-            return
-        functions = () if marked.loops else marked.inner
+        wanted = replace(options, functions=() if marked.loops else marked.inner)
+        theirs = self.bench.against
+        if theirs is not None and not self.ours_first:
+            self._tune_theirs(theirs, original, marked, wanted)
+        if OURS in self.bench.only:
+            self._tune_ours(original, tuned, marked, wanted)
+        if theirs is not None and self.ours_first:
+            self._tune_theirs(theirs, original, marked, wanted)
+
+    def _tune_theirs(self, checkout: Path, original: Path, marked: Marked, options: TuneOptions) -> None:
+        """Their text, where they made one: what fails is said in the row of their program."""
+        self.progress(f"{self.row.kernel}: tuning {', '.join(marked.functions)} by {checkout}")
+        known = self.tuned[THEIRS] = ProgramRow()
+        try:
+            found = tune_by(checkout, original, self._theirs, options)
+        except NoTunableNest:
+            self._theirs.write_bytes(marked.content)
+        except PerfembedError as error:
+            known.failure = error.message
+        else:
+            known.tuning_s = found.seconds
+            known.candidates = least_measured([n for n in found.result.nests if n.function in marked.inner])
+
+    @property
+    def _theirs(self) -> Path:
+        return self.folder / "theirs.c"
+
+    def _tune_ours(self, original: Path, tuned: Path, marked: Marked, options: TuneOptions) -> None:
+        row = self.row
         self.progress(f"{row.kernel}: tuning {', '.join(marked.functions)}")
         try:
-            result = tune(str(original), replace(options, output=str(tuned), functions=functions), lambda event: None)
+            if self.bench.against is not None:  # as a process, as theirs is: neither has anything loaded already
+                done = tune_by(OWN, original, tuned, options)
+            else:
+                result = tune(str(original), replace(options, output=str(tuned)), lambda event: None)
+                done = TunedBy(result, result.seconds - result.phases.get("waiting", 0.0))
         except NoTunableNest as error:
             row.status, row.reason = "kept", error.message.replace("\n", "; ")
         except PerfembedError as error:
@@ -202,10 +216,12 @@ class _Kernel:
         except Exception as error:
             row.status, row.reason = "failed", f"internal error: {type(error).__name__}: {error}"[:500]
         else:
-            if result.interrupted:
+            if done.result.interrupted:
                 raise KeyboardInterrupt
-            _note_result(row, result, marked.inner)
-            broken = next((nest.reason for nest in result.nests if nest.given_back), None)
+            note_result(row, done, marked.inner)
+            measured = least_measured([n for n in done.result.nests if n.function in marked.inner])
+            self.tuned[OURS] = ProgramRow(tuning_s=done.seconds, candidates=measured)
+            broken = next((nest.reason for nest in done.result.nests if nest.given_back), None)
             if broken is not None:
                 row.status, row.reason = "wrong", broken
 
@@ -225,11 +241,21 @@ class _Kernel:
             if c.name in _HIDDEN_LOOPS and marked.apart is not None and self._apart_is_faster(c, marked.apart, run):
                 run, failure = self._built(c, self.folder / "apart.c", f"{c.name}-apart")
                 self.apart.add(c.name)
-            if run is None:
-                self.row.programs[c.name] = ProgramRow(failure=failure)
-            else:
-                programs[c.name] = run
+            self._note_run(programs, c.name, run, failure)
+        if (known := self.tuned.get(THEIRS)) is not None:
+            # Where they keep the original it is built as it is; else as a tuned file has to be.
+            kept = not known.failure and self._theirs.read_bytes() == original.read_bytes()
+            flags = self.built[0].compiler.flags if kept else (*self.bench.flags, "-fopenmp")
+            c = Configuration(THEIRS, CompilerConfig(self.bench.cc, flags))
+            run, failure = (None, known.failure) if known.failure else self._built(c, self._theirs, THEIRS)
+            self._note_run(programs, THEIRS, run, failure)
         return programs
+
+    def _note_run(self, programs: dict[str, Run], name: str, run: Run | None, failure: str) -> None:
+        if run is None:
+            self.row.programs[name] = ProgramRow(failure=failure)
+        else:
+            programs[name] = run
 
     def _built(self, c: Configuration, source: Path, name: str) -> tuple[Run | None, str]:
         """A program of one configuration, or why there is none."""
@@ -276,17 +302,3 @@ class _Kernel:
             row.verified = "output equal, bit for bit, in 3 runs"
         else:
             row.status, row.verified = "wrong", f"printed {outputs[1][:60]!r} in place of {outputs[0][:60]!r}"
-
-
-def _note_result(row: Row, result: TuneResult, functions: tuple[str, ...]) -> None:
-    row.tuning_s = result.seconds
-    wanted = [n for n in result.nests if n.function in functions]
-    row.nests = [NestRow(n.nest, n.line - 1, n.status, n.reason, n.schedule, n.speedup) for n in wanted]
-    tuned = [n for n in wanted if n.status == "tuned"]
-    row.status = "tuned" if tuned else "kept"
-    row.reason = "" if tuned else "; ".join(dict.fromkeys(n.reason for n in wanted)) or "no nest in the kernel"
-
-
-def _program_row(samples: Samples, reference: bytes | None) -> ProgramRow:
-    output: Output = "" if reference is None else compare_outputs(reference, samples.stdout)
-    return ProgramRow(samples.kernel_s, samples.whole_s, samples.good, output, samples.failure)

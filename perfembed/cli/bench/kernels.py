@@ -61,6 +61,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="DIR",
+            help="Another checkout of perfembed: the same files are tuned by it, too, in turns, as a column (theirs).",
+            show_default=False,
+        ),
+    ] = None,
     kernel: Annotated[
         list[str] | None,
         typer.Option("--kernel", metavar="NAME", help="The function to time (repeatable).", show_default=False),
@@ -101,7 +110,8 @@ def command(
     columns = tuple(name.strip() for name in only.split(",") if name.strip())
     flags, arguments = compiler_flags(cflags, defines, includes, standard), words(args, "--args")
 
-    from perfembed.bench.kernels.compilers import NAMES
+    from perfembed.bench.kernels.against import is_checkout
+    from perfembed.bench.kernels.compilers import NAMES, THEIRS
     from perfembed.bench.kernels.measure import MeasureSettings
     from perfembed.bench.kernels.model import OPENBLAS, KernelsBench
     from perfembed.bench.kernels.peers import Peer, parse_peer
@@ -112,9 +122,11 @@ def command(
 
     if unknown := sorted(set(columns) - set(NAMES)):
         raise UsageError(f"--only {', '.join(unknown)}: expected some of {', '.join(NAMES)}")
+    if against is not None and not is_checkout(against):
+        raise UsageError(f"--against {against}: no checkout of perfembed")
     peers: list[Peer] = []
     for text in peer or ():
-        peers.append(parse_peer(text, {*NAMES, OPENBLAS, *(p.name for p in peers)}, session.environment))
+        peers.append(parse_peer(text, {*NAMES, THEIRS, OPENBLAS, *(p.name for p in peers)}, session.environment))
     bench = KernelsBench(
         paths=paths,
         set=set_,
@@ -129,6 +141,7 @@ def command(
         flags=flags,
         arguments=arguments,
         peers=tuple(peers),
+        against=against.resolve() if against is not None else None,
         cache=cache_folder(session.environment),
         kernels=tuple(kernel or ()),
         seed=seed,

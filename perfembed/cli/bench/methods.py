@@ -19,6 +19,7 @@ Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="METHOD", help="This method (repeatable).", show_default=False)
 ]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="Time a nest and method.")]
+_LONG = Path("long-searches.duckdb")
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="Finished programs are kept here, a JSON line each.")]
 
 
@@ -26,9 +27,15 @@ def transfer(
     context: typer.Context,
     files: Files = None,
     reference: Annotated[
-        Path,
-        typer.Option("--reference", metavar="DB", help="Database of long searches of the same files, by `populate`."),
-    ] = Path("long-searches.duckdb"),
+        Path | None,
+        typer.Option(
+            "--reference",
+            metavar="DB",
+            help="Database of long searches of the same files, by `populate`.  [default: long-searches.duckdb; without "
+            "it all are compared with the first method]",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = Path("bench-transfer.jsonl"),
     only: Only = None,
     measure: Measure = 10,
@@ -41,26 +48,30 @@ def transfer(
 ) -> int:
     """Tune programs by transfer from donors of other algorithms, and by other means, and compare with a long search.
 
-    May be stopped and started again at any time.
+    Only where they are asked for (--only): donors measured on this machine, as many of them as of other machines, and
+    donors of other machines. May be stopped and started again at any time.
     """
-    if not reference.exists():
+    if reference is None and _LONG.exists():
+        reference = _LONG
+    if reference is not None and not reference.exists():
         raise UsageError(f"--reference {reference}: there is no such database", "perfembed populate FILES fills one")
     from perfembed.bench.methods import REFERENCE, MethodsBench
-    from perfembed.bench.transfer import METHODS
+    from perfembed.bench.transfer import MACHINES, METHODS
 
     session = context.ensure_object(Session)
+    methods = _chosen((*METHODS, *MACHINES), only) if only else METHODS
     bench = MethodsBench(
         paths=input_files(files),
         out=out,
         threads=thread_count(threads),
-        methods=_chosen(METHODS, only),
+        methods=methods,
         reference=reference,
         measure=measure,
         budget_s=budget_seconds(budget),
         seed=seed,
         environment=tuple(sorted(session.environment.items())),
     )
-    return _run("bench-transfer", bench, REFERENCE, json, quiet)
+    return _run("bench-transfer", bench, methods[0].name if reference is None else REFERENCE, json, quiet)
 
 
 def search(
