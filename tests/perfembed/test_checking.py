@@ -106,6 +106,14 @@ def test_what_is_wrong_where_a_block_is_not_full_is_found(measurer: Measurer, mo
         return text.replace("A[i][k] * B[k][j]", "(i % 16 == 2 && i == 34 ? 0 : A[i][k] * B[k][j])")
 
     monkeypatch.setattr(perfembed.measuring, "emit", wrong)
-    measurer.bodies[one.schedule] = emit(one, measurer.model)
+    measurer.bodies[one.schedule] = emit(one, measurer.replayer.model)
     checked = Checker(measurer, LONG_S).check(one)
     assert isinstance(checked.failure, WrongResult)
+
+
+def test_nests_with_split_loops_make_enough_iterations_for_every_block(measurer: Measurer) -> None:
+    """Their second parts' loops are not the nest's: all its loops are as long as the largest block asks for."""
+    replayed = measurer.replayer.replay(parse_schedule("split(k, 24*floor((i)/24)); tile([i], [24])"))
+    assert isinstance(replayed, ScheduledNest)
+    assert iterations_to_check(measurer.nest, replayed) == {"i": 51, "j": 51, "k": 51}
+    assert Checker(measurer, LONG_S).check(replayed).passed
