@@ -9,12 +9,12 @@ Comput. 37(4)) for sizes from the cache that holds the slope.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler.ir.tree import TreeLoop
 from scheduler.normalize.fission import maximal_fission
-from scheduler.schedule import Schedule
-from scheduler.space import Chain, Space, power_of_two
+from scheduler.schedule import Schedule, Skew, Tile
+from scheduler.space import Chain, Space, chains_with, power_of_two
 from scheduler.tile_footprint import tile_bytes
 from scheduler.time_tiling import MAX_DEPTH, split_inside, time_band, time_loops
 
@@ -75,18 +75,46 @@ def _of_depth(space: Space, base: Schedule, name: str, depth: int) -> Iterator[t
     schedule, band = banded
     if any(loop.tile or loop.opaque for loop in band):
         return
-    threads, taken = space.target.threads, set[tuple[int, ...]]()
-    for level, cache in enumerate(space.target.core.caches[:2], 1):
-        if level == 1 and depth == MAX_DEPTH:
-            continue  # a tile of three dimensions that fits is all slope
-        room = _ROOM * cache.size_bytes / min(cache.shared_by, threads)
-        best = min(_fitting(space, band, room), key=lambda tile: tile.cost, default=None)
+    taken = set[tuple[int, ...]]()
+    for level in range(1 if depth < MAX_DEPTH else 2, 3):  # of three dimensions, a tile that fits L1 is all slope
+        best = _cheapest(space, band, level)
         if best is not None and best.sizes not in taken:
             taken.add(best.sizes)
             tiled = space.wavefront(schedule, band, best.sizes)
-            if threads < 2:  # tiles one after the other need no diagonals
+            if space.target.threads < 2:  # tiles one after the other need no diagonals
                 tiled = tiled[:-3]
             yield best.cost, tiled
+
+
+def suited(space: Space, schedule: Schedule) -> Schedule:
+    """The schedule with the first of its tilings that run in wavefronts in the sizes that suit the machine.
+
+    The same where it has none, or no size fits. Nothing is said of its legality.
+    """
+    for place, step in enumerate(schedule):
+        if not isinstance(step, Tile) or len(step.loops) < 2:
+            continue
+        tiles = chains_with(space.replayer.tree(schedule[: place + 1]), step.loops[0])
+        ends = tuple(loop.name for loop in tiles if loop.tile)[:2]
+        rest = schedule[place + 1 :]
+        skew = next((s for s in rest if isinstance(s, Skew) and (s.outer, s.inner) == ends), None)
+        if skew is not None:
+            chain = chains_with(space.replayer.tree(schedule[:place]), step.loops[0])
+            best = _cheapest(space, tuple(loop for loop in chain if loop.name in step.loops), 2)
+            if best is None:
+                return schedule
+            steeper = replace(skew, factor=max(best.sizes[1] // best.sizes[0], 1))
+            return (*schedule[:place], replace(step, sizes=best.sizes), *(steeper if s is skew else s for s in rest))
+    return schedule
+
+
+def _cheapest(space: Space, band: Chain, level: int) -> TimeTile | None:
+    """Of the tiles that fit a core's part of the cache of a level; None where there is no such cache or tile."""
+    cache = next(iter(space.target.core.caches[level - 1 : level]), None)
+    if cache is None:
+        return None
+    room = _ROOM * cache.size_bytes / min(cache.shared_by, space.target.threads)
+    return min(_fitting(space, band, room), key=lambda tile: tile.cost, default=None)
 
 
 def _fitting(space: Space, band: Chain, room: float) -> Iterator[TimeTile]:

@@ -52,7 +52,7 @@ def _tiled(space: Space, schedule: Schedule, name: str, depth: int) -> Iterator[
 
 
 def time_band(space: Space, schedule: Schedule, name: str, depth: int) -> tuple[Schedule, Chain] | None:
-    """The time loop and `depth` levels inside it made a permutable band, and the loops of it; None if they cannot be."""
+    """The time loop and `depth` levels inside it made a permutable band, and its loops; None if they cannot be."""
     replayer = space.replayer
     loop = next(x for x in tree_loops(replayer.tree(schedule)) if x.name == name)
     if len(_chain_from(replayer, schedule, name)) <= depth:

@@ -11,7 +11,7 @@ from scheduler.microkernel import CacheLevel, Core
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Parallelize, Schedule, Skew, Tile
 from scheduler.space import Space, Target
-from scheduler.stencils import time_tiles
+from scheduler.stencils import suited, time_tiles
 from tests.scheduler import nests
 
 VALUES = {"T": 100, "n": 2000, "m": 900, "l": 800}
@@ -56,7 +56,7 @@ def shrunk(schedule: Schedule) -> Schedule:
         replace(s, sizes=(2, 4, 3, 3)[: len(s.sizes)])
         if isinstance(s, Tile)
         else replace(s, factor=2)
-        if isinstance(s, Skew) and s.outer.endswith("_t")
+        if tile_skew(s)
         else s
         for s in schedule
     )
@@ -82,3 +82,25 @@ def test_many_threads_get_more_tiles_on_a_wavefront() -> None:
 @pytest.mark.parametrize("text", [nests.GEMM, nests.COVARIANCE, nests.BLUR])
 def test_what_has_no_time_loop_gets_none(text: str) -> None:
     assert made(text, Target(2), h=900, w=900)[1] == ()
+
+
+def test_anothers_wavefront_gets_the_sizes_of_this_machine() -> None:
+    replayer = Replayer(nests.nest(nests.JACOBI))
+    space = Space(replayer, with_caches(1 << 15, 1 << 20), VALUES)
+    own = time_tiles(space)[0]
+    other = tuple(
+        replace(s, sizes=(64, 64, 64)) if isinstance(s, Tile) else replace(s, factor=1) if tile_skew(s) else s
+        for s in own
+    )
+    assert suited(space, other) == own
+    assert suited(space, own) == own
+
+
+def tile_skew(step: object) -> bool:
+    return isinstance(step, Skew) and step.outer.endswith("_t")
+
+
+def test_other_tilings_stay_as_they_are() -> None:
+    space = Space(Replayer(nests.nest(nests.GEMM)), Target(2), VALUES)
+    schedule = (Tile(("j", "k"), (64, 64)),)
+    assert suited(space, schedule) == schedule
