@@ -9,8 +9,9 @@ from scheduler.errors import SchedulerError
 from scheduler.schedule import Schedule
 from scheduler.space import Space
 from scheduler.stencils import time_tiles
+from scheduler.streams import streams
 
-GENERATORS: tuple[Callable[[Space], tuple[Schedule, ...]], ...] = (contractions, time_tiles)
+GENERATORS: tuple[Callable[[Space], tuple[Schedule, ...]], ...] = (contractions, time_tiles, streams)
 MOST = 6  # schedules of a nest
 
 

@@ -19,22 +19,27 @@ _LINE_BYTES = 64
 
 def tile_bytes(space: Space, band: Chain, sizes: tuple[int, ...]) -> int:
     """Bytes of the lines that one tile of the band touches; what subscripts of data touch counts as one element."""
+    return sum(array_bytes(space, band, sizes, tuple(dict(band[0].rows))).values())
+
+
+def array_bytes(space: Space, band: Chain, sizes: tuple[int, ...], statements: tuple[str, ...]) -> dict[str, int]:
+    """`tile_bytes` of each array that the statements touch; without a band, in all their iterations."""
     model, nest = space.replayer.model, space.replayer.nest
     boxes: dict[str, list[Interval]] = {}
-    for statement in dict(band[0].rows):
+    for statement in statements:
         known = _iterators(space, band, sizes, statement)
         for use in model.uses(statement):
             box = [_interval(s, known) if isinstance(s, Affine) else (0, 0) for s in use.access.subscripts]
             old = boxes.get(use.access.array, box)
             boxes[use.access.array] = [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(old, box, strict=True)]
-    total = 0
+    found = {}
     for name, box in boxes.items():
         array = nest.array(name)
         widths = [high - low + 1 for low, high in box]
         widths = [min(w, most or w) for w, most in zip(widths, space.shape(array), strict=True)]
         run = math.prod(widths[-1:]) * known_type(array.ctype).bits // 8
-        total += math.prod(widths[:-1]) * -(-run // _LINE_BYTES) * _LINE_BYTES
-    return total
+        found[name] = math.prod(widths[:-1]) * -(-run // _LINE_BYTES) * _LINE_BYTES
+    return found
 
 
 def _iterators(space: Space, band: Chain, sizes: tuple[int, ...], statement: str) -> Mapping[str, Interval]:

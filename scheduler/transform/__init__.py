@@ -14,6 +14,7 @@ from scheduler.schedule import (
     Shift,
     Sink,
     Skew,
+    Stream,
     Tile,
     Transformation,
     Unroll,
@@ -31,6 +32,7 @@ from scheduler.transform import (
     shift,
     sink,
     skew,
+    stream,
     tile,
     unroll,
     unroll_jam,
@@ -73,3 +75,5 @@ def apply_step(tree: Tree, step: Transformation) -> Tree:
             return register_block.apply(tree, step)
         case Pack():
             return pack.apply(tree, step)
+        case Stream():
+            return stream.apply(tree, step)
