@@ -26,16 +26,19 @@ def measured_rates(
     threads: int,
     tell: Callable[[str], None],
 ) -> StreamRates | None:
-    """Measured in about a second, and kept in `folder` where others left the machine alone meanwhile.
+    """Measured in about a second, and kept in `folder`.
 
-    The caller holds the machine's measurement lock. None where they cannot be had: they are a help, not a need.
+    The caller holds the machine's measurement lock. None where they cannot be had, or others used the machine
+    meanwhile: they are a help, not a need, and wrong ones are worse than none.
     """
     tell("measuring once what streams are limited by: the memory's bandwidth, and what threads cost")
     date = datetime.now(UTC).replace(microsecond=0).isoformat()
     try:
         rates = calibrate_streams(machine, cc, environment, workdir, threads, date=date)
-        if not rates.noisy:
-            RatesCache(Path(folder)).store(rates)
+        if rates.noisy:
+            tell(f"the machine's rates are not known: others used {rates.other_load:.2f} cores meanwhile")
+            return None
+        RatesCache(Path(folder)).store(rates)
     except ProfilersError as problem:
         tell(f"the machine's rates are not known: {problem}")
         return None

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below
 from scheduler.ir.types import known_type
 from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.schedule import Schedule, Stream, Tile
 from scheduler.space import Chain, Space
@@ -29,17 +28,14 @@ def streams(space: Space) -> tuple[Schedule, ...]:
 
     Raises QuotaExceeded.
     """
-    replayer = space.replayer
-    for base in dict.fromkeys((refuse_neighbours(replayer, minimize_strides(replayer, maximal_fission(replayer))), ())):
-        chains = space.leaf_chains(base)
-        if not chains or any(loop.opaque for chain in chains for loop in chain):
-            continue
-        found = list(_long(space, base) if all(_once(space, chain) for chain in chains) else ())
-        if not found and _short(space):
-            found = [base]
-        made = dict.fromkeys(space.vectorized(schedule) for schedule in found)
-        return tuple(schedule for schedule in made if space.legal(schedule))
-    return ()
+    if _short(space):
+        found = [minimize_strides(space.replayer, ())]
+    elif _beyond(space):
+        found = list(_long(space))
+    else:
+        return ()
+    made = dict.fromkeys(space.vectorized(schedule) for schedule in found)
+    return tuple(schedule for schedule in made if space.legal(schedule))
 
 
 def streamable(space: Space, loop: TreeLoop) -> tuple[str, ...]:
@@ -63,9 +59,14 @@ def streamable(space: Space, loop: TreeLoop) -> tuple[str, ...]:
     return tuple(name for name, count in found.items() if count == 1 and name not in read)
 
 
-def _long(space: Space, base: Schedule) -> Iterator[Schedule]:
-    """A stream with all threads, and without where they gain nothing; each past the caches first."""
-    if not _beyond(space):
+def _long(space: Space) -> Iterator[Schedule]:
+    """A stream with all threads, and without where they gain nothing or nobody knows; each past the caches first.
+
+    Loops stay together as they are written, for what they share is read once then.
+    """
+    bases = (minimize_strides(space.replayer, made(space.replayer)) for made in (lambda _: (), maximal_fission))
+    base = next((found for found in bases if _is_stream(space, found)), None)
+    if base is None:
         return
     threads, rates = space.target.threads, space.target.core.rates
     saturated = rates is not None and rates.memory_gbs[1] < _SATURATED * rates.memory_gbs[0]
@@ -73,6 +74,13 @@ def _long(space: Space, base: Schedule) -> Iterator[Schedule]:
         yield from dict.fromkeys((_past(space, base), base))
     if threads > 1:
         yield from dict.fromkeys((_past(space, space.parallelized(_parted(space, base))), space.parallelized(base)))
+        if rates is None and (alone := _past(space, base)) != base:
+            yield alone
+
+
+def _is_stream(space: Space, base: Schedule) -> bool:
+    chains = space.leaf_chains(base)
+    return bool(chains) and all(not any(loop.opaque for loop in chain) and _once(space, chain) for chain in chains)
 
 
 def _parted(space: Space, base: Schedule) -> Schedule:

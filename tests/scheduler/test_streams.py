@@ -54,8 +54,8 @@ def kinds(schedules: tuple[Schedule, ...]) -> list[tuple[bool, bool]]:
 
 @pytest.mark.parametrize("text", [TRIAD, ROWS])
 def test_where_bandwidth_scales_all_threads_write_past_the_caches(text: str) -> None:
-    for rates in (SCALES, None):
-        assert kinds(found(text, rates)[1]) == [(True, True), (True, False)]
+    assert kinds(found(text, SCALES)[1]) == [(True, True), (True, False)]
+    assert kinds(found(text, None)[1]) == [(True, True), (True, False), (False, True)]
     assert kinds(found(text, SATURATED)[1]) == [(False, True), (False, False), (True, True), (True, False)]
     assert kinds(found(text, SCALES, threads=1)[1]) == [(False, True), (False, False)]
 
@@ -97,6 +97,12 @@ def test_what_is_read_is_not_written_past_the_caches() -> None:
 
 def test_data_that_fit_the_caches_are_no_stream() -> None:
     assert found(TRIAD, SCALES, n=100_000)[1] == ()
+
+
+def test_sweeps_stay_together() -> None:
+    text = TRIAD.replace("S0:", "S1: b2[i] = c[i]; S0:").replace("array a:", "array b2: double[n]; array a:")
+    past = found(text, SCALES)[1][0]
+    assert [step for step in past if isinstance(step, Stream)] == [Stream("i", "b2"), Stream("i", "a")]
 
 
 def test_so_little_that_threads_do_not_pay_is_left_to_one() -> None:
