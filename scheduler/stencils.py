@@ -8,6 +8,7 @@ Comput. 37(4)) for sizes from the cache that holds the slope.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,8 @@ from scheduler.time_tiling import MAX_DEPTH, split_inside, time_band, time_loops
 
 _ROOM = 0.5  # of a cache for a tile; the rest is for what its next neighbour brings in
 _LEAST, _MOST = 4, 4096  # iterations of a tile in one direction
-_UPDATE_BYTES = 4.0  # that come from beyond a cache in the time that one update takes
+_MEMORY_BYTES = 4.0  # that come from the memory in the time that one update takes
+_SHARED_BYTES = 16.0  # and from the last cache
 _START = 16.0  # updates in whose time the innermost loop begins
 _MOST_WORK = 0.5  # of the nest has to be in the time loop
 
@@ -68,7 +70,7 @@ def _outermost(space: Space, base: Schedule) -> Iterator[str]:
 
 
 def _of_depth(space: Space, base: Schedule, name: str, depth: int) -> Iterator[tuple[float, Schedule]]:
-    """For each of the core's own caches the cheapest tile of the time loop and `depth` loops inside, with its cost."""
+    """For each cache the cheapest tile of the time loop and `depth` loops inside, with its cost."""
     banded = time_band(space, base, name, depth)
     if banded is None or len(banded[1]) <= depth:
         return
@@ -76,7 +78,7 @@ def _of_depth(space: Space, base: Schedule, name: str, depth: int) -> Iterator[t
     if any(loop.tile or loop.opaque for loop in band):
         return
     taken = set[tuple[int, ...]]()
-    for level in range(1 if depth < MAX_DEPTH else 2, 3):  # of three dimensions, a tile that fits L1 is all slope
+    for level in range(1 if depth < MAX_DEPTH else 2, 4):  # of three dimensions, a tile that fits L1 is all slope
         best = _cheapest(space, band, level)
         if best is not None and best.sizes not in taken:
             taken.add(best.sizes)
@@ -100,7 +102,9 @@ def suited(space: Space, schedule: Schedule) -> Schedule:
         skew = next((s for s in rest if isinstance(s, Skew) and (s.outer, s.inner) == ends), None)
         if skew is not None:
             chain = chains_with(space.replayer.tree(schedule[:place]), step.loops[0])
-            best = _cheapest(space, tuple(loop for loop in chain if loop.name in step.loops), 2)
+            band = tuple(loop for loop in chain if loop.name in step.loops)
+            found = (tile for level in (2, 3) if (tile := _cheapest(space, band, level)) is not None)
+            best = min(found, key=lambda tile: tile.cost, default=None)
             if best is None:
                 return schedule
             steeper = replace(skew, factor=max(best.sizes[1] // best.sizes[0], 1))
@@ -114,10 +118,10 @@ def _cheapest(space: Space, band: Chain, level: int) -> TimeTile | None:
     if cache is None:
         return None
     room = _ROOM * cache.size_bytes / min(cache.shared_by, space.target.threads)
-    return min(_fitting(space, band, room), key=lambda tile: tile.cost, default=None)
+    return min(_fitting(space, band, room, level), key=lambda tile: tile.cost, default=None)
 
 
-def _fitting(space: Space, band: Chain, room: float) -> Iterator[TimeTile]:
+def _fitting(space: Space, band: Chain, room: float, level: int) -> Iterator[TimeTile]:
     """Tiles in powers of two that touch no more bytes than there is room for."""
     lanes = max(1, space.target.vector_bytes // space.element_bytes(band))
     last = [_LEAST] * (len(band) - 1) + [4 * lanes]
@@ -126,7 +130,7 @@ def _fitting(space: Space, band: Chain, room: float) -> Iterator[TimeTile]:
     def grown(chosen: tuple[int, ...]) -> Iterator[TimeTile]:
         place = len(chosen)
         if place == len(band):
-            yield TimeTile(chosen, _cost(space, band, chosen, tile_bytes(space, band, chosen)))
+            yield TimeTile(chosen, _cost(space, band, chosen, level))
             return
         # Tiles of the wavefront line up where the second size is a multiple of the first.
         size = chosen[0] if place == 1 else last[place]
@@ -140,12 +144,16 @@ def _fitting(space: Space, band: Chain, room: float) -> Iterator[TimeTile]:
     return grown(())
 
 
-def _cost(space: Space, band: Chain, sizes: tuple[int, ...], touched: int) -> float:
-    """Of an update, in the time of one that finds its data in the cache."""
-    updates = float(len(band[0].rows))
-    for size in sizes:
-        updates *= size
-    moved = touched / updates / _UPDATE_BYTES
+def _cost(space: Space, band: Chain, sizes: tuple[int, ...], level: int) -> float:
+    """Of an update, in the time of one that finds its data in a cache of the core's own.
+
+    A tile is read from the memory once; one that lies in the cache of level 3, in each of its time steps from there.
+    """
+    updates = float(len(band[0].rows) * math.prod(sizes))
+    touched = tile_bytes(space, band, sizes)
+    moved = touched / updates / _MEMORY_BYTES
+    if level > 2:
+        moved += touched * sizes[0] / updates / _SHARED_BYTES
     started = _START / sizes[-1]
     return (1.0 + moved + started) * _idle(space, band, sizes)
 

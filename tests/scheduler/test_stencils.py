@@ -104,3 +104,25 @@ def test_other_tilings_stay_as_they_are() -> None:
     space = Space(Replayer(nests.nest(nests.GEMM)), Target(2), VALUES)
     schedule = (Tile(("j", "k"), (64, 64)),)
     assert suited(space, schedule) == schedule
+
+
+HEAT = """nest heat {
+  param T: int in [1, ?]; param n: int in [1, ?];
+  array A: double[2][n][n][n];
+  for t: int in [0, T) step 1 { for i: int in [1, n - 1) step 1 { for j: int in [1, n - 1) step 1 {
+    for k: int in [1, n - 1) step 1 {
+      S0: A[t + 1 - 2*floor((t + 1)/2)][i][j][k] = A[t - 2*floor(t/2)][i - 1][j][k] + A[t - 2*floor(t/2)][i + 1][j][k]
+          + A[t - 2*floor(t/2)][i][j - 1][k] + A[t - 2*floor(t/2)][i][j + 1][k];
+    } } } }
+}"""
+
+
+def test_three_dimensions_have_the_cache_that_is_shared() -> None:
+    """What fits a core's own cache is nearly all slope."""
+    caches = (CacheLevel(32 << 10), CacheLevel(512 << 10), CacheLevel(32 << 20, shared_by=2))
+    target = Target(2, core=Core(caches=caches))
+    replayer = Replayer(nests.nest(HEAT))
+    space = Space(replayer, target, {"T": 40, "n": 240})
+    found = tiles(time_tiles(space))
+    small = tiles(time_tiles(Space(replayer, replace(target, core=Core(caches=caches[:2])), space.parameters)))
+    assert max(map(volume, found)) > 2 * max(map(volume, small))
