@@ -20,7 +20,7 @@ from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.timing import Comparison, ComparisonFailed, compare_apart
 from scheduler.codegen.workload import plain
-from scheduler.contraction import contractions
+from scheduler.computed import computed
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
@@ -58,7 +58,7 @@ _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 class Effort:
     """How a nest is searched: by a search of `scheduler.search`, or "transfer".
 
-    A transfer measures the `top` candidates that donors lead to, with `compute` those that suit the machine's core
+    A transfer measures the `top` candidates that donors lead to, with `compute` those that suit the machine
     besides, and, with `refine` and while there is time, neighbours of the best.
     `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
     and measures the `top` best; with `refine` then neighbours of the best one until none of them is better, and so on
@@ -243,28 +243,21 @@ class NestTuner:
         return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
 
     def _transferred(self, space: Space) -> SearchResult:
-        """What donors lead to measured, and what suits the machine's core, then the neighbours of the best of it."""
+        """What donors lead to measured, and what suits the machine, then the neighbours of the best of it."""
         search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
         found = self.outcome.retrieved
         chosen = [c.scheduled.schedule for c in found.recommendation.chosen] if found is not None else []
-        computed = [schedule for schedule in self._computed(space) if schedule not in chosen]
-        self.outcome.computed.update(computed)
-        by_turns = (one for pair in zip_longest(computed, chosen) for one in pair if one is not None)
+        own = [schedule for schedule in self._computed(space) if schedule not in chosen]
+        self.outcome.computed.update(own)
+        by_turns = (one for pair in zip_longest(own, chosen) for one in pair if one is not None)
         search.start((*self.ledger.promising(), *by_turns))
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self._expired())
 
     def _computed(self, space: Space) -> tuple[Schedule, ...]:
-        """Blocks from the machine; where they cannot be had, what donors lead to is measured all the same."""
-        if not self.effort.compute:
-            return ()
-        try:
-            with self.replayer.model.quota():
-                return contractions(space)
-        except SchedulerError as problem:
-            self.outcome.notes.append(f"no blocks could be computed: {problem}")
-            return ()
+        """From the machine alone; where nothing can be had, what donors lead to is measured all the same."""
+        return computed(space, self.outcome.notes.append) if self.effort.compute else ()
 
     def _retrieve(self) -> None:
         """Finds what donors lead to. Needs no time of the original: it is done while that compiles."""

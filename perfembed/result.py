@@ -43,6 +43,7 @@ class TuneOptions:
     workdir: str | None = None
     weights: str | None = None  # folder of cost models of one's own; None: those that ship
     database: str | None = None  # what is measured is kept there; None: nowhere
+    cache: str | None = None  # folder where what was measured of the machine is kept; None: nothing is
 
 
 def evaluation_of(search: str, asked: str | None) -> Evaluate:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from profilers.build import CompilerConfig
 from profilers.isa import VectorUnits, vector_units
 from profilers.machine import Machine
-from scheduler.microkernel import CacheLevel, Core
+from profilers.rates import StreamRates
+from scheduler.microkernel import CacheLevel, Core, Rates
 from scheduler.space import Target
 
 _AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
@@ -15,8 +16,11 @@ _BEFORE_HASWELL = frozenset((0x2A, 0x2D, 0x3A, 0x3E))
 _HASWELL_BROADWELL = frozenset((0x3C, 0x3D, 0x3F, 0x45, 0x46, 0x47, 0x4F, 0x56))
 
 
-def target_of(machine: Machine, threads: int, units: VectorUnits | None = None) -> Target:
-    """What schedules need to know of a machine; of its vectors what the compiler may use (None: it was not asked)."""
+def target_of(
+    machine: Machine, threads: int, units: VectorUnits | None = None, rates: StreamRates | None = None
+) -> Target:
+    """What schedules need to know of a machine; of its vectors what the compiler may use (None: it was not asked), and
+    what was measured of it (None: nothing)."""
     sizes = {level: cache.size_bytes for level in (1, 2, 3) if (cache := machine.cache(level)) is not None}
     default = Target(threads)
     return Target(
@@ -25,16 +29,22 @@ def target_of(machine: Machine, threads: int, units: VectorUnits | None = None) 
         sizes.get(1, default.l1_bytes),
         sizes.get(2, default.l2_bytes),
         sizes.get(3, default.l3_bytes),
-        core_of(machine, units),
+        core_of(machine, units, rates),
     )
 
 
-def compiled_target(machine: Machine, threads: int, compiler: CompilerConfig, environment: Mapping[str, str]) -> Target:
+def compiled_target(
+    machine: Machine,
+    threads: int,
+    compiler: CompilerConfig,
+    environment: Mapping[str, str],
+    rates: StreamRates | None = None,
+) -> Target:
     """`target_of`, with what the compiler says it may use under its flags."""
-    return target_of(machine, threads, vector_units(compiler.cc, compiler.flags, environment))
+    return target_of(machine, threads, vector_units(compiler.cc, compiler.flags, environment), rates)
 
 
-def core_of(machine: Machine, units: VectorUnits | None = None) -> Core:
+def core_of(machine: Machine, units: VectorUnits | None = None, rates: StreamRates | None = None) -> Core:
     """The core's registers, pipelines and caches; of what is not known the defaults of `Core`.
 
     The latency of a multiplication and an addition, and how many are begun a cycle, are known of a few families:
@@ -45,10 +55,11 @@ def core_of(machine: Machine, units: VectorUnits | None = None) -> Core:
     found = [cache for level in (1, 2, 3) if (cache := machine.cache(level)) is not None]
     caches = tuple(CacheLevel(c.size_bytes, c.ways, c.line_bytes, c.shared_by) for c in found)
     latency, per_cycle = _pipelines(machine) or (default.latency, default.per_cycle)
+    measured = None if rates is None else Rates(rates.memory_gbs, rates.cache_gbs, rates.region_s)
     if units is None:
         registers = tuple(r for r in default.registers if r[0] <= machine.vector_bytes) or ((16, 16),)
-        return Core(registers, default.fused, latency, per_cycle, caches or default.caches)
-    return Core(units.registers, units.fused, latency, per_cycle, caches or default.caches)
+        return Core(registers, default.fused, latency, per_cycle, caches or default.caches, measured)
+    return Core(units.registers, units.fused, latency, per_cycle, caches or default.caches, measured)
 
 
 def _pipelines(machine: Machine) -> tuple[int, int] | None:

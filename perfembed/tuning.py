@@ -22,6 +22,7 @@ from perfembed.program import ProgramComparison
 from perfembed.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.rewrite import Rewrite, rewrite_source
 from perfembed.stopwatch import Budget, Stopwatch
+from perfembed.stream_rates import known_rates, last_cache_bytes, measured_rates
 from perfembed.surroundings import Surveyed, survey
 from perfembed.target import compiled_target
 from perfembed.verifying import Verifier
@@ -30,6 +31,7 @@ from profilers.errors import CompilerMissing, ProfilersError
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.openmp import openmp_advice
+from profilers.rates import StreamRates
 from profilers.scratch import scratch_folder, sweep
 from scheduler.codegen.premises import Untestable
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from scheduler.space import Target
 
 _LEAST_S = 1.0  # for a nest
+_RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
 _CHECKING_S, _CHECKING_SHARE = 2.0, 0.2  # for building and running the whole program at the end
 
 
@@ -119,6 +122,7 @@ class _Tuning:
         self.retrieval: Retrieval | None = None
         self.retrieving = threading.Lock()
         self.surveyed: Surveyed | None = None
+        self.rates: StreamRates | None = None
 
     def run(self) -> TuneResult:
         try:
@@ -149,6 +153,7 @@ class _Tuning:
                 )
                 profile = inputs.profile
                 self.budget.original_s = profile.wall_s if profile is not None else 0.0
+                self._learn_rates(inputs.found, version)
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
                 for position, found in enumerate(inputs.found, 1):
@@ -288,8 +293,28 @@ class _Tuning:
             return None
         return recorder
 
+    def _learn_rates(self, found: Sequence[NestInputs], version: str) -> None:
+        """What is known of the machine's memory; measured the first time that a nest's data are in no cache.
+
+        Here nothing else of ours runs: the lock is held, the program has run, no candidate compiles yet. It takes a
+        second, once for a machine, a compiler and a number of threads; only what it is needed for waits for it.
+        """
+        folder, threads = self.options.cache, self.options.threads
+        self.rates = known_rates(folder, self.machine, version, threads)
+        large = any(inputs.captured.total_bytes > last_cache_bytes(self.machine) for inputs in found)
+        if self.rates is None and folder is not None and large and self.budget.left() > _RATES_S:
+            self.rates = measured_rates(
+                folder,
+                self.machine,
+                self.options.cc,
+                self.environment,
+                self.scratch / "rates",
+                threads,
+                lambda text: self.progress(Message(text)),
+            )
+
     def _target(self) -> Target:
-        return compiled_target(self.machine, self.options.threads, self.compiler, self.environment)
+        return compiled_target(self.machine, self.options.threads, self.compiler, self.environment, self.rates)
 
     def _model(self) -> CostModel:
         """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from profilers.calibration import FLAGS, MEMORY, Calibration, Figure
 from profilers.errors import HarnessError
 from profilers.harness import OpenMP, harness_environment
 from profilers.machine import Machine
+from profilers.rates import StreamRates
 from profilers.run import Finished, Limits, run_contained
 from profilers.timing import LoadMeter, coefficient_of_variation
 
@@ -40,8 +41,37 @@ def calibrate(
     meter = LoadMeter()
     figures = []
     for count in sorted({1, threads}):
-        figures += _measure(executable, machine, environment, count, seconds)
+        figures += _measure(executable, machine, environment, count, seconds, working_sets(machine, count))
     return Calibration(machine.fingerprint, compiler, FLAGS, date, threads, meter.other_load(), tuple(figures))
+
+
+def calibrate_streams(
+    machine: Machine,
+    cc: str,
+    environment: Mapping[str, str],
+    workdir: Path,
+    threads: int,
+    *,
+    date: str,
+    seconds: float = 0.03,
+) -> StreamRates:
+    """Measures only what schedules of streams ask for, in about two seconds, the compiler's included.
+
+    The caller holds the machine's measurement lock. Raises what `calibrate` does.
+    """
+    compiler = compiler_version(cc, environment)
+    executable = build_calibration(machine, cc, environment, workdir)
+    meter = LoadMeter()
+    rates: list[dict[str, float]] = []
+    for count in (1, threads):
+        sets = working_sets(machine, count)
+        # Twice a cache's share is beyond it: what lies there takes time to be touched first.
+        sets = (*sets[-2:-1], (MEMORY, sets[-1][1] // 2))
+        figures = _measure(executable, machine, environment, count, seconds, sets, "streams")
+        rates.append({f.subject or f.quantity: f.value for f in figures})
+    memory, cache = ((rates[0][name], rates[1][name]) for name in (MEMORY, sets[0][0]))
+    load = meter.other_load()
+    return StreamRates(machine.fingerprint, compiler, FLAGS, date, threads, load, memory, cache, rates[1]["fork_join"])
 
 
 def build_calibration(machine: Machine, cc: str, environment: Mapping[str, str], workdir: Path) -> Path:
@@ -81,14 +111,20 @@ def _sharers(shared_by: int, machine: Machine, threads: int) -> int:
 
 
 def _measure(
-    executable: Path, machine: Machine, environment: Mapping[str, str], threads: int, seconds: float
+    executable: Path,
+    machine: Machine,
+    environment: Mapping[str, str],
+    threads: int,
+    seconds: float,
+    sets: Sequence[tuple[str, int]],
+    *what: str,
 ) -> list[Figure]:
-    sets = working_sets(machine, threads)
+    """`what`: the program's words for measuring less than everything."""
     largest = threads * max(size for _, size in sets)
     if largest > machine.memory_bytes // 2:
         raise HarnessError(f"{largest >> 20} MiB to measure the memory are more than half of it")
     line_bytes = max((cache.line_bytes for cache in machine.caches), default=64)
-    arguments = (str(threads), repr(seconds), str(line_bytes), *(str(word) for level in sets for word in level))
+    arguments = (*what, str(threads), repr(seconds), str(line_bytes), *(str(word) for level in sets for word in level))
     limits = Limits(wall_s=120.0, memory_bytes=largest + (1 << 30) + threads * (256 << 20))
     env = harness_environment(environment, threads, OpenMP(proc_bind="spread", places="cores"))
     finished = run_contained((str(executable), *arguments), limits=limits, env=env, cwd=executable.parent)

@@ -1,7 +1,8 @@
 /* Measures what cost models ask of a machine: bandwidth and latency by level, peak FLOP/s, the cost of threads.
  *
- *   calibration THREADS SECONDS LINE_BYTES (NAME BYTES)...
+ *   calibration [streams] THREADS SECONDS LINE_BYTES (NAME BYTES)...
  *
+ * With `streams` only what schedules of streams ask for: the bandwidth of copies, and the cost of a parallel region.
  * Every thread works on a private set of BYTES for each level NAME; each figure is repeated for about SECONDS. Prints
  * one JSON object: for each figure what one repetition did (`amount`: bytes, floating-point operations, or steps) and
  * how many seconds each repetition took. Judging them is the caller's business. Errors: one line on stderr, code 1.
@@ -50,6 +51,7 @@ typedef void kernel(struct slice *slice, long passes);
 
 static int threads;
 static double seconds_per_figure;
+static int only_streams;
 static struct slice *slices;
 static int printed;
 
@@ -248,17 +250,21 @@ static void measure_level(const char *level, size_t bytes, size_t line_bytes) {
         for (size_t i = 0; !failed && i < room / sizeof(double); i++) ((double *)base)[i] = 1.0;
     }
     if (failed) die("not enough memory for the working sets");
-    measure_bandwidth(level, "load", bytes, 1, load);
-    measure_bandwidth(level, "store", bytes, 1, store);
-    measure_bandwidth(level, "copy", bytes, 2, copy);
-    measure_bandwidth(level, "triad", bytes, 3, triad);
-#pragma omp parallel num_threads(threads)
-    {
-        const int t = omp_get_thread_num();
-        link_lines(&slices[t], lines, line_bytes, 0x9E3779B97F4A7C15u + (uint64_t)t);
+    if (!only_streams) {
+        measure_bandwidth(level, "load", bytes, 1, load);
+        measure_bandwidth(level, "store", bytes, 1, store);
     }
-    run(chase, (long)(lines / STEPS) + 1); /* once around: every line lies where it will lie */
-    measure("latency", level, "", bytes, STEPS, chase, 20);
+    measure_bandwidth(level, "copy", bytes, 2, copy);
+    if (!only_streams) {
+        measure_bandwidth(level, "triad", bytes, 3, triad);
+#pragma omp parallel num_threads(threads)
+        {
+            const int t = omp_get_thread_num();
+            link_lines(&slices[t], lines, line_bytes, 0x9E3779B97F4A7C15u + (uint64_t)t);
+        }
+        run(chase, (long)(lines / STEPS) + 1); /* once around: every line lies where it will lie */
+        measure("latency", level, "", bytes, STEPS, chase, 20);
+    }
     for (int t = 0; t < threads; t++) free(slices[t].base);
 }
 
@@ -271,7 +277,8 @@ static long number(const char *text, long most) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6 || argc % 2) die("usage: calibration THREADS SECONDS LINE_BYTES (NAME BYTES)...");
+    if (argc > 1 && strcmp(argv[1], "streams") == 0) only_streams = 1, argc--, argv++;
+    if (argc < 6 || argc % 2) die("usage: calibration [streams] THREADS SECONDS LINE_BYTES (NAME BYTES)...");
     threads = (int)number(argv[1], 1 << 16);
     seconds_per_figure = atof(argv[2]);
     const size_t line_bytes = (size_t)number(argv[3], 1 << 16);
@@ -285,13 +292,15 @@ int main(int argc, char **argv) {
     for (const double end = now() + 2 * seconds_per_figure; now() < end;) run(flops_double_vector, 1 << 18);
     const double step = 2.0 * CHAINS * threads; /* a multiplication and an addition */
     printf("{\"threads\":%d,\"figures\":[\n", threads);
-    measure("flops", "float", "scalar", 0, step, flops_float_scalar, 20);
-    measure("flops", "double", "scalar", 0, step, flops_double_scalar, 20);
-    measure("flops", "float", "vector", 0, step * PE_VECTOR_BYTES / sizeof(float), flops_float_vector, 20);
-    measure("flops", "double", "vector", 0, step * PE_VECTOR_BYTES / sizeof(double), flops_double_vector, 20);
+    if (!only_streams) {
+        measure("flops", "float", "scalar", 0, step, flops_float_scalar, 20);
+        measure("flops", "double", "scalar", 0, step, flops_double_scalar, 20);
+        measure("flops", "float", "vector", 0, step * PE_VECTOR_BYTES / sizeof(float), flops_float_vector, 20);
+        measure("flops", "double", "vector", 0, step * PE_VECTOR_BYTES / sizeof(double), flops_double_vector, 20);
+    }
     /* Short repetitions, many of them: one interruption must not reach the median. */
     measure("fork_join", "", "", 0, 1, fork_join, 1000);
-    measure("barrier", "", "", 0, 1, barrier, 1000);
+    if (!only_streams) measure("barrier", "", "", 0, 1, barrier, 1000);
     for (int i = 4; i < argc; i += 2) {
         const size_t bytes = (size_t)number(argv[i + 1], 1L << 46);
         if (bytes < 2 * line_bytes) die("a level is smaller than two lines");

@@ -152,8 +152,8 @@ class Calibration:
             if document.pop("version") != _VERSION:
                 raise ValueError(f"this program knows version {_VERSION}")
             document["flags"] = tuple(map(str, document["flags"]))
-            document["figures"] = tuple(_record(Figure, one) for one in document["figures"])
-            found = _record(Calibration, document)
+            document["figures"] = tuple(strict_record(Figure, one) for one in document["figures"])
+            found = strict_record(Calibration, document)
             if found.to_json() != written:
                 raise ValueError("fields of other types, or in another order")
             return found
@@ -227,7 +227,7 @@ class CalibrationCache:
         return path
 
 
-def _record(cls: Callable[..., _T], document: dict[str, Any]) -> _T:
+def strict_record(cls: Callable[..., _T], document: dict[str, Any]) -> _T:
     """An instance whose fields have the very types they are declared with. Raises TypeError."""
     for name, declared in get_annotations(cls).items():
         if type(document[name]).__name__ != declared.partition("[")[0]:

@@ -184,7 +184,7 @@ def _alone(space: Space, schedule: Schedule, statement: str) -> bool:
 
 
 def _products(space: Space, blocked: _Blocked, shape: Shape) -> Iterator[Schedule]:
-    """The product in register blocks: its operand along the vectors packed, and as it lies."""
+    """The product in register blocks, its operand along the vectors packed where it can be."""
     points = tuple(x for x in _loops_of(space, blocked.steps, blocked.statement) if not x.tile)
     for roles in chain_roles(space, blocked.steps, points):
         if roles.row is None or not has_operands(space, roles):
@@ -199,11 +199,10 @@ def _products(space: Space, blocked: _Blocked, shape: Shape) -> Iterator[Schedul
             made = _short_reduction(space, base, roles, shape, blocked.size)
         else:
             made = _long_reduction(space, base, roles, shape, blocked.size)
-        kept = [schedule for schedule in made if space.legal(schedule)][:2]
-        for schedule in kept:
-            yield space.vectorized(space.parallelized(schedule))
-            yield schedule
-        if kept:
+        best = next((schedule for schedule in made if space.legal(schedule)), None)
+        if best is not None:
+            yield space.vectorized(space.parallelized(best))
+            yield best  # the diagonal by one thread
             return
 
 

@@ -32,12 +32,22 @@ class CacheLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class Rates:
+    """What was measured of a machine: GB/s (1e9 bytes read or written by the program) of copies with one thread and
+    with all, in memory and in the last cache, and the seconds that a parallel region of all threads costs."""
+
+    memory_gbs: tuple[float, float]
+    cache_gbs: tuple[float, float]
+    region_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Core:
     """What the model needs to know of a core, under the compiler's flags; the default is one with AVX2.
 
     `registers`: (bytes of a vector register, how many there are), widest first. `fused`: whether a multiplication and
     an addition are one instruction; `latency` in cycles is that of the two together, `per_cycle` how many are begun a
-    cycle. `caches`: of the levels 1, 2, 3 as far as there are any.
+    cycle. `caches`: of the levels 1, 2, 3 as far as there are any. `rates`: where they were measured.
     """
 
     registers: tuple[tuple[int, int], ...] = ((32, 16),)
@@ -45,6 +55,7 @@ class Core:
     latency: int = 5
     per_cycle: int = 2
     caches: tuple[CacheLevel, ...] = (CacheLevel(32 << 10), CacheLevel(512 << 10), CacheLevel(8 << 20, 16))
+    rates: Rates | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,15 @@ class Pack:
     panel: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Writes an array past the caches in an innermost loop that runs along it (non-temporal stores)."""
+
+    keyword: ClassVar[str] = "stream"
+    loop: str
+    array: str
+
+
 Transformation = Union[  # noqa: UP007
     Split,
     Interchange,
@@ -187,6 +196,7 @@ Transformation = Union[  # noqa: UP007
     Parallelize,
     RegisterBlock,
     Pack,
+    Stream,
 ]
 
 TRANSFORMATIONS: tuple[type[Transformation], ...] = (
@@ -205,6 +215,7 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Parallelize,
     RegisterBlock,
     Pack,
+    Stream,
 )
 
 Schedule = tuple[Transformation, ...]

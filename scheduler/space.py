@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scheduler.ir.nest import Loop
+from scheduler.ir.nest import Array, Loop
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
@@ -63,13 +63,13 @@ class Space:
     def __init__(self, replayer: Replayer, target: Target, parameters: Mapping[str, int]) -> None:
         self.replayer = replayer
         self.target = target
-        self._parameters = dict(parameters)
+        self.parameters = dict(parameters)
         self.extents = trip_counts(tuple(loops(replayer.nest)), parameters)
         self._nest_loops = {loop.name: loop for loop in loops(replayer.nest)}
 
     def of(self, splits: Schedule) -> Space:
         """The space of the nest that splits leave, for the steps behind them. Raises NotApplicable, QuotaExceeded."""
-        return Space(self.replayer.of(splits), self.target, self._parameters)
+        return Space(self.replayer.of(splits), self.target, self.parameters)
 
     # ------------------------------------------------------------------------------ structure
 
@@ -110,6 +110,10 @@ class Space:
 
     def legal(self, schedule: Schedule) -> bool:
         return isinstance(self.replayer.replay(schedule), ScheduledNest)
+
+    def shape(self, array: Array) -> tuple[int | None, ...]:
+        """The extents of an array, None where they are not known; parameters without a value count as 1000."""
+        return tuple(None if e is None else e.evaluate(_Default(self.parameters)) for e in array.shape)
 
     def element_bytes(self, chain: Chain) -> int:
         """Size of the widest floating or integer element the statements of a chain touch."""
@@ -261,12 +265,16 @@ class Space:
             if len(band) > len(sizes) or min(chosen) < 4 or chosen in seen:
                 continue
             seen.add(chosen)
-            names = tuple(loop.name for loop in band)
-            tiled = (*schedule, Tile(names, chosen))
-            tiles = chains_with(self.replayer.tree(tiled), names[0])
-            outer, second = (loop.name for loop in [x for x in tiles if x.tile][:2])
-            step = max(chosen[1] // chosen[0], 1)
-            yield (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
+            yield self.wavefront(schedule, band, chosen)
+
+    def wavefront(self, schedule: Schedule, band: Chain, sizes: tuple[int, ...]) -> Schedule:
+        """A permutable band in tiles of these sizes, which run in parallel wavefronts."""
+        names = tuple(loop.name for loop in band)
+        tiled = (*schedule, Tile(names, sizes))
+        tiles = chains_with(self.replayer.tree(tiled), names[0])
+        outer, second = (loop.name for loop in [x for x in tiles if x.tile][:2])
+        step = max(sizes[1] // sizes[0], 1)
+        return (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
 
     def _contiguous(self, loop: TreeLoop, most: int = 1) -> bool:
         """Whether no access of what is below jumps by more than `most` elements along the loop."""

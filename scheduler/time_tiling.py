@@ -17,18 +17,18 @@ from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 from scheduler.space import Chain, Space
 
-_MAX_DEPTH = 3
+MAX_DEPTH = 3
 
 
 def time_tiled(space: Space, each: int | None = None) -> Iterator[Schedule]:
     """Time-tiled schedules in a few depths and sizes (`each`: of one depth), of the nest as written and fissioned."""
     for base in dict.fromkeys((maximal_fission(space.replayer), ())):
-        for name in _time_loops(space, base):
-            for depth in range(1, _MAX_DEPTH + 1):
+        for name in time_loops(space, base):
+            for depth in range(1, MAX_DEPTH + 1):
                 yield from islice(_tiled(space, base, name, depth), each)
 
 
-def _time_loops(space: Space, schedule: Schedule) -> list[str]:
+def time_loops(space: Space, schedule: Schedule) -> list[str]:
     """Outermost loops that carry dependences and have loops inside."""
     sequential = space.sequential(schedule)
 
@@ -45,21 +45,29 @@ def _time_loops(space: Space, schedule: Schedule) -> list[str]:
 
 def _tiled(space: Space, schedule: Schedule, name: str, depth: int) -> Iterator[Schedule]:
     """The time loop and `depth` levels inside it as one tiled band."""
+    found = time_band(space, schedule, name, depth)
+    if found is not None:
+        for tiled in space.wavefronts(*found):
+            yield from split_inside(space, tiled)
+
+
+def time_band(space: Space, schedule: Schedule, name: str, depth: int) -> tuple[Schedule, Chain] | None:
+    """The time loop and `depth` levels inside it made a permutable band, and its loops; None if they cannot be."""
     replayer = space.replayer
     loop = next(x for x in tree_loops(replayer.tree(schedule)) if x.name == name)
     if len(_chain_from(replayer, schedule, name)) <= depth:
         fused = fuse_time_loop(replayer, schedule, loop, depth) or sink_into_band(replayer, schedule, loop, depth)
         if fused is None:
-            return
+            return None
         schedule = fused
-    chain = _chain_from(replayer, schedule, name)
-    band = permutable_band(replayer, schedule, chain[: depth + 1])
-    if band is None:
-        return
-    for tiled in space.wavefronts(band, _chain_from(replayer, band, name)[: depth + 1]):
-        if not space.legal(tiled):
-            continue
-        split = maximal_fission(replayer, tiled, only=lambda x: not x.tile)
+    band = permutable_band(replayer, schedule, _chain_from(replayer, schedule, name)[: depth + 1])
+    return None if band is None else (band, _chain_from(replayer, band, name)[: depth + 1])
+
+
+def split_inside(space: Space, tiled: Schedule) -> Iterator[Schedule]:
+    """A legal tiling with the nests inside its tiles split again, or, where they are recurrences, run in diagonals."""
+    if space.legal(tiled):
+        split = maximal_fission(space.replayer, tiled, only=lambda x: not x.tile)
         inside = [s for c in space.leaf_chains(split)[:1] for s in space.inner_wavefront(split, c)]
         yield from inside or [split]
 

@@ -121,6 +121,7 @@ def command(
     prepare_supervisor(session.environment.get("PATH", os.defpath))
     prepare_parser()
 
+    from perfembed.cli.doctor import cache_folder
     from perfembed.cli.progress import progress_on
     from perfembed.report.documents import tune_document
     from perfembed.report.style import Style
@@ -149,6 +150,7 @@ def command(
         database=None if no_db else optional_database(db, session.environment),
         weights=weights_folder(weights, session.environment),
         environment=tuple(sorted(session.environment.items())),
+        cache=str(folder) if (folder := cache_folder(session.environment)) is not None else None,
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
         result = tune(file, options, progress)

@@ -34,6 +34,7 @@ from scheduler.schedule import (
     RegisterBlock,
     Schedule,
     Shift,
+    Stream,
     Tile,
     Transformation,
     Unroll,
@@ -50,12 +51,13 @@ _WEIGHTS: dict[type[Transformation], float] = {
     Shift: 0.5,
     Unroll: 0.25,
     UnrollJam: 0.75,
+    Stream: 0.5,
 }
 _INSERTED_COST = 0.1
 _SUBSTITUTED_COST = 0.4
 _DONE_COST = 0.02
-_MARKS = (Parallelize, Vectorize, Unroll, Pack)
-_UNCHECKED = (Unroll, Pack)  # nothing of the order depends on them; the candidate is proved as a whole
+_MARKS = (Parallelize, Vectorize, Unroll, Pack, Stream)
+_UNCHECKED = (Unroll, Pack, Stream)  # nothing of the order depends on them; the candidate is proved as a whole
 
 
 @dataclass(frozen=True, slots=True)

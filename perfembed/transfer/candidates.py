@@ -21,6 +21,7 @@ from scheduler.polyhedral.legality import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, Parallelize, Schedule, Vectorize, leading_splits, parse_schedule
 from scheduler.space import Target
+from scheduler.stencils import suited
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4
@@ -102,7 +103,7 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
     found: dict[Tree, Candidate] = {}
     plain = target.replayer.tree(())
     for alignment, inside in _alignments(donor, target, width, repair):
-        for schedule, parameters, log in variants(alignment, repair):
+        for schedule, parameters, log in variants(alignment, repair, target):
             proved, dropped = prove(target, schedule)
             if proved is None:
                 continue
@@ -117,9 +118,16 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
     return tuple(sorted(found.values(), key=lambda c: c.cost))
 
 
-def variants(alignment: Alignment, repair: bool) -> Iterator[tuple[Schedule, Parameters, tuple[Logged, ...]]]:
-    """With adapted parameters, the donor's own, and where the nests differ also without buffers; each with its log."""
+def variants(
+    alignment: Alignment, repair: bool, target: Side
+) -> Iterator[tuple[Schedule, Parameters, tuple[Logged, ...]]]:
+    """With adapted parameters, the donor's own, where tiles run in wavefronts the sizes that suit the machine, and
+    where the nests differ also without buffers; each with its log."""
     yield alignment.schedule, "adapted", alignment.log
+    if repair and (ours := suited(target.space, alignment.schedule)) != alignment.schedule:
+        changed = {old: new for old, new in zip(alignment.schedule, ours, strict=True) if old != new}
+        log = (replace(entry, steps=tuple(changed.get(step, step) for step in entry.steps)) for entry in alignment.log)
+        yield ours, "adapted", tuple(log)
     if alignment.literal != alignment.schedule:
         yield alignment.literal, "literal", tuple(replace(e, steps=e.literal or e.steps) for e in alignment.log)
     packs = {step for step in alignment.schedule if isinstance(step, Pack)}

@@ -110,7 +110,7 @@ def partial(donor: Donor, target: Side, tree: LoopTree) -> tuple[Candidate, ...]
     found: dict[Schedule, Candidate] = {}
     for ours, theirs in parts if any(hidden) else parts[:1]:
         for alignment in align(donor.side, donor.schedule, target, parts=(ours, theirs), width=1):
-            for schedule, parameters, log in variants(alignment, True):
+            for schedule, parameters, log in variants(alignment, True, target):
                 proved, dropped = prove(target, schedule)
                 if proved is not None and proved.schedule:
                     one = Candidate(

@@ -26,12 +26,14 @@ from scheduler.schedule import (
     Shift,
     Sink,
     Skew,
+    Stream,
     Tile,
     Transformation,
     Unroll,
     UnrollJam,
     Vectorize,
 )
+from scheduler.streams import streamable
 from scheduler.transform.common import siblings
 
 
@@ -317,6 +319,15 @@ def _pack(moment: Moment, step: Pack) -> Counterpart:
     return Counterpart((adapted,), (literal,), (pair, array))
 
 
+def _stream(moment: Moment, step: Stream) -> Counterpart:
+    """Whatever the target's loop can write past the caches of the target's machine."""
+    pair = moment.pair(step.loop)
+    found = tuple(Stream(pair.target, array) for array in streamable(moment.target.space, moment.loop(pair.target)))
+    if not found:
+        raise NoCounterpart(f"nothing that {pair.target} writes is better kept out of the caches")
+    return Counterpart(found, found, (pair,), innermost=True)
+
+
 _MAKERS: dict[type[Transformation], Callable[[Moment, Any], Counterpart]] = {
     Interchange: _interchange,
     Skew: _skew,
@@ -332,6 +343,7 @@ _MAKERS: dict[type[Transformation], Callable[[Moment, Any], Counterpart]] = {
     Parallelize: _parallelize,
     RegisterBlock: _register_block,
     Pack: _pack,
+    Stream: _stream,
 }
 
 

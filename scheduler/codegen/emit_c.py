@@ -37,6 +37,7 @@ from scheduler.codegen.polytree import PolyTree, is_aligned
 from scheduler.codegen.privates import declare_privates, plan_privates
 from scheduler.codegen.reduction import reduced
 from scheduler.codegen.register import expand, micro_lines
+from scheduler.codegen.streamed import WRITES, Streamed, chunked, streamed, streaming
 from scheduler.codegen.text import VERBATIM, block, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
@@ -102,6 +103,8 @@ def _emit(
     emitter.taken.update(variables.values(), printer.arrays, printer.parameters, (a.base or "" for a in heap.values()))
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
+    if emitter.unfenced:
+        lines.append("pe_streamed();")
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
     allocations = [*(allocation(a, emitter.printer) for a in heap.values()), *emitter.allocations]
     if allocations:
@@ -149,6 +152,7 @@ class Emitter:
     multiples: dict[str, int] = field(default_factory=dict)  # variables of tile loops -> tile size
     allocations: list[tuple[str, str]] = field(default_factory=list)
     parts: dict[str, tuple[str, str, str] | None] = field(default_factory=dict)  # private arrays of threads
+    unfenced: list[str] = field(default_factory=list)  # arrays written past the caches outside of parallel loops
 
     def fresh(self, base: str) -> str:
         """A C name that is not used yet."""
@@ -238,6 +242,9 @@ class Emitter:
         copies = self._unrolled(node, loop)
         if copies is not None:
             return self.body(copies)
+        arrays = () if self.reduced(loop) else streamed(node, loop, self.printer, self.statements)
+        if arrays:
+            return self._streamed(node, loop, arrays)
         start = self.printer.integer(node.start)[0]
         stop = wrap(self.printer.integer(node.stop), RELATION + 1)
         compare = "<" if node.step > 0 else ">"
@@ -263,8 +270,26 @@ class Emitter:
         else:
             condition = self.printer.branch(condition)
         head = f"for (long {node.var} = {start}; {condition}; {step})"
-        lines = block(head, [*skip, *inner.body(node.body)])
+        own = inner.body(node.body)
+        if loop.parallel is not None and any(WRITES in line for line in own):
+            own.append("pe_streamed();")
+        lines = block(head, [*skip, *own])
         return [*before, *(p + clauses for p in pragmas), *lines, *after]
+
+    def reduced(self, loop: TreeLoop) -> bool:
+        return any(name == loop.name for name, _ in self.reductions)
+
+    def _streamed(self, node: For, loop: TreeLoop, arrays: tuple[Streamed, ...]) -> list[str]:
+        """The loop in chunks that are copied past the caches."""
+        chunk = chunked(node, arrays, self.printer, self.fresh)
+        if not self.threaded:
+            self.unfenced.extend(array.access.array for array in arrays)
+        inner = chunk.inner
+        start, stop = (self.printer.integer(bound)[0] for bound in (inner.start, inner.stop))
+        head = f"for (long {node.var} = {start}; {node.var} < {stop}; {increment(node.var, 1)})"
+        lines = block(head, replace(self, printer=chunk.printer).body(inner.body))
+        pragmas = self._pragmas(inner, loop)
+        return block("", [*chunk.before, *block(chunk.head, [*chunk.begin, *pragmas, *lines, *chunk.end])])
 
     def _is_sampled(self, node: For, rounds: int) -> bool:
         """A simulation leaves out iterations of the outermost loops that have many, in threads those inside."""
@@ -315,6 +340,8 @@ class Emitter:
         """
         outer = {node.var}
         loop = self.poly.by_name[node.loop].loop
+        if streaming(walk(node.body), lambda name: self.poly.by_name[name].loop):
+            return 1  # there is something to be done after its iterations
         for _ in range(wanted - 1):
             inner = node.body[0] if len(node.body) == 1 else None
             if not isinstance(inner, For) or (names_of(inner.start) | names_of(inner.stop)) & outer:

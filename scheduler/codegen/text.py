@@ -75,6 +75,40 @@ static inline __attribute__((__unused__)) int pe_thread(void) { return 0; }
 #endif""",
     ),
     (
+        "pe_stream",
+        """/* Copies to memory past the caches, where the machine can; pe_streamed before others read it. */
+#if defined __SSE2__ && defined __GNUC__
+typedef long long pe_line __attribute__((__vector_size__(16), __may_alias__));
+#ifdef __clang__
+#define pe_past(pe_to, pe_value) __builtin_nontemporal_store(pe_value, pe_to)
+#else
+#define pe_past(pe_to, pe_value) __builtin_ia32_movntdq(pe_to, pe_value)
+#endif
+static inline __attribute__((__unused__)) void pe_stream(void *pe_to, const void *pe_from, unsigned long pe_bytes)
+{
+    char *pe_t = pe_to;
+    const char *pe_f = pe_from;
+    unsigned long pe_k = 0;
+    for (; pe_k < pe_bytes && (unsigned long)(pe_t + pe_k) % 16; pe_k++)
+        pe_t[pe_k] = pe_f[pe_k];
+    for (; pe_k + 16 <= pe_bytes; pe_k += 16) {
+        pe_line pe_value;
+        __builtin_memcpy(&pe_value, pe_f + pe_k, 16);
+        pe_past((pe_line *)(void *)(pe_t + pe_k), pe_value);
+    }
+    for (; pe_k < pe_bytes; pe_k++)
+        pe_t[pe_k] = pe_f[pe_k];
+}
+static inline __attribute__((__unused__)) void pe_streamed(void) { __builtin_ia32_sfence(); }
+#else
+static inline __attribute__((__unused__)) void pe_stream(void *pe_to, const void *pe_from, unsigned long pe_bytes)
+{
+    __builtin_memcpy(pe_to, pe_from, pe_bytes);
+}
+static inline __attribute__((__unused__)) void pe_streamed(void) { }
+#endif""",
+    ),
+    (
         "pe_apart",
         """/* Whether two address ranges [a, a_end) and [b, b_end) do not overlap. */
 static inline __attribute__((__unused__)) int

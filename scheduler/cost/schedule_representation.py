@@ -30,16 +30,19 @@ from scheduler.schedule import (
     Shift,
     Sink,
     Skew,
+    Split,
+    Stream,
     Tile,
     Transformation,
     Unroll,
     UnrollJam,
 )
 
-STEP = len(TRANSFORMATIONS) + 6
+KINDS = tuple(kind for kind in TRANSFORMATIONS if kind not in (Split, Stream))  # what models were trained on
+STEP = len(KINDS) + 6
 LEVEL, OPERAND, TAG = 18, 8, 14
 
-_KIND = {kind: number for number, kind in enumerate(TRANSFORMATIONS)}
+_KIND = {kind: number for number, kind in enumerate(KINDS)}
 
 Row = tuple[float, ...]
 Tree = tuple[TreeNode, ...]
@@ -120,6 +123,8 @@ class ScheduleEncoder:
         if known is None:
             step, before = schedule[-1], self.tree(schedule[:-1])
             self.tree(schedule)  # raises NotApplicable
+            if type(step) not in _KIND:
+                return self._steps.setdefault(schedule, ())
             named = _operands(step)
             found = {loop.name: loop for loop in tree_loops(before)}
             touched = dict.fromkeys(s for name, *_ in named if name in found for s, _ in found[name].rows)

@@ -23,6 +23,7 @@ from scheduler.schedule import (
     Shift,
     Sink,
     Skew,
+    Stream,
     Tile,
     Transformation,
     Unroll,
@@ -48,6 +49,7 @@ _WEIGHTS: dict[type[Transformation], float] = {
     UnrollJam: 0.7,
     RegisterBlock: 1,
     Pack: 0.7,
+    Stream: 0.7,
 }
 
 
@@ -114,9 +116,11 @@ class _Draw:
             depth = len(self.chain(loop))
             collapse = rng.randint(1, depth) if rng.random() < 0.3 else 1
             return Parallelize(loop.name, rng.randint(0, 1), rng.choice((0, 0, 1, 2)), collapse)
-        if kind is Vectorize:
+        if kind in (Vectorize, Stream):
             innermost = [x for x in self.loops if all(isinstance(child, Leaf) for child in x.children)]
-            return Vectorize(rng.choice(innermost).name) if innermost else None
+            if not innermost:
+                return None
+            return Vectorize(rng.choice(innermost).name) if kind is Vectorize else self.stream(rng.choice(innermost))
         if kind is Unroll:
             return Unroll(loop.name, rng.choice((0, 2, 4)))
         if kind is UnrollJam:
@@ -195,6 +199,12 @@ class _Draw:
         if rng.random() < 0.5:
             return Pack(loop.name, array.name, order)
         return Pack(loop.name, array.name, order, rng.randrange(rank), rng.choice((2, 4)))
+
+    def stream(self, loop: TreeLoop) -> Transformation | None:
+        """Of an array the loop writes."""
+        below = {name for name, _ in loop.rows}
+        written = [u.access.array for p in self.placed if p.statement.name in below for u in uses(p) if u.is_write]
+        return Stream(loop.name, self.rng.choice(written)) if written else None
 
     def amount(self) -> Affine:
         if self.nest.parameters and self.rng.random() < 0.2:

@@ -73,6 +73,7 @@ class TreeLoop:
     unroll: int = 1  # 0: completely
     packs: tuple[PackMark, ...] = ()
     register: RegisterMark | None = None
+    streams: tuple[str, ...] = ()  # arrays that are written past the caches
 
     def row(self, statement: str) -> Affine:
         """Raises KeyError."""
@@ -161,6 +162,7 @@ def format_tree(nodes: tuple[TreeNode, ...], indent: int = 0) -> str:
         if node.unroll != 1:
             marks.append(f"unroll {node.unroll or 'completely'}")
         marks += [f"pack {mark.array}" for mark in node.packs]
+        marks += [f"stream {array}" for array in node.streams]
         if node.register:
             wide = node.register.vector_bytes
             marks.append("register " + "x".join(map(str, node.register.sizes)) + f" of {wide} bytes" * bool(wide))

@@ -15,6 +15,7 @@ from scheduler.schedule import (
     Sink,
     Skew,
     Split,
+    Stream,
     Tile,
     Transformation,
     Unroll,
@@ -32,6 +33,7 @@ from scheduler.transform import (
     shift,
     sink,
     skew,
+    stream,
     tile,
     unroll,
     unroll_jam,
@@ -76,3 +78,5 @@ def apply_step(tree: Tree, step: Transformation) -> Tree:
             return register_block.apply(tree, step)
         case Pack():
             return pack.apply(tree, step)
+        case Stream():
+            return stream.apply(tree, step)

@@ -74,7 +74,7 @@ def fresh_name(tree: Tree, wanted: str, taken: frozenset[str] = frozenset()) -> 
 
 
 def clear_marks(loop: TreeLoop) -> TreeLoop:
-    return replace(loop, parallel=None, vector=False, unroll=1, packs=(), register=None)
+    return replace(loop, parallel=None, vector=False, unroll=1, packs=(), register=None, streams=())
 
 
 def renamed(node: TreeNode, names: dict[str, str]) -> TreeNode:

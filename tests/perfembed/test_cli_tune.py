@@ -80,7 +80,8 @@ def test_defaults(tuner: Tuner, source: Path) -> None:
     assert 1 <= options.threads <= len(os.sched_getaffinity(0))
     assert options.environment == (("A", "b"), ("HOME", "/x"))
     assert options.database == "/x/.local/share/perfembed/perfembed.duckdb"
-    assert replace(options, output=None, threads=1, environment=(), database=None) == TuneOptions()
+    assert options.cache == "/x/.cache/perfembed"
+    assert replace(options, output=None, threads=1, environment=(), database=None, cache=None) == TuneOptions()
 
 
 def test_options(tuner: Tuner, source: Path) -> None:

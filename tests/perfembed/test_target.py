@@ -4,8 +4,11 @@ from dataclasses import replace
 
 from perfembed.target import compiled_target, core_of, target_of
 from profilers.build import CompilerConfig
+from profilers.calibration import FLAGS
 from profilers.isa import VectorUnits
 from profilers.machine import describe_machine
+from profilers.rates import StreamRates
+from scheduler.microkernel import Rates
 from scheduler.space import Target
 
 HERE = describe_machine()
@@ -15,6 +18,14 @@ def test_models_see_the_numbers_they_were_trained_on() -> None:
     target = target_of(HERE, 2, VectorUnits(((64, 32), (32, 16)), True))
     assert target.numbers() == target_of(HERE, 2).numbers()
     assert target.vector_bytes <= 32 and target.threads == 2
+
+
+def test_rates_are_of_the_core_and_no_numbers_of_the_machine() -> None:
+    measured = StreamRates("m", "gcc", FLAGS, "2026-11-24T08:00:00+00:00", 2, 0.0, (20.0, 30.0), (90.0, 180.0), 5e-7)
+    target = target_of(HERE, 2, rates=measured)
+    assert target.core.rates == Rates((20.0, 30.0), (90.0, 180.0), 5e-7)
+    assert target.numbers() == target_of(HERE, 2).numbers() and target_of(HERE, 2).core.rates is None
+    assert Target(2).core.rates is None
 
 
 def test_pipelines_of_known_families() -> None:

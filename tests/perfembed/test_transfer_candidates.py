@@ -8,6 +8,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.tree import tree_loops
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Tile, parse_schedule
+from scheduler.stencils import suited
 from tests.perfembed.transfer_support import (
     EMBEDDER,
     GEMM,
@@ -66,6 +67,16 @@ def test_candidates_have_adapted_and_the_donors_own_parameters_and_a_version_wit
 def test_the_log_has_the_steps_of_the_candidate_itself():
     found = offered(donor(GEMM, GEMM_SCHEDULE), side(TRANSPOSED))
     assert {c.parameters for c in found} == {"adapted", "literal"}
+    for candidate in found:
+        assert [step for entry in candidate.log for step in entry.steps] == list(candidate.scheduled.schedule)
+
+
+def test_wavefronts_come_in_the_sizes_of_the_machine_too():
+    target = side(JACOBI)
+    found = offered(donor(JACOBI, JACOBI_SCHEDULE), target)
+    sizes = {s.sizes for c in found for s in c.scheduled.schedule if isinstance(s, Tile)}
+    own = suited(target.space, parse_schedule(JACOBI_SCHEDULE))
+    assert {s.sizes for s in own if isinstance(s, Tile)} < sizes and (16, 32) in sizes
     for candidate in found:
         assert [step for entry in candidate.log for step in entry.steps] == list(candidate.scheduled.schedule)
 

@@ -52,7 +52,7 @@ def transfer(seed):
     target = Side(Replayer(second), some(second), MACHINE, EMBEDDER)
     text = format_schedule(schedule)
     given = read_donor(first, text, some(first), MACHINE, EMBEDDER, name=f"seed {seed}")
-    assert given.schedule == parse_schedule(text)
+    assert set(given.schedule) <= set(parse_schedule(text))  # without steps that change nothing
     found = candidates(given, target)
     fresh = Replayer(second)
     for candidate in found:

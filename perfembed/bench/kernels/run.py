@@ -168,6 +168,7 @@ class _Kernel:
             seed=self.bench.seed,
             environment=self.bench.environment,
             workdir=str(self.folder),
+            cache=str(self.bench.cache) if self.bench.cache is not None else None,
         )
 
     def _tune(self, original: Path, tuned: Path, marked: Marked, options: TuneOptions) -> None:

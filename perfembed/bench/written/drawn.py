@@ -22,6 +22,7 @@ from scheduler.schedule import (
     RegisterBlock,
     Schedule,
     Split,
+    Stream,
     Tile,
     Unroll,
     UnrollJam,
@@ -76,6 +77,7 @@ def contents(schedule: Schedule, text: str) -> Counter[str]:
     held += ["unrolled"] if any(isinstance(step, Unroll | UnrollJam) for step in schedule) else []
     held += ["private arrays on the heap"] if "pe_alloc(sizeof(" in text else []
     held += ["allocating"] if "pe_alloc(" in text else []
+    held += ["streamed"] if "pe_stream(" in text else []
     held += ["vector types"] if "pe_v" in text else []
     held += ["overlap tested"] if "pe_apart(" in format_schedule(schedule) + text else []
     return Counter(held)
@@ -103,6 +105,8 @@ def _draw(replayer: Replayer, rng: random.Random) -> Schedule:
         moved = _unrolled(space, moved, rng)
     if rng.random() < 0.8:
         moved = _kept(space, moved, space.parallelized(moved))
+    if rng.random() < 0.4:
+        moved = _kept(space, moved, _streamed(space, moved))
     if rng.random() < 0.6:
         moved = _kept(space, moved, space.vectorized(moved))
     return moved
@@ -125,6 +129,19 @@ def _unrolled(space: Space, schedule: Schedule, rng: random.Random) -> Schedule:
     if not found:
         return schedule
     return _kept(space, schedule, (*schedule, Unroll(rng.choice(found).name, rng.choice((2, 3, 4)))))
+
+
+def _streamed(space: Space, schedule: Schedule) -> Schedule:
+    """Whatever innermost loops write marked to be written past the caches; code is made of it where that is right."""
+    marks = [
+        Stream(chain[-1].name, use.access.array)
+        for chain in space.leaf_chains(schedule)
+        if not (chain[-1].opaque or chain[-1].tile or chain[-1].register)
+        for statement, _ in chain[-1].rows
+        for use in space.replayer.model.uses(statement)
+        if use.is_write
+    ]
+    return (*schedule, *dict.fromkeys(marks))
 
 
 def _kept(space: Space, before: Schedule, after: Schedule) -> Schedule:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from scheduler.cost.ranges import lg
-from scheduler.cost.schedule_representation import ScheduleArrays, ScheduleEncoder
+from scheduler.cost.schedule_representation import KINDS, ScheduleArrays, ScheduleEncoder
 from scheduler.errors import NotApplicable
 from scheduler.replay import Replayer
-from scheduler.schedule import TRANSFORMATIONS, Interchange, Parallelize, Tile, Transformation, parse_schedule
+from scheduler.schedule import Interchange, Parallelize, Tile, Transformation, parse_schedule
 from tests.scheduler import nests
 from tests.scheduler.cost.lstm_support import GEMM_SCHEDULES, STENCIL_SCHEDULES, arrays, encoded, renamed
 
@@ -34,8 +34,8 @@ def test_the_nest_as_written_comes_first() -> None:
 def test_a_step_names_the_axes_it_works_on() -> None:
     nest, found = encoded(nests.nest(nests.GEMM), "interchange(j, k)")
     assert found.steps.counts.tolist() == [0, 0, 1]  # S0 and S1 as written, S1 interchanged
-    kinds = found.steps.features[:, : len(TRANSFORMATIONS)]
-    assert kinds.argmax(1).tolist() == [TRANSFORMATIONS.index(Interchange)]
+    kinds = found.steps.features[:, : len(KINDS)]
+    assert kinds.argmax(1).tolist() == [KINDS.index(Interchange)]
     axes = {number: axis for axis, number in nest.axes.items()}
     assert [axes[n] for n in found.steps.operand_axes] == [("S1", "j"), ("S1", "k")]
     assert found.steps.operand_features[:, :2].tolist() == [[1, 0], [0, 1]]  # outer, inner
@@ -45,17 +45,17 @@ def test_steps_after_others_find_the_loops_behind_the_names() -> None:
     """A tile loop, a skewed loop and a distributed one are known by the loops as written they run."""
     nest, found = encoded(nests.nest(nests.JACOBI), *STENCIL_SCHEDULES)
     axes = {number: axis for axis, number in nest.axes.items()}
-    kinds = found.steps.features[:, : len(TRANSFORMATIONS)].argmax(1)
+    kinds = found.steps.features[:, : len(KINDS)].argmax(1)
 
     def touched(kind: type[Transformation]) -> list[set[tuple[str, str]]]:
-        records = np.flatnonzero(kinds == TRANSFORMATIONS.index(kind))
+        records = np.flatnonzero(kinds == KINDS.index(kind))
         return [{axes[n] for n in found.steps.operand_axes[found.steps.operand_records == r]} for r in records]
 
     assert {("S0", "i")} in touched(Parallelize) and {("S1", "i2")} in touched(Parallelize)
     # The wavefront: t_t is a tile loop of t, and i_t one of i + 2*t, skewed by t_t.
     assert {("S0", "t")} in touched(Parallelize) and {("S1", "t")} in touched(Parallelize)
     assert {("S0", "t"), ("S0", "i")} in touched(Interchange) and {("S1", "t"), ("S1", "i2")} in touched(Interchange)
-    tile = int(np.flatnonzero(kinds == TRANSFORMATIONS.index(Tile))[0])
+    tile = int(np.flatnonzero(kinds == KINDS.index(Tile))[0])
     sizes = found.steps.operand_features[found.steps.operand_records == tile, 4]
     assert set(sizes) == {np.float32(lg(32))}
 
