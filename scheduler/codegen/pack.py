@@ -164,7 +164,8 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
     """The accesses to pack and the elements they read in one iteration of the loop.
 
     Where the array is read in several ways (`A[i][k] * A[j][k]`), these are the ones that stay in a block
-    of constant size and move with the loop, together if their blocks are near each other.
+    of constant size and move with the loop, and with the panels of a register block, together if their blocks are near
+    each other.
     """
     array = mark.array
     parts: dict[Access, isl.Set] = {}
@@ -203,9 +204,10 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
     if not chosen:
         raise CodegenUnsupported(f"the block of {array} read in {place.loop.name} has no constant bound")
     moving = _panel_iterators(mark, place)
+    chosen = {access: part for access, part in chosen.items() if _along_panel(access, mark, moving)} or chosen
     kept: list[Access] = []
     touched: isl.Set | None = None
-    for access, part in sorted(chosen.items(), key=lambda item: not _along_panel(item[0], mark, moving)):
+    for access, part in chosen.items():
         together = part if touched is None else touched.union(part)
         if touched is None or bounded(together):
             kept, touched = [*kept, access], together
