@@ -177,7 +177,7 @@ def test_schedules_apply_step_by_step() -> None:
         for step in schedule:
             tree = apply_step(tree, step)
             kinds[type(step).__name__] += 1
-    assert {t.__name__ for t in TRANSFORMATIONS} == set(kinds), kinds
+    assert {t.__name__ for t in TRANSFORMATIONS} - {"Split"} == set(kinds), kinds  # `random_splits` draws those
 
 
 def test_refused_steps_can_be_kept() -> None:
