@@ -131,8 +131,7 @@ def _splits(space: Space, placed: Placed, size: int) -> tuple[Schedule, str] | N
     """Splits at the blocks of outer loops of each loop that an outer one bounds, and the statement off the diagonal."""
     splits: Schedule = ()
     statement = placed.statement.name
-    depth = 1
-    while depth < len(placed.loops):
+    for depth in range(1, len(placed.loops)):
         model = space.of(splits).replayer.model
         around = model.placed[statement].loops
         loop = around[depth]
@@ -145,9 +144,8 @@ def _splits(space: Space, placed: Placed, size: int) -> tuple[Schedule, str] | N
             except NotApplicable:
                 return None
             if second:
-                statement = next(s for s in after.placed if s not in model.placed and _made_of(s, statement))
+                statement = next(s for s in after.placed if s not in model.placed and s.startswith(f"{statement}_s"))
             splits = longer
-        depth += 1
     return (splits, statement) if splits else None
 
 
@@ -160,10 +158,6 @@ def _place(loop: Loop, outer: tuple[Loop, ...], size: int) -> tuple[Affine, bool
             if name in names and bound.coefficient(name) == 1 and bound.is_linear:
                 return Affine.of(name).floordiv(size) * size + (size if second else 0), second
     return None
-
-
-def _made_of(statement: str, original: str) -> bool:
-    return statement.startswith(f"{original}_s")
 
 
 def _loops_of(space: Space, schedule: Schedule, statement: str) -> tuple[TreeLoop, ...]:
@@ -242,14 +236,15 @@ def _long_reduction(space: Space, base: Schedule, roles: Roles, shape: Shape, si
 def _rows_of(space: Space, schedule: Schedule, row: TreeLoop, shape: Shape) -> str:
     """The loop over the rows of register blocks."""
     chain = chains_with(space.replayer.tree(schedule), row.name)
-    return next(x.name for x in chain if x.name != row.name and x.origin == row.origin and x.tile == shape.rows)
+    blocks = (x.name for x in chain if x.name != row.name and x.origin == row.origin and x.tile == shape.rows)
+    return next(blocks, "")  # no loop has that name: the schedule is refused
 
 
 def _tile_of(space: Space, schedule: Schedule, loop: TreeLoop) -> str:
     """The tile loop that the last step made of a loop."""
     before = {x.name for x in chains_with(space.replayer.tree(schedule[:-1]), loop.name)}
     chain: Chain = chains_with(space.replayer.tree(schedule), loop.name)
-    return next(x.name for x in chain if x.tile and x.name not in before)
+    return next((x.name for x in chain if x.tile and x.name not in before), "")
 
 
 def _block(roles: Roles, shape: Shape) -> RegisterBlock:

@@ -9,20 +9,27 @@ import islpy as isl
 from scheduler.codegen.polytree import Place, PolyTree
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Predicate, Storage
-from scheduler.ir.tree import statements_below
+from scheduler.ir.tree import PackMark, statements_below
 from scheduler.ir.walk import AccessUse
 from scheduler.polyhedral.model import affine_text
 
 
 def elements_exist(
-    array: Array, place: Place, poly: PolyTree, accesses: frozenset[Access], touched: isl.Set, times: isl.Set
+    array: Array,
+    mark: PackMark,
+    place: Place,
+    poly: PolyTree,
+    accesses: frozenset[Access],
+    touched: isl.Set,
+    times: isl.Set,
 ) -> bool:
-    """Whether the smallest box around `touched` lies in the array. `touched`: what `accesses` read in one iteration.
+    """Whether what is copied lies in the array. `touched`: what `accesses` read in one iteration.
 
     `times`: what is known of the times of the loops around.
 
-    The elements of an array that is declared in full exist; of what a pointer points to, those from the first to the
-    last that the nest accesses for certain: not below data-dependent conditions or in loops that may run no iteration.
+    The elements of an array that is declared in full exist; of what a pointer points to, those from the one it points
+    to, or the first, to the last that the nest accesses for certain: not below data-dependent conditions or in loops
+    that may run no iteration.
     """
     certain = None
     for statement in statements_below(place.loop):
@@ -30,13 +37,13 @@ def elements_exist(
             if use.access in accesses:
                 part = poly.touched(statement, use, place.path)
                 certain = part if certain is None else certain.union(part)
-    box = _box(touched.intersect_params(times)).intersect_params(times)
-    if certain is not None and box.is_subset(certain):
+    around = copied_box(touched.intersect_params(times), mark).intersect_params(times)
+    if certain is not None and around.is_subset(certain):
         return True
-    if not box.is_subset(_declared(array, poly, box)):
+    if not around.is_subset(_declared(array, poly, around)):
         return False
     whole = array.storage in (Storage.GLOBAL, Storage.LOCAL) and not array.flat and None not in array.shape
-    return whole or _between(box, _accessed(array, poly))
+    return whole or _between(around, _accessed(array, poly))
 
 
 def _certain_uses(statement: str, array: Array, poly: PolyTree) -> Iterator[AccessUse]:
@@ -59,35 +66,42 @@ def _accessed(array: Array, poly: PolyTree) -> isl.Set | None:
     return total
 
 
-def _between(box: isl.Set, accessed: isl.Set | None) -> bool:
-    """Whether every element of `box` lies in memory between two elements of `accessed`."""
-    if accessed is None or not box.params().is_subset(accessed.params()):
+def _between(around: isl.Set, accessed: isl.Set | None) -> bool:
+    """Whether every element lies in memory between two elements of `accessed`, or what the pointer points to."""
+    if accessed is None or not around.params().is_subset(accessed.params()):
         return False
-    first, last = accessed.lexmin(), accessed.lexmax()
-    return bool(box.lexmin().lex_lt_set(first).is_empty()) and bool(box.lexmax().lex_gt_set(last).is_empty())
+    zeros = ", ".join("0" for _ in range(around.dim(isl.dim_type.set)))
+    name = around.get_tuple_name() if around.has_tuple_name() else ""
+    origin = isl.Set.read_from_str(around.get_ctx(), f"{{ {name}[{zeros}] }}").intersect_params(accessed.params())
+    first, last = accessed.union(origin.align_params(accessed.get_space())).lexmin(), accessed.lexmax()
+    return bool(around.lexmin().lex_lt_set(first).is_empty()) and bool(around.lexmax().lex_gt_set(last).is_empty())
 
 
-def _box(touched: isl.Set) -> isl.Set:
-    """The smallest box around a set, for each value of its parameters."""
+def copied_box(touched: isl.Set, mark: PackMark) -> isl.Set:
+    """The smallest box around a set, for each value of its parameters; from where a panel begins."""
     rank = touched.dim(isl.dim_type.set)
-    box: isl.Set | None = None
+    around: isl.Set | None = None
     for d in range(rank):
         values = touched.project_out(isl.dim_type.set, d + 1, rank - d - 1).project_out(isl.dim_type.set, 0, d)
-        line = isl.Map.read_from_str(touched.get_ctx(), "{ [x] -> [y] : y >= x }")
-        between = values.apply(line).intersect(values.apply(line.reverse()))
+        up = isl.Map.read_from_str(touched.get_ctx(), "{ [x] -> [y] : y >= x }")
+        down, start = up.reverse(), up
+        if mark.panel and d == mark.panel_dim:
+            text = f"{{ [x] -> [y] : y >= {mark.panel}*floor(x/{mark.panel}) }}"
+            start = isl.Map.read_from_str(touched.get_ctx(), text)
+        between = values.apply(start).intersect(values.apply(down))
         part = between.insert_dims(isl.dim_type.set, 0, d).insert_dims(isl.dim_type.set, d + 1, rank - d - 1)
         part = part.set_tuple_name(touched.get_tuple_name()) if touched.has_tuple_name() else part
-        box = part if box is None else box.intersect(part)
-    assert box is not None
-    return box
+        around = part if around is None else around.intersect(part)
+    assert around is not None
+    return around
 
 
-def _declared(array: Array, poly: PolyTree, box: isl.Set) -> isl.Set:
+def _declared(array: Array, poly: PolyTree, around: isl.Set) -> isl.Set:
     """Subscripts inside the array's extents, as far as they are known."""
     names = [f"d{k}" for k in range(len(array.shape))]
     conditions = [f"{name} >= 0" for name, extent in zip(names, array.shape, strict=True) if extent is not None]
     for name, extent in zip(names, array.shape, strict=True):
         if isinstance(extent, Affine):
             conditions.append(f"{name} < {affine_text(extent)}")
-    tuple_name = box.get_tuple_name() if box.has_tuple_name() else ""
+    tuple_name = around.get_tuple_name() if around.has_tuple_name() else ""
     return poly.read_set(f"{{ {tuple_name}[{', '.join(names)}] : {' and '.join(conditions) or '0 = 0'} }}")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal as OneOf
 
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
-from scheduler.codegen.copyable import elements_exist
+from scheduler.codegen.copyable import copied_box, elements_exist
 from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
 from scheduler.codegen.heap import STACK_BYTES
-from scheduler.codegen.nodes import CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
+from scheduler.codegen.nodes import Bind, CNode, For, IntExpr, IntOp, Packed, Scope, add, scale, with_bodies
 from scheduler.codegen.opaque import written_arrays
 from scheduler.codegen.polytree import Place, PolyTree, is_aligned, time_name
 from scheduler.codegen.text import block
@@ -88,7 +89,8 @@ def insert_packs(nodes: tuple[CNode, ...], poly: PolyTree, walker: Walker) -> tu
             if strided and len(statements_below(place.loop)) > 1:
                 # isl may run statements with different offsets in one iteration: not at the time of that loop.
                 raise CodegenUnsupported(f"{mark.array} is packed around several statements of a strided loop")
-            body = (_packed(mark, place, poly, walker, inner, body),)
+            bound = tuple(takewhile(lambda child: isinstance(child, Bind), body))  # the bounds may speak of it
+            body = (*bound, _packed(mark, place, poly, walker, inner, body[len(bound) :]))
         return replace(node, body=body)
 
     return visit(nodes, {}, False)
@@ -119,7 +121,7 @@ def _packed(
     env = {time_name(name): value for name, value in times.items()}
     strides = poly.strides(place.path)
     accesses, touched = _footprint(mark, place, poly, strides)
-    if not elements_exist(array, place, poly, accesses, touched, strides):
+    if not elements_exist(array, mark, place, poly, accesses, touched, strides):
         raise CodegenUnsupported(f"the block of {array.name} may have elements that the program never reads")
     low, high, extents = [], [], []
     for d in range(len(array.shape)):
@@ -169,26 +171,17 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
     """
     array = mark.array
     parts: dict[Access, isl.Set] = {}
-    written: list[isl.Set] = []
     for statement in statements_below(place.loop):
         for use in poly.model.uses(statement):
             if use.access.array != array:
                 continue
             if not use.access.is_affine:
                 raise CodegenUnsupported(f"{array} is not only read with affine subscripts in {place.loop.name}")
-            part = poly.touched(statement, use, place.path)
-            if use.is_write:
-                written.append(part)
-                continue
-            known = parts.get(use.access)
-            parts[use.access] = part if known is None else known.union(part)
-    known_times = strides.intersect(poly.context())
-
-    def changes(touched: isl.Set) -> bool:
-        """Whether something is written while the copy stands for it."""
-        return any(not w.intersect(touched).intersect_params(known_times).is_empty() for w in written)
-
-    parts = {access: part for access, part in parts.items() if not changes(part)}
+            if not use.is_write:
+                part = poly.touched(statement, use, place.path)
+                known = parts.get(use.access)
+                parts[use.access] = part if known is None else known.union(part)
+    parts = {access: part for access, part in parts.items() if not _changes(mark, part, place, poly, strides)}
     if not parts:
         raise CodegenUnsupported(f"{array} is not read, or changes where it is read, in loop {place.loop.name}")
 
@@ -213,6 +206,20 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
             kept, touched = [*kept, access], together
     assert touched is not None
     return frozenset(kept), touched
+
+
+def _changes(mark: PackMark, touched: isl.Set, place: Place, poly: PolyTree, strides: isl.Set) -> bool:
+    """Whether something of what is copied is written while the copy stands for it, by this thread or another."""
+    parallel = next((k for k, loop in enumerate(place.path) if loop.parallel is not None), None)
+    inside = place.loop if parallel is None else place.path[parallel]
+    writes = [(s, u) for s in statements_below(inside) for u in poly.model.uses(s) if u.is_write]
+    mine = [(s, use) for s, use in writes if use.access.array == mark.array]
+    if not mine:
+        return False
+    known = strides.intersect(poly.context())
+    copied = copied_box(touched.intersect_params(known), mark).intersect_params(known)
+    path = place.path if parallel is None else place.path[:parallel]
+    return any(not poly.touched(s, use, path).intersect(copied).is_empty() for s, use in mine)
 
 
 def _panel_iterators(mark: PackMark, place: Place) -> frozenset[str]:

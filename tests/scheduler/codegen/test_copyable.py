@@ -98,3 +98,46 @@ for i: long in [0, n) step 1 { A[i] = 0.0; for j: long in [2, -1) step -2 { S1: 
 def test_a_tile_loop_whose_tiles_are_single_iterations_stands_at_its_times(tmp_path: Path, schedule: str) -> None:
     """isl may count such a loop in other units than the schedule, which the block's place is told in."""
     check_same(tmp_path, parse_nest(FEW), schedule, {"n": 4})
+
+
+BEFORE = """nest before { param n: long in [9, ?];
+array p: double[?] STORAGE const; array Y: double[n];
+for i: long in [0, n) step 1 { S0: Y[i] = Y[i] + p[i FIRST]; } }"""
+
+
+def test_a_panel_may_begin_where_the_pointer_points_to_but_not_before() -> None:
+    """Whole panels are copied from a multiple of their width on, which may be below what is read."""
+    text = BEFORE.replace("STORAGE", "restrict")
+    assert "p_pack[" in text_of(parse_nest(text.replace("FIRST", "+ 1")), "tile([i], [4]); pack(i_t, p, [0], 0, 4)")
+    with pytest.raises(CodegenUnsupported, match="never reads"):
+        text_of(parse_nest(text.replace("FIRST", "- 1")), "tile([i], [4]); pack(i_t, p, [0], 0, 4)")
+    assert "p_pack[" in text_of(parse_nest(text.replace("FIRST", "- 1")), "tile([i], [4]); pack(i_t, p, [0])")
+
+
+RACING = """nest racing { param n: long in [9, ?]; array A: double[n][n];
+for k: long in [0, n) step 1 { for i: long in [k + 1, n) step 1 { for j: long in [k + 1, n) step 1 {
+S0: A[i][j] = A[i][j] - A[i][k] * A[k][j]; } } } }"""
+
+
+def test_what_other_threads_write_is_not_copied() -> None:
+    """A thread's rows do not change what it copies of rows above; in a block of all there are others' rows."""
+    split = "split(i, 4*floor((k)/4) + 4); split(j_s, 4*floor((k)/4) + 4); tile([k], [4]); distribute(i_s, 1); "
+    split += "distribute(k, 2); interchange(k_d, i_s_d); interchange(k_d, j_s_s); tile([i_s_d], [4]); "
+    assert "A_pack[" in text_of(parse_nest(RACING), split + "parallelize(i_s_d_t); pack(i_s_d_t, A, [0, 1])")
+    rows = """nest rows { param n: long in [1, ?]; array A: double[2*n][20]; for i: long in [0, n) step 1 {
+    for j: long in [0, 20) step 1 { S0: A[2*i][j] = A[2*i + 1][j] * 0.5; } } }"""
+    assert "A_pack[" in text_of(parse_nest(rows), "parallelize(i); pack(i, A, [0, 1])")
+    with pytest.raises(CodegenUnsupported, match="changes where it is read"):
+        text_of(parse_nest(rows), "tile([i], [4]); parallelize(i_t); pack(i_t, A, [0, 1])")
+
+
+SKEWED_BLOCKS = """nest blocks { param n: int in [1, ?];
+array A: double[3*n]; array X: double[2*n];
+for i: int in [0, n) step 1 { S0: A[i + n] = A[i + n] * X[2*i + 1]; S1: A[-i + n - 1] = A[2*i + n] * 0.5; } }"""
+
+
+def test_a_block_is_copied_behind_what_its_bounds_speak_of(tmp_path: Path) -> None:
+    schedule = (
+        "tile([i], [2]); tile([i_t, i], [3, 3]); interchange(i_t, i); skew(i_t2, i_t, 1); pack(i_t, X, [0], 0, 2)"
+    )
+    check_same(tmp_path, parse_nest(SKEWED_BLOCKS), f"{schedule}; skew(i, i_t, 2)", {"n": 13}, {"n": 1})
