@@ -12,6 +12,7 @@ from profilers.build import Built, CompilerConfig, discard
 from profilers.harness import check_workload, write_reference
 from profilers.outcome import BuildFailed, Failure, Timed, Verified
 from profilers.workload import Workload
+from scheduler.codegen.emit_c import wrong_loops
 from scheduler.codegen.original import emit_original
 from scheduler.errors import SchedulerError
 from scheduler.fewer import fewer_iterations, largest_work
@@ -73,11 +74,14 @@ class Checker:
 
         Both are compared bit for bit, unless sums may be reassociated: compiled as they are measured where the original
         was run so (`reference`), else, and where the bits differ then, without contraction of a*b + c, which compilers
-        do wherever they like. Raises NestNotMeasurable.
+        do wherever they like. Before anything runs, the loops are proved to run every instance once, for all sizes.
+        Raises NestNotMeasurable, QuotaExceeded.
         """
         body = self.measurer.body(scheduled)
         if isinstance(body, BuildFailed):
             return Checked((), body)
+        if problem := wrong_loops(scheduled, self.measurer.replayer.of(scheduled.schedule).model):
+            return Checked((), BuildFailed(f"the loops made for it are wrong: {problem}"))
         try:
             return self._checked(body, reference, self._compiled(scheduled, body, reference is None))
         finally:

@@ -51,7 +51,8 @@ def rewrite_source(
             raise SchedulerError(f"{rewrite.nest.name}: {scheduled}")
         original = source.content[span.begin : span.end]
         model = replayer.of(rewrite.schedule).model
-        text = _in_file(emit(scheduled, model, original=original.decode("latin-1"), vector_bytes=vector_bytes))
+        before = original.decode("latin-1")
+        text = _in_file(emit(scheduled, model, original=before, vector_bytes=vector_bytes, checked=True))
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
         runtime = runtime_condition(replayer.nest, replayer.model)
         condition = tests.condition(spelled(runtime) if runtime else None)

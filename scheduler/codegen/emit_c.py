@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.carried import carry_values
+from scheduler.codegen.coverage import uncovered
 from scheduler.codegen.edges import expand_partial
 from scheduler.codegen.expr import OR, RELATION, Printer, wrap
 from scheduler.codegen.heap import allocation, thread_array
@@ -59,6 +60,7 @@ def emit(
     vector_bytes: int = 32,
     traced: bool = False,
     trips: Mapping[str, int] | None = None,
+    checked: bool = False,
 ) -> str:
     """The scheduled nest as C text, to stand where the nest stood.
 
@@ -67,13 +69,27 @@ def emit(
     `vector_bytes` is the width of the vectors of register blocks that do not name one. `traced` marks every access,
     floating-point operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`,
     how often the nest's loops go round, tells it where there are enough iterations to leave some out. Helper functions
-    and types the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported.
+    and types the text needs (`pe_…`) come from `scheduler.codegen.text.preamble`. Raises CodegenUnsupported: with
+    `checked` also where the loops turn out not to run every instance once (`scheduler.codegen.coverage`).
     """
     try:
+        if checked and (problem := wrong_loops(scheduled, model)):
+            raise CodegenUnsupported(f"the loops that isl makes are wrong: {problem}")
         with model.quota():
             return _emit(scheduled, model, original, vector_bytes, traced, trips or {})
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
+
+
+def wrong_loops(scheduled: ScheduledNest, model: Model) -> str:
+    """What is wrong with the loops that isl makes; empty also where that cannot be decided. Raises QuotaExceeded."""
+    with model.quota():
+        poly = PolyTree(model, scheduled.tree)
+        variables = variable_names(poly)
+        groups = find_groups(poly)
+        walker = Walker(poly, variables, BlockMaker(poly, variables, groups).unit)
+        nodes = walker.nodes(poly.generate(scheduled.tree, units=groups), {})
+    return uncovered(nodes, poly) or ""
 
 
 def _emit(

@@ -139,7 +139,7 @@ class _Program:
         """The longest legal schedules as C text."""
         for scheduled in sorted(legal, key=lambda s: -len(s.schedule))[:_COMPILED]:
             try:
-                body = emit(scheduled, self.subject.replayer.model)
+                body = emit(scheduled, self.subject.replayer.model, checked=True)
             except CodegenUnsupported:
                 self.counts["not emitted"] += 1
                 continue

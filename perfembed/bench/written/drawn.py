@@ -60,7 +60,7 @@ def aggressive(replayer: Replayer, rng: random.Random) -> tuple[Schedule, Counte
             replayed = replayer.replay(schedule)
             if not schedule or not isinstance(replayed, ScheduledNest):
                 continue
-            text = emit(replayed, inside.model, original="")
+            text = emit(replayed, inside.model, original="", checked=True)
         except (CodegenUnsupported, NotApplicable, QuotaExceeded):
             continue
         found.append((schedule, contents(schedule, text)))
