@@ -202,7 +202,7 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
     touched: isl.Set | None = None
     for access, part in chosen.items():
         together = part if touched is None else touched.union(part)
-        if touched is None or bounded(together):
+        if touched is None or (bounded(together) and not _changes(mark, together, place, poly, strides)):
             kept, touched = [*kept, access], together
     assert touched is not None
     return frozenset(kept), touched

@@ -12,6 +12,13 @@ _WIDTH = 100
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
 
 
+# Where isl makes loops of their own for some iterations, not all that is computed in them need be used.
+_SET_ONLY = (
+    "#if !defined __clang__ || __clang_major__ >= 13",
+    '#pragma GCC diagnostic ignored "-Wunused-but-set-variable"',
+    "#endif",
+)
+_DECLARED = re.compile(r"^ *[a-z_][\w ]* \w+;$", re.MULTILINE)
 # gcc follows a block that is copied in one iteration and read in the next no farther.
 _UNPACKED = ("#ifndef __clang__", '#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"', "#endif")
 
@@ -38,6 +45,7 @@ def nest_text(new: str, original: bytes, comment: str, condition: str | None, di
             "#pragma GCC diagnostic push",
             '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
             *(_UNPACKED if "_pack" in body else ()),
+            *(_SET_ONLY if _DECLARED.search(body) else ()),
             f"if ({condition or 1}) {{",
             body,
             "#pragma GCC diagnostic pop",
