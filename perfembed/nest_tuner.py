@@ -444,6 +444,8 @@ class NestTuner:
         if not hopeful:
             alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
             outcome.reason = "no donor to transfer from" if alone else "no legal schedule was faster than the original"
+            if not alone and not outcome.candidates and not self._expired():
+                outcome.reason = "no other schedule is legal, or none that is has different code"
             return
         checker = Checker(self.measurer, original_s)
         reference: Reference | None = None
