@@ -83,12 +83,13 @@ def insert_packs(nodes: tuple[CNode, ...], poly: PolyTree, walker: Walker) -> tu
         place = poly.by_name[node.loop]
         time = node.time if node.time is not None else _time(place, poly, walker, times)
         inner = {**times, node.loop: time} if time is not None else times
-        strided = strided or (isinstance(node, For) and abs(node.step) > 1 and not is_aligned(place.loop))
+        several = len(statements_below(place.loop)) > 1
+        strided = strided or (isinstance(node, For) and abs(node.step) > 1 and several and not is_aligned(place.loop))
         body = visit(node.body, inner, strided)
         for mark in reversed(place.loop.packs):
-            if strided and len(statements_below(place.loop)) > 1:
+            if strided:
                 # isl may run statements with different offsets in one iteration: not at the time of that loop.
-                raise CodegenUnsupported(f"{mark.array} is packed around several statements of a strided loop")
+                raise CodegenUnsupported(f"{mark.array} is packed in a strided loop around several statements")
             bound = tuple(takewhile(lambda child: isinstance(child, Bind), body))  # the bounds may speak of it
             body = (*bound, _packed(mark, place, poly, walker, inner, body[len(bound) :]))
         return replace(node, body=body)
