@@ -160,7 +160,18 @@ def _needed(
     if context.is_subset(reads):
         return None
     condition = isl.AstBuild.from_context(context).expr_from_set(reads.gist(context))
-    return walker.expr(condition, dict(env))
+    return _needless_left_out(walker.expr(condition, dict(env)))
+
+
+def _needless_left_out(condition: IntExpr) -> IntExpr | None:
+    """Without comparisons of an expression with itself, of which compilers warn; None where nothing is left."""
+    if not isinstance(condition, IntOp):
+        return condition
+    if condition.op == "&&":
+        kept = tuple(part for part in map(_needless_left_out, condition.args) if part is not None)
+        return IntOp("&&", kept) if len(kept) > 1 else kept[0] if kept else None
+    same = condition.op in ("==", "<=", ">=") and condition.args[0] == condition.args[1]
+    return None if same else condition
 
 
 def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -> tuple[frozenset[Access], isl.Set]:

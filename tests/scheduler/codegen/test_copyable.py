@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from scheduler.codegen.nodes import IntOp
+from scheduler.codegen.pack import _needless_left_out
 from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
 from scheduler.ir.text import parse_nest
 from tests.scheduler.codegen.support import check_same, text_of
 
@@ -155,3 +158,11 @@ def test_nothing_is_packed_in_a_loop_that_stands_at_the_times_of_another_stateme
     assert "X_pack[" in text_of(parse_nest(APART), tiled)
     with pytest.raises(CodegenUnsupported, match="strided loop around several statements"):
         text_of(parse_nest(APART), f"{tiled}; shift(i_t, S0, -1)")
+
+
+def test_no_expression_is_compared_with_itself() -> None:
+    one, other = Affine.of("i"), Affine.of("j")
+    same, real = IntOp("==", (one, one)), IntOp("<", (one, other))
+    assert _needless_left_out(IntOp("&&", (same, real, IntOp("<=", (other, other))))) == real
+    assert _needless_left_out(IntOp("&&", (same, same))) is None
+    assert _needless_left_out(IntOp("||", (real, real))) == IntOp("||", (real, real))
