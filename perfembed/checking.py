@@ -75,7 +75,7 @@ class Checker:
         Both are compared bit for bit, unless sums may be reassociated: compiled as they are measured where the original
         was run so (`reference`), else, and where the bits differ then, without contraction of a*b + c, which compilers
         do wherever they like. Before anything runs, the loops are proved to run every instance once, for all sizes.
-        Raises NestNotMeasurable, QuotaExceeded.
+        Raises NestNotMeasurable.
         """
         body = self.measurer.body(scheduled)
         if isinstance(body, BuildFailed):

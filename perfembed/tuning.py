@@ -121,6 +121,7 @@ class _Tuning:
         self.model: CostModel | None = None
         self.retrieval: Retrieval | None = None
         self.retrieving = threading.Lock()
+        self.loading: threading.Thread | None = None
         self.surveyed: Surveyed | None = None
         self.rates: StreamRates | None = None
 
@@ -303,6 +304,8 @@ class _Tuning:
         self.rates = known_rates(folder, self.machine, version, threads)
         large = any(inputs.captured.total_bytes > last_cache_bytes(self.machine) for inputs in found)
         if self.rates is None and folder is not None and large and self.budget.left() > _RATES_S:
+            if self.loading is not None:
+                self.loading.join()  # it would count as a slower machine
             self.rates = measured_rates(
                 folder,
                 self.machine,
@@ -335,7 +338,8 @@ class _Tuning:
                 load_ahead()
 
         if self.options.search == "transfer":
-            threading.Thread(target=load).start()
+            self.loading = threading.Thread(target=load)
+            self.loading.start()
 
     def _retrieval(self) -> Retrieval:
         """Opened once, where it is needed. Raises EnvironmentMissing without weights or donors."""

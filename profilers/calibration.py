@@ -5,20 +5,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from inspect import get_annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
 from profilers.errors import ProfilersError
+from profilers.kept import from_line, kept_at, load_kept, store_kept, strict_record, to_line
 from profilers.machine import Machine
-from profilers.scratch import unfinished_file
 
 # The program's own vectors are explicit: with the compiler's vectorization off, scalar code stays scalar.
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fopenmp")
@@ -141,24 +136,18 @@ class Calibration:
 
     def to_json(self) -> str:
         """One line; `from_json` gives an equal calibration back."""
-        return json.dumps({"version": _VERSION, **asdict(self)}, separators=(",", ":"))
+        return to_line(self, _VERSION)
 
     @staticmethod
     def from_json(text: str) -> Calibration:
         """Raises ProfilersError for anything that `to_json` would not write."""
-        try:
-            document = json.loads(text)
-            written = json.dumps(document, separators=(",", ":"))
-            if document.pop("version") != _VERSION:
-                raise ValueError(f"this program knows version {_VERSION}")
+
+        def made(document: dict[str, Any]) -> Calibration:
             document["flags"] = tuple(map(str, document["flags"]))
             document["figures"] = tuple(strict_record(Figure, one) for one in document["figures"])
-            found = strict_record(Calibration, document)
-            if found.to_json() != written:
-                raise ValueError("fields of other types, or in another order")
-            return found
-        except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as problem:
-            raise ProfilersError(f"not a calibration: {' '.join(str(problem).split())[:200]}") from problem
+            return strict_record(Calibration, document)
+
+        return from_line(text, _VERSION, "a calibration", made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,37 +188,16 @@ class CalibrationCache:
 
     def path(self, fingerprint: str, compiler: str) -> Path:
         """The file of a machine and a compiler (the first line of `cc --version`)."""
-        text = compiler.encode("utf-8", errors="surrogateescape")
-        return self.folder / f"calibration-{fingerprint}-{hashlib.sha256(text).hexdigest()[:8]}.json"
+        return kept_at(self.folder, "calibration", fingerprint, compiler)
 
     def load(self, machine: Machine, compiler: str) -> Calibration | None:
         """What was stored; None where there is nothing, or something damaged, foreign or made with other flags."""
-        path = self.path(machine.fingerprint, compiler)
-        try:
-            if not path.is_file():
-                return None
-            found = Calibration.from_json(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, ProfilersError):
-            return None
-        same = (found.machine, found.compiler, found.flags) == (machine.fingerprint, compiler, FLAGS)
-        return found if same else None
+        found = load_kept(self.path(machine.fingerprint, compiler), Calibration.from_json)
+        mine = (machine.fingerprint, compiler, FLAGS)
+        return found if found is not None and (found.machine, found.compiler, found.flags) == mine else None
 
     def store(self, calibration: Calibration) -> Path:
         """Writes it all at once and returns the file. Raises ProfilersError where that cannot be done."""
         path = self.path(calibration.machine, calibration.compiler)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with unfinished_file(self.folder) as unfinished:
-                unfinished.write_text(calibration.to_json() + "\n", encoding="utf-8")
-                os.replace(unfinished, path)
-        except OSError as problem:
-            raise ProfilersError(f"cannot keep the calibration in {self.folder}: {problem.strerror}") from problem
+        store_kept(path, calibration.to_json(), "the calibration")
         return path
-
-
-def strict_record(cls: Callable[..., _T], document: dict[str, Any]) -> _T:
-    """An instance whose fields have the very types they are declared with. Raises TypeError."""
-    for name, declared in get_annotations(cls).items():
-        if type(document[name]).__name__ != declared.partition("[")[0]:
-            raise TypeError(f"{name} is no {declared}")
-    return cls(**document)

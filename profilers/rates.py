@@ -5,17 +5,15 @@ A full calibration has these figures; where there is none, `profilers.calibrate.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from profilers.calibration import FLAGS, MAX_OTHER_LOAD, MEMORY, Calibration, CalibrationCache, strict_record
+from profilers.calibration import FLAGS, MAX_OTHER_LOAD, MEMORY, Calibration, CalibrationCache
 from profilers.errors import ProfilersError
+from profilers.kept import from_line, kept_at, load_kept, store_kept, strict_record, to_line
 from profilers.machine import Machine
-from profilers.scratch import unfinished_file
 
 _VERSION = 1
 
@@ -51,25 +49,19 @@ class StreamRates:
 
     def to_json(self) -> str:
         """One line; `from_json` gives equal rates back."""
-        return json.dumps({"version": _VERSION, **asdict(self)}, separators=(",", ":"))
+        return to_line(self, _VERSION)
 
     @staticmethod
     def from_json(text: str) -> StreamRates:
         """Raises ProfilersError for anything that `to_json` would not write."""
-        try:
-            document = json.loads(text)
-            written = json.dumps(document, separators=(",", ":"))
-            if document.pop("version") != _VERSION:
-                raise ValueError(f"this program knows version {_VERSION}")
+
+        def made(document: dict[str, Any]) -> StreamRates:
             document["flags"] = tuple(map(str, document["flags"]))
             for name in ("memory_gbs", "cache_gbs"):
                 document[name] = tuple(map(float, document[name]))
-            found = strict_record(StreamRates, document)
-            if found.to_json() != written:
-                raise ValueError("fields of other types, or in another order")
-            return found
-        except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as problem:
-            raise ProfilersError(f"not stream rates: {' '.join(str(problem).split())[:200]}") from problem
+            return strict_record(StreamRates, document)
+
+        return from_line(text, _VERSION, "stream rates", made)
 
 
 def rates_of(calibration: Calibration) -> StreamRates:
@@ -88,32 +80,20 @@ class RatesCache:
 
     def path(self, fingerprint: str, compiler: str, threads: int) -> Path:
         """The file of a machine and a compiler (the first line of `cc --version`)."""
-        text = compiler.encode("utf-8", errors="surrogateescape")
-        return self.folder / f"streams-{fingerprint}-{hashlib.sha256(text).hexdigest()[:8]}-{threads}.json"
+        return kept_at(self.folder, "streams", fingerprint, compiler, f"-{threads}")
 
     def load(self, machine: Machine, compiler: str, threads: int) -> StreamRates | None:
         """Those of a full calibration, or what was stored; None where there are none of so many threads."""
         full = CalibrationCache(self.folder).load(machine, compiler)
         if full is not None and full.threads == threads and len(full.levels) > 1:
             return rates_of(full)
-        path = self.path(machine.fingerprint, compiler, threads)
-        try:
-            if not path.is_file():
-                return None
-            found = StreamRates.from_json(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, ProfilersError):
-            return None
-        same = (found.machine, found.compiler, found.flags) == (machine.fingerprint, compiler, FLAGS)
-        return found if same and found.threads == threads else None
+        found = load_kept(self.path(machine.fingerprint, compiler, threads), StreamRates.from_json)
+        mine = (machine.fingerprint, compiler, FLAGS, threads)
+        theirs = (found.machine, found.compiler, found.flags, found.threads) if found is not None else None
+        return found if theirs == mine else None
 
     def store(self, rates: StreamRates) -> Path:
         """Writes them all at once and returns the file. Raises ProfilersError where that cannot be done."""
         path = self.path(rates.machine, rates.compiler, rates.threads)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with unfinished_file(self.folder) as unfinished:
-                unfinished.write_text(rates.to_json() + "\n", encoding="utf-8")
-                os.replace(unfinished, path)
-        except OSError as problem:
-            raise ProfilersError(f"cannot keep the rates in {self.folder}: {problem.strerror}") from problem
+        store_kept(path, rates.to_json(), "the rates")
         return path

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -123,10 +123,7 @@ def _renamed(step: Transformation, loops: Mapping[str, str], names: Mapping[tupl
             return tuple(one(field, v) for v in value)
         if not isinstance(value, str):
             return value
-        known: Callable[[str], str | None] = loops.get
-        if field in _KINDS:
-            known = lambda v: _known(names, _KINDS[field], v)  # noqa: E731
-        found = known(value)
+        found = _known(names, _KINDS[field], value) if field in _KINDS else loops.get(value)
         if found is None:
             raise NotTheSame(f"{step.keyword}: there is no {value}")
         return found

@@ -28,7 +28,7 @@ from scheduler.codegen.nodes import (
     scale,
     substitute,
 )
-from scheduler.codegen.pack import Buffer
+from scheduler.codegen.pack_text import Buffer
 from scheduler.codegen.register import Statements, around, typed
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access

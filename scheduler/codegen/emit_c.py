@@ -33,7 +33,8 @@ from scheduler.codegen.nodes import (
 )
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
 from scheduler.codegen.original import array_declaration, emit_original, increment
-from scheduler.codegen.pack import insert_packs, pack_code, printer_inside
+from scheduler.codegen.pack import insert_packs
+from scheduler.codegen.pack_text import pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree, is_aligned
 from scheduler.codegen.privates import declare_privates, plan_privates
 from scheduler.codegen.reduction import reduced
@@ -82,13 +83,16 @@ def emit(
 
 
 def wrong_loops(scheduled: ScheduledNest, model: Model) -> str:
-    """What is wrong with the loops that isl makes; empty also where that cannot be decided. Raises QuotaExceeded."""
-    with model.quota():
-        poly = PolyTree(model, scheduled.tree)
-        variables = variable_names(poly)
-        groups = find_groups(poly)
-        walker = Walker(poly, variables, BlockMaker(poly, variables, groups).unit)
-        nodes = walker.nodes(poly.generate(scheduled.tree, units=groups), {})
+    """What is wrong with the loops that isl makes; empty also where that cannot be decided."""
+    try:
+        with model.quota():
+            poly = PolyTree(model, scheduled.tree)
+            variables = variable_names(poly)
+            groups = find_groups(poly)
+            walker = Walker(poly, variables, BlockMaker(poly, variables, groups).unit)
+            nodes = walker.nodes(poly.generate(scheduled.tree, units=groups), {})
+    except QuotaExceeded:
+        return ""
     return uncovered(nodes, poly) or ""
 
 
