@@ -77,6 +77,47 @@ def fuse_time_loop(replayer: Replayer, schedule: Schedule, time: TreeLoop, depth
     return candidate if isinstance(replayer.replay(candidate), ScheduledNest) else None
 
 
+def fuse_imperfect_time_loop(replayer: Replayer, schedule: Schedule, time: TreeLoop, depth: int) -> Schedule | None:
+    """`fuse_time_loop` where some nests are not perfect chains that deep: statements and shallower nests first move
+    into the first or last iteration of the loop beside them (the boundary of fdtd-2d). None if that is not legal.
+    """
+    children = time.children
+    if depth < 1 or not any(len(_chain_names(child)) >= depth for child in children):
+        return None
+    while True:
+        shallow = [node for node in time.children if len(_chain_names(node)) < depth]
+        if not shallow:
+            break
+        sunk = next(filter(None, (_beside_deeper(replayer, schedule, time, node, depth) for node in shallow)), None)
+        if sunk is None:
+            return None
+        schedule, time = sunk, _named(replayer.tree(sunk), time.name)
+    return schedule if len(time.children) == 1 else fuse_time_loop(replayer, schedule, time, depth)
+
+
+def _beside_deeper(
+    replayer: Replayer, schedule: Schedule, time: TreeLoop, node: TreeNode, depth: int
+) -> Schedule | None:
+    """A child of the time loop moved into a perfect chain of `depth` loops next to it, fused with what is there."""
+    place = time.children.index(node)
+    for position in (place - 1, place + 1):
+        loop = time.children[position] if 0 <= position < len(time.children) else None
+        if not isinstance(loop, TreeLoop) or len(_chain_names(loop)) < depth:
+            continue
+        statement = statements_below(node)[0]
+        for at in _ends(replayer, replayer.tree(schedule), loop, statement, position < place):
+            sunk = (*schedule, Sink(statement, loop.name, at))
+            if not _legal(replayer, sunk):
+                continue
+            inner = _named(replayer.tree(sunk), loop.name)
+            joined = sunk if depth == 1 else fuse_time_loop(replayer, sunk, inner, depth - 1)
+            if joined is None:
+                joined = fuse_imperfect_time_loop(replayer, sunk, inner, depth - 1)
+            if joined is not None:
+                return joined
+    return None
+
+
 def sink_into_band(replayer: Replayer, schedule: Schedule, time: TreeLoop, depth: int) -> Schedule | None:
     """Makes a time loop and `depth` levels inside it a perfect chain: level by level, statements that stand beside a
     loop move into its first or last iteration or next to it, and loops beside each other are fused (Cholesky).
@@ -133,7 +174,7 @@ def _ends(
     same = {
         outer.origin: outer.row(statement)
         for _, outer in path_to(tree, statement)
-        if isinstance(outer, TreeLoop) and outer.row(member) == Affine.of(outer.origin)
+        if isinstance(outer, TreeLoop) and dict(outer.rows).get(member) == Affine.of(outer.origin)
     }
     known = {p.name for p in replayer.nest.parameters} | same.keys()
     bounds = written.stop if after else written.start

@@ -85,9 +85,9 @@ class Distribute:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Moves a sibling node of a loop into it: its statements run in the iteration where the row equals `at`.
+    """Moves the node beside a loop that `statement` is or is in into it, to the iteration where the row equals `at`.
 
-    `at` is affine over the iterators of the statements moved; before the loop's own children when the
+    `at` is affine over the iterators of the statements moved; they stand before the loop's own children when the
     node stood before the loop, else after them.
     """
 

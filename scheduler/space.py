@@ -18,7 +18,7 @@ from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.microkernel import Core
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
-from scheduler.normalize.stride import access_stride, chains, legal_orders, minimize_strides
+from scheduler.normalize.stride import access_stride, chains, directions, legal_orders, minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import (
     Interchange,
@@ -190,9 +190,9 @@ class Space:
                 steps.append(Unroll(node.name, 0))
                 return True
             if node.name in sequential:
-                fits = node.name in reduced and self._contiguous(node)
+                fits = node.name in reduced and self._contiguous(tree, node)
             else:
-                fits = self._contiguous(node, _LONG_STRIDE)
+                fits = self._contiguous(tree, node, _LONG_STRIDE)
             if fits and node.unroll == 1:
                 steps.append(Vectorize(node.name))
             return False
@@ -208,9 +208,9 @@ class Space:
         carried = innermost.name in self.sequential(schedule)
         yield from self.inner_wavefront(schedule, chain)
         if len(chain) > 1 and not innermost.opaque:
-            outer = chain[-2]
+            tree, outer = self.replayer.tree(schedule), chain[-2]
             for factor in (4, 8) if carried else (4,):
-                if self.extent(outer) >= 4 * factor and not outer.opaque and self._reused(outer):
+                if self.extent(outer) >= 4 * factor and not outer.opaque and self._reused(tree, outer):
                     yield (*schedule, UnrollJam(outer.name, factor))
 
     def inner_wavefront(self, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
@@ -228,11 +228,10 @@ class Space:
                 yield diagonal
                 return
 
-    def _reused(self, loop: TreeLoop) -> bool:
+    def _reused(self, tree: tuple[TreeNode, ...], loop: TreeLoop) -> bool:
         """Some access does not change along the loop, or changes by one element: copies side by side share it."""
         model = self.replayer.model
-        for statement, row in loop.rows:
-            direction = {n: row.coefficient(n) for n in row.names()}
+        for statement, direction in directions(tree, loop).items():
             for use in model.uses(statement):
                 if not self.replayer.nest.array(use.access.array).is_scalar and self.stride(use, direction) <= 1:
                     return True
@@ -276,10 +275,9 @@ class Space:
         step = max(sizes[1] // sizes[0], 1)
         return (*tiled, Skew(outer, second, step), Interchange(outer, second), Parallelize(outer))
 
-    def _contiguous(self, loop: TreeLoop, most: int = 1) -> bool:
+    def _contiguous(self, tree: tuple[TreeNode, ...], loop: TreeLoop, most: int = 1) -> bool:
         """Whether no access of what is below jumps by more than `most` elements along the loop."""
-        for statement, row in loop.rows:
-            direction = {n: row.coefficient(n) for n in row.names()}
+        for statement, direction in directions(tree, loop).items():
             if any(self.stride(use, direction) > most for use in self.replayer.model.uses(statement)):
                 return False
         return True

@@ -12,7 +12,7 @@ from itertools import islice
 from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import chains
-from scheduler.permutable import fuse_time_loop, permutable_band, sink_into_band
+from scheduler.permutable import fuse_imperfect_time_loop, fuse_time_loop, permutable_band, sink_into_band
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 from scheduler.space import Chain, Space
@@ -56,7 +56,8 @@ def time_band(space: Space, schedule: Schedule, name: str, depth: int) -> tuple[
     replayer = space.replayer
     loop = next(x for x in tree_loops(replayer.tree(schedule)) if x.name == name)
     if len(_chain_from(replayer, schedule, name)) <= depth:
-        fused = fuse_time_loop(replayer, schedule, loop, depth) or sink_into_band(replayer, schedule, loop, depth)
+        ways = (fuse_time_loop, sink_into_band, fuse_imperfect_time_loop)
+        fused = next(filter(None, (way(replayer, schedule, loop, depth) for way in ways)), None)
         if fused is None:
             return None
         schedule = fused

@@ -17,7 +17,7 @@ import numpy as np
 from scheduler.cost.ranges import lg, linear_part
 from scheduler.cost.representation import Floats, Integers, LoopNode, NestArrays
 from scheduler.ir.affine import Affine
-from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
+from scheduler.ir.tree import TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.schedule import (
     TRANSFORMATIONS,
     Distribute,
@@ -37,6 +37,7 @@ from scheduler.schedule import (
     Unroll,
     UnrollJam,
 )
+from scheduler.transform.common import the_loop
 
 KINDS = tuple(kind for kind in TRANSFORMATIONS if kind not in (Split, Stream))  # what models were trained on
 STEP = len(KINDS) + 6
@@ -122,14 +123,14 @@ class ScheduleEncoder:
         known = self._steps.get(schedule)
         if known is None:
             step, before = schedule[-1], self.tree(schedule[:-1])
-            self.tree(schedule)  # raises NotApplicable
+            after = self.tree(schedule)  # raises NotApplicable
             if type(step) not in _KIND:
                 return self._steps.setdefault(schedule, ())
             named = _operands(step)
             found = {loop.name: loop for loop in tree_loops(before)}
             touched = dict.fromkeys(s for name, *_ in named if name in found for s, _ in found[name].rows)
             if isinstance(step, Sink):
-                touched[step.statement] = None
+                touched |= dict.fromkeys(statements_below(the_loop(after, step.loop)))
             features = _step_features(step, self.arrays)
             records = []
             for statement in touched:

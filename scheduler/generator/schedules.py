@@ -9,7 +9,7 @@ from itertools import pairwise
 from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.schedule import (
     Distribute,
@@ -166,23 +166,24 @@ class _Draw:
         return Fuse(*self.rng.choice(pairs)) if pairs else None
 
     def sink(self) -> Transformation | None:
-        """A leaf beside a loop moves to the first iteration, a constant one, or one an iterator around gives."""
+        """What stands beside a loop moves to its first iteration, a constant one, or one an iterator around gives."""
         rng, places = self.rng, []
         for _, nodes in self.families:
             for first, second in pairwise(nodes):
-                for leaf, loop in ((first, second), (second, first)):
-                    if isinstance(leaf, Leaf) and isinstance(loop, TreeLoop):
-                        places.append((leaf.statement, loop.name))
+                for node, loop in ((first, second), (second, first)):
+                    if isinstance(loop, TreeLoop):
+                        places.append((statements_below(node), loop.name))
         if not places:
             return None
-        statement, loop_name = rng.choice(places)
-        around = next(p.loops for p in self.placed if p.statement.name == statement)
+        moved, loop_name = rng.choice(places)
+        inside = [{loop.name for loop in p.loops} for p in self.placed if p.statement.name in moved]
+        around = sorted(set.intersection(*inside))
         at = Affine.constant(rng.randint(0, 2))
         if around and rng.random() < 0.5:
-            at = Affine.of(rng.choice(around).name) + rng.randint(-1, 1)
+            at = Affine.of(rng.choice(around)) + rng.randint(-1, 1)
         elif rng.random() < 0.3:
             at = self.amount() - 1
-        return Sink(statement, loop_name, at)
+        return Sink(rng.choice(moved), loop_name, at)
 
     def pack(self, loop: TreeLoop) -> Transformation | None:
         """Mostly of an array the loop only reads."""

@@ -10,13 +10,14 @@ from itertools import permutations
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
+from scheduler.ir.tree import Leaf, NodePath, TreeLoop, TreeNode, paths_of
 from scheduler.ir.walk import AccessUse
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Interchange, Schedule
 
 _UNKNOWN_EXTENT = 1024
 _MAX_CHAIN = 6
+_EXACT = 1e-6  # of a determinant that is an integer
 
 
 def chains(tree: tuple[TreeNode, ...]) -> tuple[tuple[TreeLoop, ...], ...]:
@@ -31,6 +32,33 @@ def chains(tree: tuple[TreeNode, ...]) -> tuple[tuple[TreeLoop, ...], ...]:
         found.append(tuple(chain))
         found.extend(chains(chain[-1].children))
     return tuple(found)
+
+
+def directions(tree: tuple[TreeNode, ...], loop: TreeLoop) -> dict[str, dict[str, int]]:
+    """For every statement below a loop, how its iterators move in one step of the loop while the other loops stand.
+
+    Where that is not determined (a statement that was sunk), what the loop's own row says.
+    """
+    paths = paths_of(tree)
+    return {statement: _direction(paths[statement], loop, row) for statement, row in loop.rows}
+
+
+def _direction(path: NodePath, loop: TreeLoop, row: Affine) -> dict[str, int]:
+    import numpy as np  # here, not above: the command line must start fast
+
+    statement = path[-1][1]
+    assert isinstance(statement, Leaf)
+    around = [node for _, node in path if isinstance(node, TreeLoop) and not node.tile]
+    rows = [node.row(statement.statement) for node in around]
+    names = sorted({name for r in rows for name in r.names()})
+    own = {name: row.coefficient(name) for name in row.names()}
+    if loop.tile or len(rows) != len(names):
+        return own
+    matrix = np.array([[r.coefficient(name) for name in names] for r in rows], dtype=np.float64)
+    if abs(abs(np.linalg.det(matrix)) - 1.0) > _EXACT:
+        return own
+    moved = np.linalg.solve(matrix, [float(node.name == loop.name) for node in around])
+    return {name: step for name, value in zip(names, moved, strict=True) if (step := round(float(value)))}
 
 
 def access_stride(nest: LoopNest, use: AccessUse, direction: dict[str, int]) -> int:

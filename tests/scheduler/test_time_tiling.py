@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scheduler.ir.affine import Affine
 from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.ir.tree import TreeLoop
 from scheduler.permutable import sink_into_band
@@ -23,6 +24,21 @@ BESIDE = """nest beside {
     S0: s[t] = A[t - 1][0];
     for i: int in [0, n) step 1 { S1: A[t][i] = A[t - 1][i] + s[t]; }
     S2: A[t][0] += A[t][n - 1];
+  }
+}"""
+
+# A boundary in a loop of its own, two fields that need each other: the shape of fdtd-2d.
+FIELDS = """nest fields {
+  param T: int in [1, ?]; param n: int in [2, ?];
+  array E: double[n][n]; array H: double[n][n]; array s: double[T];
+  for t: int in [0, T) step 1 {
+    for b: int in [0, n) step 1 { S0: E[0][b] = s[t]; }
+    for i: int in [1, n) step 1 {
+      for j: int in [0, n) step 1 { S1: E[i][j] -= H[i][j] - H[i - 1][j]; }
+    }
+    for k: int in [0, n - 1) step 1 {
+      for l: int in [0, n - 1) step 1 { S2: H[k][l] -= E[k + 1][l] - E[k][l] + E[k][l + 1]; }
+    }
   }
 }"""
 
@@ -69,3 +85,22 @@ def test_statements_before_and_behind_a_loop_are_sunk() -> None:
 def test_without_statements_beside_loops_nothing_is_sunk(nest: str) -> None:
     space = Space(Replayer(nests.nest(nest)), Target(2), {"n": 2000})
     assert not any(isinstance(step, Sink) for schedule in time_tiled(space) for step in schedule)
+
+
+def test_a_boundary_in_a_loop_of_its_own_becomes_part_of_the_band() -> None:
+    replayer = Replayer(nests.nest(FIELDS))
+    parameters = {"T": 9, "n": 13}
+    found = [s for s in time_tiled(Space(replayer, Target(2), {"T": 100, "n": 2000})) if len(tiles(s)) == 3]
+    assert found and all(Sink("S0", "i", Affine.constant(0)) in schedule for schedule in found)
+    rng = np.random.default_rng(0)
+    arrays = {"E": rng.uniform(size=(13, 13)), "H": rng.uniform(size=(13, 13)), "s": rng.uniform(size=9)}
+    expected = interpret(replayer.nest, parameters, arrays)
+    for schedule in found[:2]:
+        scheduled = replayer.replay(small(schedule))
+        assert isinstance(scheduled, ScheduledNest)
+        result = interpret_scheduled(scheduled, parameters, arrays, parallel_order=random.Random(2))
+        assert all((result[name] == expected[name]).all() for name in expected)
+
+
+def tiles(schedule: Schedule) -> tuple[str, ...]:
+    return next((step.loops for step in schedule if isinstance(step, Tile)), ())

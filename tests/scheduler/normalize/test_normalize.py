@@ -1,12 +1,12 @@
 """Normalization: fission, strides, re-fusion, scalar expansion; always as a legal schedule."""
 
-from scheduler.ir.tree import format_tree
+from scheduler.ir.tree import format_tree, tree_loops
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.scalars import expand_privates
-from scheduler.normalize.stride import minimize_strides
+from scheduler.normalize.stride import directions, minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import format_schedule
+from scheduler.schedule import format_schedule, parse_schedule
 from tests.scheduler import nests
 
 CHAIN = """nest chain {
@@ -68,3 +68,16 @@ def test_normalization_makes_variants_the_same() -> None:
         replayer = Replayer(nests.nest(text))
         bodies.append(format_tree(replayer.tree(minimize_strides(replayer, maximal_fission(replayer)))))
     assert len(set(bodies)) == 1
+
+
+def test_directions_along_skewed_loops() -> None:
+    """In one step of j, t and i stand, though the row of j counts both."""
+    replayer = Replayer(nests.nest(nests.SEIDEL))
+    tree = replayer.tree(parse_schedule("skew(t, i, 1); skew(t, j, 2); skew(i, j, 1)"))
+    t, i, j = (next(x for x in tree_loops(tree) if x.name == name) for name in "tij")
+    assert directions(tree, j) == {"S0": {"j": 1}}
+    assert directions(tree, i) == {"S0": {"i": 1, "j": -1}}
+    assert directions(tree, t)["S0"] == {"t": 1, "i": -1, "j": -2}
+    diagonal = replayer.tree(parse_schedule("skew(i, j, 2); interchange(i, j)"))
+    inner = next(x for x in tree_loops(diagonal) if x.name == "i")
+    assert directions(diagonal, inner) == {"S0": {"i": 1, "j": -2}}

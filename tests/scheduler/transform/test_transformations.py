@@ -41,6 +41,15 @@ def tree_after(nest: str, schedule: str) -> str:
     return format_tree(tree)
 
 
+BOUNDARY = """nest boundary {
+  param n: int in [1, ?];
+  array A: double[n][n];
+  for t: int in [0, n) step 1 {
+    for j: int in [0, n) step 1 { S0: A[0][j] = 0.0; }
+    for i: int in [1, n) step 1 { for k: int in [0, n) step 1 { S1: A[i][k] += A[i - 1][k]; } }
+  }
+}"""
+
 EXAMPLES = [
     (MATRIX, "interchange(i, j)", "j (j)\n  i (i)\n    S0"),
     (MATRIX, "skew(i, j, 2)", "i (i)\n  j (2*i + j)\n    S0"),
@@ -49,6 +58,11 @@ EXAMPLES = [
     (TWO, "fuse(i, j)", "i (S0: i, S1: j)\n  S0\n  S1"),
     (IMPERFECT, "distribute(i, 1)", "i (i)\n  S0\ni_d (i)\n  j (j)\n    S1"),
     (IMPERFECT, "sink(S0, j, 0)", "i (i)\n  j (S0: 0, S1: j)\n    S0\n    S1"),
+    (
+        BOUNDARY,
+        "sink(S0, i, 0)",
+        "t (t)\n  i (S0: 0, S1: i)\n    j (j)\n      S0\n    k (k)\n      S1",
+    ),
     (
         MATRIX,
         "tile([i, j], [8, 16])",
