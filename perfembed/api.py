@@ -44,6 +44,7 @@ def tune(
     reassociate: bool = False,
     seed: int = 0,
     weights: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
     progress: Callable[[Event], None] = _ignore,
 ) -> TuneResult:
@@ -54,8 +55,8 @@ def tune(
     "exhaustive". `evaluate`: "run" measures all that a search meets, "model" predicts it, "model+run" predicts it and
     measures the best `measure`, as beam and mcts do by default. `budget_s` seconds for the file. `arguments` are the
     program's, `parameters` the sizes where it has no main. `weights`: a folder with other cost models than those that
-    ship. `environment`: of compilers and programs, by default little more than a PATH. Raises
-    `perfembed.errors.PerfembedError`.
+    ship. `cache`: a folder for what is measured of the machine's memory, once; without one nothing is. `environment`:
+    of compilers and programs, by default little more than a PATH. Raises `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning import tune as run
     from profilers.machine import describe_machine
@@ -80,6 +81,7 @@ def tune(
         environment=tuple(sorted((DEFAULT_ENVIRONMENT if environment is None else environment).items())),
         database=os.fspath(db) if db is not None else None,
         weights=os.fspath(weights) if weights is not None else None,
+        cache=os.fspath(cache) if cache is not None else None,
     )
     return run(os.fspath(path), options, progress)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.capture import CapturedNest, RandomisedInputs, randomise
+from perfembed.capture import CapturedNest, RandomisedInputs, Touched, randomise
 from perfembed.measuring import Checked, Measurer
 from profilers.build import Built, CompilerConfig, discard
 from profilers.harness import check_workload, write_reference
@@ -130,7 +130,7 @@ class Checker:
         for seed in VERIFY_SEEDS if small is not None else ():
             assert small is not None
             measurer, text = small
-            inputs = randomise(measurer.nest, captured, RandomisedInputs(seed))
+            inputs = randomise(measurer.nest, measurer.captured, RandomisedInputs(seed))
             random = self._exactly(measurer, inputs, text, f"fewer-{seed}")
             if random is None:
                 passed[seed] = f"{self._how} on randomized input {seed} for fewer iterations"
@@ -150,7 +150,8 @@ class Checker:
             return None
         if not isinstance(replayed, ScheduledNest):
             return None
-        smaller = replace(measurer, nest=nest, replayer=replayer, bodies={})
+        captured = touched_only(nest, measurer.captured)
+        smaller = replace(measurer, nest=nest, replayer=replayer, captured=captured, bodies={})
         body = smaller.body(replayed)
         return (smaller, body) if isinstance(body, str) else None
 
@@ -191,6 +192,16 @@ class Checker:
             if not isinstance(verdict, Verified):
                 return verdict
         return None
+
+
+def touched_only(nest: LoopNest, captured: CapturedNest) -> CapturedNest:
+    """The inputs of a nest that touches less of them: what lies behind all that it touches is zero."""
+    touched = Touched(nest, captured.parameters)
+    arrays = []
+    for array in captured.arrays:
+        reach = touched.reach(nest.array(array.name))
+        arrays.append(array if reach is None else replace(array, filled=min(reach, array.count)))
+    return replace(captured, arrays=tuple(arrays))
 
 
 def iterations_to_check(nest: LoopNest, scheduled: ScheduledNest) -> dict[str, int]:

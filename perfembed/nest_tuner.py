@@ -36,7 +36,7 @@ from scheduler.space import Space
 if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
-_LONG_S = 1.0  # a candidate that takes more is called once
+_LONG_S = 0.25  # a candidate that takes more is called once
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
@@ -46,11 +46,12 @@ _CLOSE = 1.15  # of the fastest one's time
 _RUN_OFFS, _RUN_OFF_SHARE = 4, 0.1  # runs of each, and of the budget for all of them
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
-_SLOW = 1 / 60  # of the budget: an original that takes more is spared
+_SLOW = 1 / 240  # of the budget: an original that takes more is spared
 _CLEAR = 1.25  # times faster, and the original need not be run again
 _LIKELY = 1.1  # and where there is no time to run it again
 _TURNS = 4  # runs of each, at least, in a comparison in turns
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
+_CLOSING_RUNS = 6  # of the best: to check it twice on each of its inputs, and to confirm it
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
 
@@ -158,6 +159,7 @@ class NestTuner:
         self._original_s = 0.0
         self._search: Explorer | None = None
         self._best_s = 0.0
+        self._around_s = 0.0  # that a run of a candidate takes besides: its data are read
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
 
     def run(self) -> NestOutcome:
@@ -318,7 +320,9 @@ class NestTuner:
     # ------------------------------------------------------------------------------ evaluation
 
     def _expired(self) -> bool:
-        return time.monotonic() > self.deadline
+        """Whether what is left of the budget is needed to check and confirm the best so far."""
+        closing = _CLOSING_RUNS * (self._around_s + self._best_s)
+        return time.monotonic() > min(self.deadline, self._end - closing)
 
     def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
         if self._expired():
@@ -356,17 +360,19 @@ class NestTuner:
         programs = self.measurer.build(texts())
         built = dict(zip(new, programs, strict=True))
         for body, scheduled in new.items():
+            if self._seconds and self._expired():
+                break
             measured = self._time(built[body])
             self._seconds[body] = self._seconds_of(measured.outcome)
             if isinstance(measured.outcome, Stopped):
                 self.outcome.given_up.add(scheduled.schedule)
             self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
         for body, program in built.items():
-            slow = (self._seconds[body] or math.inf) > _CLOSE * self._best_s  # the others are run again
+            slow = (self._seconds.get(body) or math.inf) > _CLOSE * self._best_s  # the others are run again
             original = self._original.built.executable if self._original is not None else None
             if slow and isinstance(program, Built) and program.executable != original:
                 discard(program)  # a candidate may have the original's text
-        found = [self._seconds[body] if isinstance(body, str) else None for body in bodies]
+        found = [self._seconds.get(body) if isinstance(body, str) else None for body in bodies]
         self.outcome.seconds |= {s.schedule: seconds for s, seconds in zip(schedules, found, strict=True)}
         return found
 
@@ -379,8 +385,11 @@ class NestTuner:
         if self._spared:  # one that is no better must not take the time of the others
             stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - time.monotonic()), 1.0))
         settings = TimingSettings(min_samples=few, target_seconds=0.1, stop_above_s=stop)
+        began = time.monotonic()
         measured = self.measurer.time(built, settings)
         seconds = self._seconds_of(measured.outcome)
+        if seconds is not None:
+            self._around_s = max(self._around_s, time.monotonic() - began - settings.min_samples * seconds)
         if isinstance(built, Built):
             self.outcome.candidates += 1
         if seconds is None:

@@ -154,7 +154,7 @@ def harness_environment(environment: Mapping[str, str], threads: int, openmp: Op
 
 def inputs_digest(arguments: tuple[Argument, ...]) -> str:
     """Identifies what a reference was computed from and holds: types, sizes, fills, which are outputs."""
-    parts = [(a.ctype, a.count, _fill_text(a), a.written, a.compared) for a in arguments]
+    parts = [(a.ctype, a.count, a.filled, _fill_text(a), a.written, a.compared) for a in arguments]
     return hashlib.sha256(repr(parts).encode("utf-8", errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -276,7 +276,8 @@ def _fill_text(argument: Argument) -> str:
 
 def _argument_line(argument: Argument) -> str:
     head = f"{argument.ctype.replace(' ', '_')} {argument.written:d} {argument.compared:d}"
-    return f"{head} {argument.alignment_offset} {argument.count} {_fill_text(argument)}"
+    filled = argument.count if argument.filled is None else argument.filled
+    return f"{head} {argument.alignment_offset} {argument.count} {filled} {_fill_text(argument)}"
 
 
 def _hex(*values: float) -> str:

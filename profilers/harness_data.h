@@ -18,6 +18,7 @@ struct arg {
     const struct type *type;
     int written, compared, owned; /* owned: by the kernel's own translation unit */
     size_t offset, count, bytes;
+    size_t filled, looked; /* elements that have contents, the others are 0; bytes whose results count */
     enum fill fill;
     uint64_t seed;
     double low, high;
@@ -56,7 +57,7 @@ static inline double random_unit(uint64_t seed, uint64_t i) { return (double)(ra
     static void random_##NAME(struct arg *a)                                                             \
     {                                                                                                    \
         T *p = (T *)a->data;                                                                             \
-        for (size_t i = 0; i < a->count; i++) {                                                          \
+        for (size_t i = 0; i < a->filled; i++) {                                                         \
             double u = random_unit(a->seed, i);                                                          \
             T value = (T)(a->low * (1 - u) + a->high * u);                                               \
             if ((double)value >= a->high) value = DOWN((T)a->high, (T)-INFINITY);                        \
@@ -67,7 +68,7 @@ static inline double random_unit(uint64_t seed, uint64_t i) { return (double)(ra
     static void constant_##NAME(struct arg *a)                                                           \
     {                                                                                                    \
         T value = (T)strtod(a->constant, NULL), *p = (T *)a->data;                                       \
-        for (size_t i = 0; i < a->count; i++) p[i] = value;                                              \
+        for (size_t i = 0; i < a->filled; i++) p[i] = value;                                             \
     }                                                                                                    \
     VALUE(T, NAME)                                                                                       \
     static void print_##NAME(char *out, const void *p) { snprintf(out, 64, "%a", value_##NAME(p)); }
@@ -77,7 +78,7 @@ static inline double random_unit(uint64_t seed, uint64_t i) { return (double)(ra
     {                                                                                                    \
         T *p = (T *)a->data;                                                                             \
         double low = ceil(a->low), high = ceil(a->high);                                                 \
-        for (size_t i = 0; i < a->count; i++) {                                                          \
+        for (size_t i = 0; i < a->filled; i++) {                                                         \
             double value = low + floor(random_unit(a->seed, i) * (high - low));                          \
             if (value >= high) value = high - 1;                                                         \
             p[i] = (T)value;                                                                             \
@@ -87,7 +88,7 @@ static inline double random_unit(uint64_t seed, uint64_t i) { return (double)(ra
     {                                                                                                    \
         T *p = (T *)a->data;                                                                             \
         T value = a->constant[0] == '-' ? (T)strtoll(a->constant, NULL, 10) : (T)strtoull(a->constant, NULL, 10); \
-        for (size_t i = 0; i < a->count; i++) p[i] = value;                                              \
+        for (size_t i = 0; i < a->filled; i++) p[i] = value;                                             \
     }                                                                                                    \
     VALUE(T, NAME)                                                                                       \
     static void print_##NAME(char *out, const void *p)                                                   \
@@ -174,17 +175,20 @@ static int guard_broken(const struct arg *a, long long *where)
     return 0;
 }
 
-static void fill(struct arg *a)
+/* Storage is 0 where it is new; later on what is not filled is set. */
+static void fill(struct arg *a, int again)
 {
+    size_t filled = a->filled * a->type->size;
+    if (again) memset(a->data + filled, 0, a->bytes - filled);
     if (a->fill == FILL_RANDOM) a->type->random(a);
     else if (a->fill == FILL_CONSTANT) a->type->constant(a);
     else {
         int file = open(a->capture_path, O_RDONLY | O_CLOEXEC);
         if (file < 0) fail("capture: cannot open %s: %s", a->capture_path, strerror(errno));
-        for (size_t done = 0; done < a->bytes;) {
-            ssize_t n = pread(file, a->data + done, a->bytes - done, (off_t)(a->capture_offset + (long long)done));
+        for (size_t done = 0; done < filled;) {
+            ssize_t n = pread(file, a->data + done, filled - done, (off_t)(a->capture_offset + (long long)done));
             if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) fail("capture: %s ends before %zu bytes at %lld", a->capture_path, a->bytes, a->capture_offset);
+            if (n <= 0) fail("capture: %s ends before %zu bytes at %lld", a->capture_path, filled, a->capture_offset);
             done += (size_t)n;
         }
         close(file);
@@ -231,8 +235,8 @@ static struct difference compare(const struct arg *a, const char *expected, doub
 {
     struct difference d = {0, 0, 0, 0};
     size_t size = a->type->size, block = 4096;
-    for (size_t start = 0; start < a->bytes; start += block) {
-        size_t length = a->bytes - start < block ? a->bytes - start : block;
+    for (size_t start = 0; start < a->looked; start += block) {
+        size_t length = a->looked - start < block ? a->looked - start : block;
         if (!memcmp(a->data + start, expected + start, length)) continue;
         for (size_t at = start; at < start + length; at += size)
             if (memcmp(a->data + at, expected + at, size) &&

@@ -78,6 +78,7 @@ class Argument:
     written: bool  # restored before every repetition, compared afterwards
     compared: bool = True
     alignment_offset: int = 16  # the address modulo 4096
+    filled: int | None = None  # so many elements (None: all); the others are 0, and compared only some way behind
 
     def __post_init__(self) -> None:
         if self.ctype not in _SIZES:
@@ -89,6 +90,8 @@ class Argument:
                 f"argument {self.name}: alignment offset {self.alignment_offset} is not a multiple of"
                 f" {self.element_bytes} within [0, {PAGE})"
             )
+        if self.filled is not None and not 0 <= self.filled <= self.count:
+            raise ProfilersError(f"argument {self.name}: {self.filled} of {self.count} elements cannot be filled")
         low, high = self.limits
         values: tuple[float, ...] = ()
         match self.fill:

@@ -7,12 +7,19 @@ from collections.abc import Callable
 from scheduler.contraction import contractions
 from scheduler.errors import SchedulerError
 from scheduler.factorization import factorizations
+from scheduler.pivots import pivots
 from scheduler.schedule import Schedule
 from scheduler.space import Space
 from scheduler.stencils import time_tiles
 from scheduler.streams import streams
 
-GENERATORS: tuple[Callable[[Space], tuple[Schedule, ...]], ...] = (contractions, factorizations, time_tiles, streams)
+GENERATORS: tuple[Callable[[Space], tuple[Schedule, ...]], ...] = (
+    contractions,
+    factorizations,
+    time_tiles,
+    pivots,
+    streams,
+)
 MOST = 6  # schedules of a nest
 
 

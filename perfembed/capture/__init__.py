@@ -1,6 +1,7 @@
 """The user's program, measured and tapped: which nests matter, and what they work on."""
 
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
+from perfembed.capture.extents import Touched
 from perfembed.capture.fills import RandomisedInputs, randomise
 from perfembed.capture.profile import NestProfile, ProgramProfile, profile_program
 from perfembed.capture.program import PROGRAM_LIMITS, ProgramFailed, ProgramRun
@@ -19,6 +20,7 @@ __all__ = [
     "ProgramProfile",
     "ProgramRun",
     "RandomisedInputs",
+    "Touched",
     "capture_nests",
     "make_workload",
     "profile_program",

@@ -24,6 +24,7 @@ struct pe_object {
     unsigned long long row;
     unsigned long long sure; /* so many bytes are certainly used */
     int pointer;             /* the size of what it points to is looked up */
+    int unread;              /* what it holds before does not matter */
 };
 
 struct pe_nest {
@@ -228,7 +229,7 @@ static unsigned long long write_all(int file, uintptr_t from, unsigned long long
 }
 
 /* One file with all objects one after the other; 1 where it worked. */
-static int write_objects(const char *path, const struct pe_nest *n, struct snapshot *s, FILE *report)
+static int write_objects(const char *path, const struct pe_nest *n, struct snapshot *s, int before, FILE *report)
 {
     unsigned long long at = 0;
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -237,6 +238,10 @@ static int write_objects(const char *path, const struct pe_nest *n, struct snaps
         return 0;
     }
     for (int i = 0; i < n->objects; i++) {
+        if (before && n->object[i].unread) {
+            fprintf(report, "object %llu %llu %llu %llu\n", (unsigned long long)s[i].address, s[i].bytes, s[i].known, at);
+            continue;
+        }
         unsigned long long written = write_all(file, s[i].address, s[i].known, at);
         if (written < s[i].known && (errno != EFAULT || written < n->object[i].sure)) {
             fprintf(report, "failed %s %d %d\n", errno == EFAULT ? "unmapped" : "write", i, errno);
@@ -294,7 +299,7 @@ void perfembed_before(int k, const long long *values, const void *const *address
     for (int i = 0; i < n->values; i++) fprintf(report, " %lld", values[i]);
     fputc('\n', report);
     current[k] = calloc((size_t)n->objects + 1, sizeof **current);
-    int good = current[k] && measure(k, addresses, report) && write_objects(n->data, n, current[k], report);
+    int good = current[k] && measure(k, addresses, report) && write_objects(n->data, n, current[k], 1, report);
     if (n->after && good) {
         fclose(report);
         return;
@@ -311,7 +316,7 @@ void perfembed_after(int k)
     FILE *report = fopen(n->report, "a");
     if (!report) _exit(121);
     fputs("after\n", report);
-    write_objects(n->outputs, n, current[k], report);
+    write_objects(n->outputs, n, current[k], 0, report);
     free(current[k]);
     current[k] = NULL;
     finish(report);

@@ -15,6 +15,7 @@ class CapturedArray:
 
     `fill` says where its contents come from; `address_modulo` is its address modulo 4096 in the program.
     `known_bytes` of its bytes are the program's; the rest, beyond the end of its allocation, is zero.
+    `filled`: so many elements have contents where not all are needed, the others are zero (None: all have).
     """
 
     name: str
@@ -23,6 +24,7 @@ class CapturedArray:
     fill: Fill
     address_modulo: int
     known_bytes: int
+    filled: int | None = None
 
     @property
     def count(self) -> int:

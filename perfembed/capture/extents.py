@@ -10,9 +10,10 @@ import islpy as isl
 
 from scheduler.errors import SchedulerError
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Array, Constraint, LoopNest, Storage
+from scheduler.ir.nest import Access, Array, Constraint, Loop, LoopNest, Predicate, Storage
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse
+from scheduler.polyhedral.dependences import earlier_text
 from scheduler.polyhedral.model import Model
 
 
@@ -116,6 +117,28 @@ class Touched:
         rows = high // row + 1
         return Extents(array, (max(rows, shape[0] or 1), *shape[1:]), sure + 1)
 
+    def reach(self, array: Array) -> int | None:
+        """So many elements of an array with a known shape, from its first one on, hold all that are accessed."""
+        shape: list[int | None] = [None if e is None else e.evaluate(self._values) for e in array.shape]
+        if not shape:
+            return 1
+        _, high, _ = self._range(array, shape)
+        return None if high is None else high + 1
+
+    def overwritten(self, array: Array) -> bool:
+        """Whether every element is certainly written before it is read, so that what it holds before does not matter.
+
+        False where that cannot be told.
+        """
+        model = self._model
+        uses = [(s, use) for s in model.placed for use in model.uses(s) if use.access.array == array.name]
+        certain = [(s, u.access) for s, u in uses if u.is_write and u.must and u.access.is_affine and _always(model, s)]
+        try:
+            with model.quota():
+                return all(_covered(model, s, u, certain) for s, u in uses if not u.is_write)
+        except SchedulerError:
+            return False
+
     def bounds(self, array: Array, dimension: int) -> tuple[int | None, int | None]:
         """The lowest and the highest affine subscript of one dimension; None where unbounded or unused."""
         lows: list[int] = []
@@ -162,6 +185,24 @@ class Touched:
                 return _finite(numbers.dim_min_val(0)), _finite(numbers.dim_max_val(0))
         except SchedulerError:
             return None, None
+
+
+def _always(model: Model, statement: str) -> bool:
+    """Whether a statement runs in all of its domain."""
+    placed = model.placed[statement]
+    return not any(isinstance(a, Predicate) or (isinstance(a, Loop) and a.is_opaque) for a in placed.ancestors)
+
+
+def _covered(model: Model, statement: str, use: AccessUse, writes: Iterable[tuple[str, Access]]) -> bool:
+    """Whether an earlier one of the writes is to the element that is read, in every instance of the statement."""
+    if not use.access.is_affine:
+        return False
+    left = model.domain(statement, "unbounded")
+    for source, access in writes:
+        text = earlier_text(model, source, access, statement, use.access)
+        if text is not None:
+            left = left.subtract(isl.Map.read_from_str(model.context, text).range())
+    return bool(left.is_empty())
 
 
 def _finite(value: isl.Val) -> int | None:

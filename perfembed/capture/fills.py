@@ -89,8 +89,11 @@ def _randomised(array: CapturedArray, used: Roles, seed: int, position: int) -> 
 
 def chunks(array: CapturedArray, fill: CapturedFill) -> Iterator[Values]:
     """The captured elements, a part at a time."""
-    mapped = np.memmap(fill.path, dtype_of(array.ctype), "r", fill.offset, (array.count,))
-    for at in range(0, array.count, _CHUNK):
+    count = array.count if array.filled is None else array.filled
+    if not count:
+        return
+    mapped = np.memmap(fill.path, dtype_of(array.ctype), "r", fill.offset, (count,))
+    for at in range(0, count, _CHUNK):
         yield mapped[at : at + _CHUNK]
 
 

@@ -27,7 +27,7 @@ from perfembed.capture.profile import (
     values_text,
 )
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_failure, run_program
-from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill
+from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import Array, LoopNest, Storage
 
@@ -44,6 +44,7 @@ class _Plan:
     nest: LoopNest
     profile: NestProfile
     objects: tuple[Extents, ...]
+    unread: frozenset[str]  # arrays whose contents do not matter
     stem: Path
     after: bool
 
@@ -121,19 +122,22 @@ def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, afte
     if broken := broken_assumption(nest, profile.values):
         values = ", ".join(f"{p.name} = {profile.values[p.name]}" for p in nest.parameters)
         return CaptureFailed(nest.name, f"it is understood only where {broken}, which does not hold for {values}")
-    objects = []
+    objects: list[Extents] = []
+    unread: set[str] = set()
     touched = Touched(nest, profile.values)
     for array in outer_arrays(nest):
         if array.ctype not in ELEMENT_TYPES:
             return CaptureFailed(nest.name, f"{array.name} has elements of type {array.ctype}, which is not supported")
         try:
             objects.append(touched.extents(array))
+            if array.shape and touched.overwritten(array):
+                unread.add(array.name)
         except ExtentUnknown as unknown:
             return CaptureFailed(nest.name, str(unknown))
     known = sum((o.count or 0) * element_bytes(o.array.ctype) for o in objects)
     if known > cap_bytes:
         return CaptureFailed(nest.name, too_large(known, cap_bytes))
-    return _Plan(nest, profile, tuple(objects), stem, after)
+    return _Plan(nest, profile, tuple(objects), frozenset(unread), stem, after)
 
 
 def _run(
@@ -174,19 +178,19 @@ def _tables(plans: tuple[_Plan, ...], cap_bytes: int) -> str:
     lines = [f"#define PE_NESTS {len(plans)}", f"#define PE_WANTED {len(plans)}", f"#define PE_CAP {cap_bytes}ULL"]
     rows = []
     for k, plan in enumerate(plans):
-        objects = ", ".join(_object(extents) for extents in plan.objects)
-        lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects or '{0, 0, 0, 0}'}}};")
+        objects = ", ".join(_object(extents, extents.array.name in plan.unread) for extents in plan.objects)
+        lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects or '{0, 0, 0, 0, 0}'}}};")
         paths = ", ".join(c_string(str(path)) for path in (plan.data, plan.outputs, plan.report))
         counts = f"{plan.profile.typical_call}ULL, {len(recorded_values(plan.nest))}, {len(plan.objects)}"
         rows.append(f"    {{{counts}, {plan.after:d}, pe_objects_{k}, {paths}}},")
     return "\n".join([*lines, "static const struct pe_nest pe_nests[PE_NESTS] = {", *rows, "};"]) + "\n"
 
 
-def _object(extents: Extents) -> str:
+def _object(extents: Extents, unread: bool) -> str:
     width = element_bytes(extents.array.ctype)
     size = "PE_UNKNOWN" if extents.count is None else f"{extents.count * width}ULL"
     pointer = extents.array.storage in (Storage.POINTER, Storage.RESTRICT) or extents.count is None
-    return f"{{{size}, {extents.row * width}ULL, {extents.sure * width}ULL, {pointer:d}}}"
+    return f"{{{size}, {extents.row * width}ULL, {extents.sure * width}ULL, {pointer:d}, {unread:d}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +231,7 @@ def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
     inner = tuple(extent or 1 for extent in extents.shape[1:])
     shape = (written.size // (extents.row * width), *inner) if extents.shape else ()
     modulo = written.address % PAGE // width * width
-    fill = CapturedFill(str(plan.data), written.offset)
+    fill = ConstantFill(0) if array.name in plan.unread else CapturedFill(str(plan.data), written.offset)
     return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known)
 
 

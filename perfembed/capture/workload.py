@@ -39,6 +39,14 @@ def make_workload(
         array = captured.array(spec.name)
         offset = array.address_modulo
         arguments.append(
-            Argument(spec.name, spec.ctype, array.shape, array.fill, spec.written, alignment_offset=offset)
+            Argument(
+                spec.name,
+                spec.ctype,
+                array.shape,
+                array.fill,
+                spec.written,
+                alignment_offset=offset,
+                filled=array.filled,
+            )
         )
     return Workload(nest.name, kernel_source, tuple(arguments), threads)
