@@ -98,11 +98,11 @@ class Checker:
 
         def wanted() -> Iterator[Workload]:
             if exactly or not self._long:
-                yield measurer.workload(emit_original(measurer.nest))
+                yield measurer.knowing_sizes().workload(emit_original(measurer.nest))
                 yield measurer.workload(body)
             if self._long and (found := self._small(scheduled)) is not None:
                 small.append(found)
-                yield found[0].workload(emit_original(found[0].nest))
+                yield found[0].knowing_sizes().workload(emit_original(found[0].nest))
                 yield found[0].workload(found[1])
 
         built = measurer.build_workloads(wanted(), self._exact)
@@ -166,7 +166,7 @@ class Checker:
         self, measurer: Measurer, inputs: CapturedNest, config: CompilerConfig, name: str
     ) -> Reference | _Unusable:
         conditions = measurer.conditions
-        built = measurer.build([emit_original(measurer.nest)], config, inputs)[0]
+        built = measurer.knowing_sizes().build([emit_original(measurer.nest)], config, inputs)[0]
         if isinstance(built, BuildFailed):
             return _Unusable(built)
         path = conditions.workdir / f"{measurer.nest.name}-{name}-{built.key[:8]}.reference"

@@ -101,9 +101,9 @@ class Measurer:
         Where a compiler inlines a function it knows the sizes and may choose other loops (gcc interchanges them). Of
         both forms, sizes known or not, the one that takes as long as in the program is the baseline.
         """
-        unknown = {p.name: self.captured.parameters[p.name] for p in self.nest.parameters if p.value is None}
+        unknown = self.knowing_sizes().constants
         # A form that takes twice as long as in the program is given up, unless all do.
-        forms: list[tuple[dict[str, int], float | None]] = [({}, None)]
+        forms: list[tuple[Mapping[str, int], float | None]] = [({}, None)]
         if expected_s is not None and unknown:
             forms = [({}, 2 * expected_s), (unknown, 2 * expected_s), ({}, None)]
         found: list[tuple[Original, Mapping[str, int]]] = []
@@ -129,6 +129,11 @@ class Measurer:
             found, key=lambda f: abs(math.log(f[0].timed.min / (expected_s or f[0].timed.min)))
         )
         return original
+
+    def knowing_sizes(self) -> Measurer:
+        """The same where the compiler gets to see all parameters: it may choose better loops then."""
+        values = self.captured.parameters
+        return replace(self, constants={p.name: values[p.name] for p in self.nest.parameters if p.value is None})
 
     def _original_text(self, calls: Iterator[Callable[[], None]]) -> Iterator[str]:
         yield emit_original(self.nest)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
 _LONG_S = 0.25  # a candidate that takes more is called once
+_SAMPLED_S = 0.05  # for the samples of a shorter one: those that are close run again
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
@@ -384,7 +385,7 @@ class NestTuner:
             stop = min(stop, self._best_s * effort.stop_best)
         if self._spared:  # one that is no better must not take the time of the others
             stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - time.monotonic()), 1.0))
-        settings = TimingSettings(min_samples=few, target_seconds=0.1, stop_above_s=stop)
+        settings = TimingSettings(min_samples=few, target_seconds=_SAMPLED_S, stop_above_s=stop)
         began = time.monotonic()
         measured = self.measurer.time(built, settings)
         seconds = self._seconds_of(measured.outcome)
@@ -423,7 +424,7 @@ class NestTuner:
             return ranked  # predicted, and never run
         bodies = [self.measurer.body(c.scheduled) for c in close]
         built = self.measurer.build([body for body in bodies if isinstance(body, str)])
-        settings = TimingSettings(min_samples=1 if self._best_s > 0.05 else 3, target_seconds=0.05)
+        settings = TimingSettings(min_samples=1 if self._best_s > 0.02 else 3, target_seconds=_SAMPLED_S)
         seconds = [[c.seconds] for c in close]
         enough = time.monotonic() + _RUN_OFF_SHARE * self.effort.budget_s
         try:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from scheduler.space import Target
 
 _LEAST_S = 1.0  # for a nest
+_MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
 _RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
 _CHECKING_S, _CHECKING_SHARE = 2.0, 0.2  # for building and running the whole program at the end
 
@@ -98,6 +99,11 @@ def nothing_tunable(path: str, source: SourceFile) -> str:
         return f"{path}: no loop nest found"
     lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in source.rejections]
     return f"{path}: no tunable loop nest\n" + "\n".join(lines)
+
+
+def _is_minor(inputs: NestInputs) -> bool:
+    """Whether nobody would notice what can be gained."""
+    return inputs.share is not None and inputs.share < _MINOR_SHARE and inputs.seconds < _MINOR_S
 
 
 class _Tuning:
@@ -244,7 +250,7 @@ class _Tuning:
             effort = Effort(
                 search=self.options.search,
                 evaluate=self.options.evaluate,
-                top=self.options.measure,
+                top=min(self.options.measure, _FEW) if _is_minor(inputs) else self.options.measure,
                 budget_s=budget_s,
                 spare_original=True,
             )
