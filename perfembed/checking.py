@@ -26,7 +26,7 @@ from scheduler.schedule import leading_splits
 VERIFY_SEEDS = (1, 2)
 TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
 _EXACT_FLAGS = ("-ffp-contract=off",)
-_LONG_S = 0.1  # an original that takes longer is given fewer iterations for random inputs
+_LONG_S, _LARGE_BYTES = 0.1, 16 << 20  # an original that takes or has more gets fewer iterations of random inputs
 _PLAIN = 19  # iterations of a loop that no step has a size for
 _MOST_WORK = 50_000_000  # statement instances: some tenths of a second
 _LEAST = 5  # iterations
@@ -54,7 +54,7 @@ class Checker:
     def __init__(self, measurer: Measurer, original_s: float) -> None:
         """`original_s`: what one run of the nest takes."""
         self.measurer = measurer
-        self._long = original_s > _LONG_S
+        self._long = original_s > _LONG_S or measurer.captured.total_bytes > _LARGE_BYTES
         conditions = measurer.conditions
         self._tolerance = TOLERANCE if conditions.reassociate else None
         self._how = f"equal within {TOLERANCE:g}" if conditions.reassociate else "bit-identical"

@@ -44,11 +44,12 @@ _HOPEFUL = 0.97  # of the original's time: above it a confirmation would only co
 _RETRIEVAL_S = 2.0  # for finding candidates; of a long or a short budget so much:
 _RETRIEVAL_SHARES = 1 / 30, 0.3
 _CLOSE = 1.15  # of the fastest one's time
-_RUN_OFFS, _RUN_OFF_SHARE = 4, 0.1  # runs of each, and of the budget for all of them
+_RUN_OFFS, _RUN_OFF_SHARE = 3, 0.1  # runs of each, and of the budget for all of them
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
 _SLOW = 1 / 240  # of the budget: an original that takes more is spared
-_CLEAR = 1.25  # times faster, and the original need not be run again
+_CLEAR = 1.25  # times faster, and a slow original need not be run again
+_PLAIN = 2.0  # times faster, and one more run of each is enough
 _LIKELY = 1.1  # and where there is no time to run it again
 _TURNS = 4  # runs of each, at least, in a comparison in turns
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
@@ -379,7 +380,7 @@ class NestTuner:
 
     def _time(self, built: Built | BuildFailed) -> Measured:
         effort, original_s = self.effort, self._original_s
-        few = 1 if self._best_s > _LONG_S else 2 if self._best_s > 0.05 else 3  # the first call counts if it is long
+        few = 1 if self._best_s > _LONG_S else 2 if self._best_s > 0.01 else 3  # the first call counts if it is long
         stop = original_s * effort.stop_original
         if effort.stop_best is not None:
             stop = min(stop, self._best_s * effort.stop_best)
@@ -501,6 +502,8 @@ class NestTuner:
         if not self._spared:
             longer = 0.0 if self.interrupted else 20 * self._original_s
             most = max(left, 0.0) if self.effort.spare_original else math.inf
+            if self._original_s > _PLAIN * candidate.seconds and (plain := self._plainly(built, candidate)) is not None:
+                return plain
             return self.measurer.compare(self._original, built, self._confirm_s + longer, most)
         again = self.measurer.time(built, TimingSettings(min_samples=2, target_seconds=0.1), "confirming").outcome
         if not isinstance(again, Timed):
@@ -517,6 +520,20 @@ class NestTuner:
             " in the time that was left (--budget)"
         )
         return apart if apart.low > _LIKELY else None
+
+    def _plainly(self, built: Built, candidate: Candidate) -> Comparison | None:
+        """From the runs made before and one more of each; None where they leave a doubt."""
+        assert self._original is not None
+        settings = TimingSettings(min_samples=2, max_samples=3, target_seconds=_SAMPLED_S)
+        pair = [self.measurer.time(one, settings, "confirming").outcome for one in (self._original.built, built)]
+        if not all(isinstance(one, Timed) for one in pair):
+            return None
+        originals, again = (one.samples_s for one in pair if isinstance(one, Timed))
+        originals = (*self._original.timed.samples_s, *originals)
+        if self._in_program_s is not None and self._in_program_s < min(originals):
+            originals = (*originals, self._in_program_s)  # the compiler made better code of it there
+        apart = compare_apart(Timed(originals), Timed((candidate.seconds, *again)))
+        return apart if apart.low > _PLAIN else None
 
     def _refute(self, schedule: Schedule, failure: Outcome | None) -> None:
         wrong = isinstance(failure, WrongResult)

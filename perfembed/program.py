@@ -14,7 +14,7 @@ from profilers.harness import harness_environment
 from profilers.run import Command, Finished, run_many
 
 _LONG_S = 20.0
-_KNOWN_S = 1.0  # of programs that take longer, the run that is known counts
+_KNOWN_S = 0.1  # of programs that take longer, the run that is known counts
 _CLEAR = 1.25  # times faster, and the original need not be run again
 _ROUNDS = 3
 _WATCHING_S, _WATCHED = 1e-7, 0.02  # what timing a call of a nest takes, and the share of a run it may take

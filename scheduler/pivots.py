@@ -16,24 +16,35 @@ from scheduler.schedule import Parallelize, Schedule, Split
 from scheduler.space import Space
 
 _MOST_SPLITS = 16
+_DEEP = 1000
 _LEAST_SHARE = 0.05  # of the nest's work is in a statement whose loops are split
 
 
 def pivots(space: Space) -> tuple[Schedule, ...]:
     """The nest with its sequential loops split at pivots, where loops become parallel by that; legal schedules.
 
-    Empty where a loop is parallel without, or no pivot is found. Raises QuotaExceeded.
+    Empty where a loop as far outside is parallel without, or no pivot is found. Raises QuotaExceeded.
     """
-    if space.target.threads < 2 or _is_parallel(space.parallelized(())):
-        return ()
-    splits = _splits(space)
-    if not splits:
+    splits = _splits(space) if space.target.threads > 1 else ()
+    if not splits or _parallel_depth(space) <= min(_depth(space, s.loop) for s in splits if isinstance(s, Split)):
         return ()
     inside = space.of(splits)
     orders = dict.fromkeys(((), minimize_strides(inside.replayer, ())))
     made = (inside.vectorized(inside.parallelized(order)) for order in orders)
     found = ((*splits, *schedule) for schedule in made if _is_parallel(schedule))
     return tuple(schedule for schedule in found if space.legal(schedule))
+
+
+def _parallel_depth(space: Space) -> int:
+    """Loops around the outermost that is parallel as written; more than there are where none is."""
+    marks = (step.loop for step in space.parallelized(()) if isinstance(step, Parallelize))
+    return min((_depth(space, loop) for loop in marks), default=_DEEP)
+
+
+def _depth(space: Space, name: str) -> int:
+    """Loops of the nest as written around one of them; none is as deep as a loop that splits made."""
+    every = (placed.loops for placed in space.replayer.model.placed.values())
+    return next((k for around in every for k, loop in enumerate(around) if loop.name == name), _DEEP)
 
 
 def _is_parallel(schedule: Schedule) -> bool:

@@ -7,13 +7,14 @@ import pytest
 
 import perfembed.measuring
 from perfembed.capture import CapturedNest, synthesize
-from perfembed.checking import Checker, Reference, iterations_to_check
+from perfembed.checking import Checker, Reference, iterations_to_check, touched_only
 from perfembed.measuring import Conditions, Measurer
 from profilers.build import CompilerConfig
 from profilers.outcome import WrongResult
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import plain
+from scheduler.fewer import fewer_iterations
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -117,3 +118,10 @@ def test_nests_with_split_loops_make_enough_iterations_for_every_block(measurer:
     assert isinstance(replayed, ScheduledNest)
     assert iterations_to_check(measurer.nest, replayed) == {"i": 51, "j": 51, "k": 51}
     assert Checker(measurer, LONG_S).check(replayed).passed
+
+
+def test_only_what_fewer_iterations_touch_has_contents(measurer: Measurer) -> None:
+    fewer = fewer_iterations(measurer.nest, measurer.captured.parameters, {"i": 5, "j": 7, "k": 3})
+    left = touched_only(fewer, measurer.captured)
+    assert {array.name: array.filled for array in left.arrays} == {"A": 4 * 60 + 3, "B": 2 * 60 + 7, "C": 4 * 60 + 7}
+    assert [array.shape for array in left.arrays] == [array.shape for array in measurer.captured.arrays]

@@ -141,6 +141,33 @@ def test_written_arguments_are_restored_before_every_call(build, stored, batch):
     assert isinstance(timed, Timed) and 4 <= len(timed.samples_s) <= 6
 
 
+@pytest.mark.parametrize("captured", [False, True])
+def test_large_arguments_are_restored_from_where_they_came_from(build, tmp_path, captured):
+    count = (64 << 20) // 8
+    path = tmp_path / "capture"
+    np.full(count, 0.5).tofile(path)
+    fill = CapturedFill(str(path), 0) if captured else ConstantFill(0.5)
+    built = build(IN_PLACE.replace("STORED", "-1").replace("64", str(count)), (output(shape=(count,), fill=fill),))
+    timed = time_workload(built, settings=TimingSettings(min_samples=3, max_samples=3, target_seconds=0.01))
+    assert isinstance(timed, Timed) and len(timed.samples_s) == 3
+
+
+def test_what_is_not_filled_is_zero_and_compared_only_near_what_is(build, tmp_path):
+    count, filled = 1 << 18, 100
+    text = "void pe_kernel(void *const *args) { double *x = args[0]; x[7] = x[%d] + x[filled]; %s }"
+    text = f"enum {{ filled = {filled} }};" + text
+    arguments = (output(shape=(count,), fill=ConstantFill(0.5), filled=filled),)
+    good = build(text % (filled - 1, ""), arguments)
+    assert isinstance(write_reference(good, tmp_path / "ref"), Timed)
+    written = data(tmp_path / "ref", np.float64)
+    assert len(written) == filled + (1 << 16)
+    assert (written[:filled] == 0.5).all() and (written[filled:] == 0).all()
+    near, far = (build(text % (0, f"x[{at}] = 1;"), arguments) for at in (filled + 1, count - 1))
+    result = check_workload(near, tmp_path / "ref")
+    assert isinstance(result, WrongResult) and result.first_index == filled + 1
+    assert check_workload(far, tmp_path / "ref") == Verified()
+
+
 def test_storage_of_the_kernel_is_filled_and_compared(build, tmp_path):
     fill = RandomFill(9, 0.0, 1.0)
     text = (
