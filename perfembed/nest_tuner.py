@@ -322,8 +322,9 @@ class NestTuner:
     # ------------------------------------------------------------------------------ evaluation
 
     def _expired(self) -> bool:
-        """Whether what is left of the budget is needed to check and confirm the best so far."""
-        closing = _CLOSING_RUNS * (self._around_s + self._best_s)
+        """Whether what is left of the budget is needed to check and confirm the best so far, if that is any better."""
+        hopeful = self._best_s < _HOPEFUL * self._original_s
+        closing = _CLOSING_RUNS * (self._around_s + self._best_s) if hopeful else 0.0
         return time.monotonic() > min(self.deadline, self._end - closing)
 
     def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
