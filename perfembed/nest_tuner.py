@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
 _LONG_S = 0.25  # a candidate that takes more is called once
+_SLOW_S, _STOP_SLOW = 1.0, 1.25  # and one that takes more, and than the best by this factor, is given up
 _SAMPLED_S = 0.05  # for the samples of a shorter one: those that are close run again
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
@@ -53,7 +54,7 @@ _PLAIN = 2.0  # times faster, and one more run of each is enough
 _LIKELY = 1.1  # and where there is no time to run it again
 _TURNS = 4  # runs of each, at least, in a comparison in turns
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
-_CLOSING_RUNS = 6  # of the best: to check it twice on each of its inputs, and to confirm it
+_CLOSING_RUNS, _CLOSING_S = 4, 4.0  # of the best, to check it twice and to confirm it, and for what is small
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 
 
@@ -322,10 +323,20 @@ class NestTuner:
     # ------------------------------------------------------------------------------ evaluation
 
     def _expired(self) -> bool:
-        """Whether what is left of the budget is needed to check and confirm the best so far, if that is any better."""
-        hopeful = self._best_s < _HOPEFUL * self._original_s
-        closing = _CLOSING_RUNS * (self._around_s + self._best_s) if hopeful else 0.0
-        return time.monotonic() > min(self.deadline, self._end - closing)
+        """Whether what is left of the budget is needed to check and confirm the best so far, if that is any better.
+
+        What a slow nest needs for it is known from its runs; that of others is a share of the budget.
+        """
+        end = self.deadline
+        if self._spared and self._best_s < _HOPEFUL * self._original_s:
+            end = self._end - _CLOSING_RUNS * (self._around_s + self._best_s) - _CLOSING_S
+        return time.monotonic() > end
+
+    @property
+    def _stop_best(self) -> float | None:
+        """`effort.stop_best`, less where the best so far is a candidate that takes long."""
+        slow = _SLOW_S < self._best_s < _HOPEFUL * self._original_s
+        return min(self.effort.stop_best, _STOP_SLOW) if self.effort.stop_best and slow else self.effort.stop_best
 
     def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
         if self._expired():
@@ -383,8 +394,8 @@ class NestTuner:
         effort, original_s = self.effort, self._original_s
         few = 1 if self._best_s > _LONG_S else 2 if self._best_s > 0.01 else 3  # the first call counts if it is long
         stop = original_s * effort.stop_original
-        if effort.stop_best is not None:
-            stop = min(stop, self._best_s * effort.stop_best)
+        if self._stop_best is not None:
+            stop = min(stop, self._best_s * self._stop_best)
         if self._spared:  # one that is no better must not take the time of the others
             stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - time.monotonic()), 1.0))
         settings = TimingSettings(min_samples=few, target_seconds=_SAMPLED_S, stop_above_s=stop)
@@ -409,7 +420,7 @@ class NestTuner:
             case Timed():
                 return outcome.min
             case Stopped():
-                return max(outcome.after_s, self._best_s * (self.effort.stop_best or self.effort.stop_original))
+                return max(outcome.after_s, self._best_s * (self._stop_best or self.effort.stop_original))
             case _:
                 return None
 
@@ -506,7 +517,8 @@ class NestTuner:
             if self._original_s > _PLAIN * candidate.seconds and (plain := self._plainly(built, candidate)) is not None:
                 return plain
             return self.measurer.compare(self._original, built, self._confirm_s + longer, most)
-        again = self.measurer.time(built, TimingSettings(min_samples=2, target_seconds=0.1), "confirming").outcome
+        more = 1 if candidate.seconds > _SLOW_S else 2
+        again = self.measurer.time(built, TimingSettings(min_samples=more, target_seconds=0.1), "confirming").outcome
         if not isinstance(again, Timed):
             return None
         assert self._in_program_s is not None
@@ -530,11 +542,8 @@ class NestTuner:
         if not all(isinstance(one, Timed) for one in pair):
             return None
         originals, again = (one.samples_s for one in pair if isinstance(one, Timed))
-        originals = (*self._original.timed.samples_s, *originals)
-        if self._in_program_s is not None and self._in_program_s < min(originals):
-            originals = (*originals, self._in_program_s)  # the compiler made better code of it there
-        apart = compare_apart(Timed(originals), Timed((candidate.seconds, *again)))
-        return apart if apart.low > _PLAIN else None
+        before = self._original.timed.samples_s
+        return plainly_faster((*before, *originals), (candidate.seconds, *again), self._in_program_s)
 
     def _refute(self, schedule: Schedule, failure: Outcome | None) -> None:
         wrong = isinstance(failure, WrongResult)
@@ -543,6 +552,19 @@ class NestTuner:
         self.outcome.reason = f"the fastest schedule computed something else: {failure}"
         if failure is not None:
             self.ledger.refuted(schedule, failure)
+
+
+def plainly_faster(
+    originals: Sequence[float], candidates: Sequence[float], in_program_s: float | None
+) -> Comparison | None:
+    """Seconds of runs that were not taken in turns compared, where each of a candidate's is twice as fast; else None.
+
+    The nest in its program counts as one more run of the original where it is faster there.
+    """
+    if in_program_s is not None and in_program_s < min(originals):
+        originals = (*originals, in_program_s)  # the compiler made better code of it
+    apart = compare_apart(Timed(tuple(originals)), Timed(tuple(candidates)))
+    return apart if apart.low > _PLAIN else None
 
 
 def left_to_run(seconds: Sequence[Sequence[float]]) -> tuple[int, ...]:

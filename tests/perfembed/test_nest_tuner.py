@@ -1,6 +1,6 @@
 """What a tuner decides without measuring."""
 
-from perfembed.nest_tuner import left_to_run, to_refine
+from perfembed.nest_tuner import left_to_run, plainly_faster, to_refine
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search.explorer import Candidate
@@ -25,3 +25,11 @@ def test_what_was_slower_in_every_turn_is_not_run_again() -> None:
     assert left_to_run([[1.0], [1.0]]) == left_to_run([[1.0, 2.0], [1.0, 3.0]]) == (0, 1)  # too few turns to tell
     assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.1, 1.3], [0.9, 1.3, 1.4]]) == (0, 1)
     assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.3, 1.3], [0.9, 1.3, 1.4]]) == ()  # one is left
+
+
+def test_what_is_twice_as_fast_in_every_run_needs_no_turns() -> None:
+    found = plainly_faster((1.0, 1.2), (0.4, 0.3), None)
+    assert found is not None and found.faster and found.low == 1.0 / 0.4 and found.high == 1.2 / 0.3
+    assert plainly_faster((1.0, 1.2), (0.3, 0.5), None) is None  # one run was not
+    assert plainly_faster((1.0, 1.2), (0.4, 0.3), 2.0) == found  # in the program its data were cold
+    assert plainly_faster((1.0, 1.2), (0.4, 0.3), 0.7) is None  # in the program it is as good as that
