@@ -50,7 +50,7 @@ _BETTER = 0.98  # of the best so far: less gained, and no more of what a model t
 _REFINED = 4  # neighbours of the best schedule, measured at a time
 _SLOW = 1 / 240  # of the budget: an original that takes more is spared
 _CLEAR = 1.25  # times faster, and a slow original need not be run again
-_PLAIN = 2.0  # times faster, and one more run of each is enough
+_PLAIN = 1.5  # times faster, and one more run of each is enough
 _LIKELY = 1.1  # and where there is no time to run it again
 _TURNS = 4  # runs of each, at least, in a comparison in turns
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
@@ -557,7 +557,7 @@ class NestTuner:
 def plainly_faster(
     originals: Sequence[float], candidates: Sequence[float], in_program_s: float | None
 ) -> Comparison | None:
-    """Seconds of runs that were not taken in turns compared, where each of a candidate's is twice as fast; else None.
+    """Runs that were not taken in turns compared, where each of a candidate's is 1.5 times faster; else None. In seconds.
 
     The nest in its program counts as one more run of the original where it is faster there.
     """

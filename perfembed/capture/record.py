@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -34,6 +36,7 @@ from scheduler.ir.nest import Array, LoopNest, Storage
 _HERE = Path(__file__).parent
 _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
 DEFAULT_CAP_BYTES = 2 << 30
+_ROOMS = 4
 _SEARCH_S = 60.0  # for finding nests with which the program fails
 
 
@@ -73,16 +76,18 @@ def capture_nests(
     profile: ProgramProfile,
     workdir: Path,
     *,
-    cap_bytes: int = DEFAULT_CAP_BYTES,
+    cap_bytes: int | None = None,
     after: bool = False,
 ) -> dict[str, CapturedNest | CaptureFailed]:
     """The inputs of each nest at its typical call, by name, from one run of the program.
 
-    The program is stopped once it has delivered. `after`: the contents after the call are kept too.
+    The program is stopped once it has delivered. `after`: the contents after the call are kept too. Nests with more
+    than `cap_bytes` are left out; None: than the machine has room for, in memory and where `workdir` lies.
     Raises what building and containment raise: CompilerMissing, NotExecutable, ContainmentError.
     """
     workdir = workdir.absolute()
     workdir.mkdir(parents=True, exist_ok=True)
+    cap_bytes = room_for(workdir) if cap_bytes is None else cap_bytes
     found: dict[str, CapturedNest | CaptureFailed] = {}
     plans: list[_Plan] = []
     for index, nest in enumerate(nests):
@@ -109,6 +114,12 @@ def capture_nests(
     for plan in plans:
         found[plan.nest.name] = _read(plan, problems.get(plan.nest.name), cap_bytes)
     return {nest.name: found[nest.name] for nest in nests}
+
+
+def room_for(folder: Path) -> int:
+    """Bytes that the inputs of a nest may have: outputs, a reference and other programs need room, too."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min(memory, shutil.disk_usage(folder).free) // _ROOMS
 
 
 def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, after: bool) -> _Plan | CaptureFailed:
