@@ -557,7 +557,7 @@ class NestTuner:
 def plainly_faster(
     originals: Sequence[float], candidates: Sequence[float], in_program_s: float | None
 ) -> Comparison | None:
-    """Runs that were not taken in turns compared, where each of a candidate's is 1.5 times faster; else None. In seconds.
+    """Runs that were not taken in turns compared, where each of a candidate's is 1.5 times faster; else None.
 
     The nest in its program counts as one more run of the original where it is faster there.
     """
