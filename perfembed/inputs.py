@@ -24,6 +24,7 @@ from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 
 MINIMUM_SHARE = 0.01
+_SLOW_S = 4.0
 _BANDWIDTH = 100e9  # bytes a second from memory: more than most machines have, for it is to be a bound
 _LEAST_GAIN = 0.05
 
@@ -73,17 +74,19 @@ def collect_inputs(
     least_share: float = MINIMUM_SHARE,
     watch: Stopwatch | None = None,
     timed: Callable[[], None] = lambda: None,
+    least_of_slow: float = 0.0,
 ) -> Inputs:
     """Runs the program once to see where its time goes, and once more to capture the nests that matter.
 
-    Nests that take less than `least_share` of the time (0 … 1) are left alone. `timed` is called once no run is left
+    Nests that take less than `least_share` of the time (0 … 1) are left alone, of a program that takes long less than
+    `least_of_slow`: to capture what it does last takes as long as all of it. `timed` is called once no run is left
     whose time counts: what it starts may go on meanwhile.
 
     Raises SourceRejected where the program does not compile or run.
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
-        return _collected(source, options, scratch, progress, least_share, watch, timed)
+        return _collected(source, options, scratch, progress, least_share, watch, timed, least_of_slow)
 
 
 def _collected(
@@ -94,6 +97,7 @@ def _collected(
     least_share: float,
     watch: Stopwatch,
     timed: Callable[[], None],
+    least_of_slow: float,
 ) -> Inputs:
     if not source.has_main:
         return made_up(source, options, scratch)
@@ -106,6 +110,8 @@ def _collected(
     if isinstance(profile, ProgramFailed):
         raise SourceRejected(f"{source.path}: {profile.reason}")
     watch.shift(profile.wall_s, "capture", "original")
+    if profile.wall_s > _SLOW_S:
+        least_share = max(least_share, least_of_slow)
     by_name = {nest.name: nest for nest in source.nests}
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []

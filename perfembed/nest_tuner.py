@@ -56,6 +56,7 @@ _TURNS = 4  # runs of each, at least, in a comparison in turns
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
 _CLOSING_RUNS, _CLOSING_S = 4, 4.0  # of the best, to check it twice and to confirm it, and for what is small
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
+_NOT_FASTER = "no legal schedule was faster than the original"
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,8 @@ class NestTuner:
         """
         end = self.deadline
         if self._spared and self._best_s < _HOPEFUL * self._original_s:
-            end = self._end - _CLOSING_RUNS * (self._around_s + self._best_s) - _CLOSING_S
+            exactly_s = self._original_s + self._around_s  # where the compiler contracted other operations
+            end = self._end - exactly_s - _CLOSING_RUNS * (self._around_s + self._best_s) - _CLOSING_S
         return time.monotonic() > end
 
     @property
@@ -466,7 +468,7 @@ class NestTuner:
         hopeful = [c for c in ranked if c.seconds < _HOPEFUL * original_s][:finalists]
         if not hopeful:
             alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
-            outcome.reason = "no donor to transfer from" if alone else "no legal schedule was faster than the original"
+            outcome.reason = "no donor to transfer from" if alone else _NOT_FASTER
             if not alone and not outcome.candidates and not self._expired():
                 outcome.reason = "no other schedule is legal, or none that is has different code"
             return
@@ -478,6 +480,10 @@ class NestTuner:
                 outcome.reason = f"the extracted nest does not run: {ran}"
                 return
             reference, self._original = ran, Original(ran.built, ran.timed)
+            if ran.timed.min < original_s:  # its data are cold in the program, as a candidate's are not here
+                outcome.original_s = original_s = self._original_s = ran.timed.min
+                hopeful = [c for c in hopeful if c.seconds < _HOPEFUL * original_s]
+                outcome.reason = _NOT_FASTER
         for candidate in hopeful:
             concluded = self.ledger.concluded(candidate.scheduled.schedule)
             if concluded:
@@ -527,6 +533,7 @@ class NestTuner:
         if apart.low > _CLEAR or apart.high < 1:
             return apart
         if left > _TURNS * (originals.min + again.min):
+            left = min(left, self._confirm_s + 20 * originals.min)
             return self.measurer.compare(self._original, built, left, left)
         self.outcome.reason = (
             f"the best schedule took {again.min:.3g} s instead of {originals.min:.3g} s: too little to be sure of"

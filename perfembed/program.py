@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +18,7 @@ from profilers.run import Command, Finished, run_many
 _LONG_S = 20.0
 _KNOWN_S = 0.1  # of programs that take longer, the run that is known counts
 _CLEAR = 1.25  # times faster, and the original need not be run again
+_LIKELY = 1.03  # and where there is no time to run it again
 _ROUNDS = 3
 _WATCHING_S, _WATCHED = 1e-7, 0.02  # what timing a call of a nest takes, and the share of a run it may take
 
@@ -50,17 +53,19 @@ def compare_programs(
     threads: int,
     timed: bool = True,
     known: ProgramProfile | None = None,
+    most_s: float = math.inf,
 ) -> ProgramComparison:
     """Builds both texts with the same flags and runs them in turn; exit code, stdout and stderr must agree.
 
     They agree where both are compiled with the flags that make equal orders give equal bits, or as they are. `known`: a
-    good run of the original; of one that takes long it is all that is run of it, unless more is needed to be sure. Not
-    `timed`: they run once, and the seconds are 0.
+    good run of the original; of one that takes long it is all that is run of it, unless more is needed to be sure,
+    which may take `most_s` seconds unless the tuned one seems no faster. Not `timed`: they run once, and the seconds
+    are 0.
     """
     pair = _Pair(program, compiler, path, {"original": original, "tuned": tuned}, workdir, threads)
     try:
         if timed and known is not None and _counts(known):
-            return pair.against(known)
+            return pair.against(known, most_s)
         pair.build("exact", *(("timed",) if timed else ()))
         equal = pair.exact()
         return pair.timed(equal) if timed else equal
@@ -146,14 +151,16 @@ class _Pair:
         same = not difference(outputs["original"], outputs["tuned"], self.again)
         return replace(equal, original_s=min(times["original"]), tuned_s=min(times["tuned"]), same_as_built=same)
 
-    def against(self, known: ProgramProfile) -> ProgramComparison:
+    def against(self, known: ProgramProfile, most_s: float) -> ProgramComparison:
         """The tuned program against a run of the original that was made already, and as few more as are needed."""
+        until = time.monotonic() + most_s
         tuned = self.run("timed", "tuned")
         same = not difference(known, tuned)
         equal = ProgramComparison(0.0, 0.0, True) if same else self.exact()
         original_s, tuned_s = known.wall_s, tuned.wall_s
         for _ in range(_ROUNDS):
-            if original_s > _CLEAR * tuned_s:
+            enough = _LIKELY if time.monotonic() + known.wall_s + tuned_s > until else _CLEAR
+            if original_s > enough * tuned_s:
                 break
             original_s = min(original_s, self.run("timed", "original").wall_s)
             tuned_s = min(tuned_s, self.run("timed", "tuned").wall_s)

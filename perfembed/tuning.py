@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from scheduler.space import Target
 
 _LEAST_S = 1.0  # for a nest
+_LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
 _RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
 _CHECKING_S, _CHECKING_SHARE = 2.0, 0.2  # for building and running the whole program at the end
@@ -156,7 +157,13 @@ class _Tuning:
             self.budget.began += self.watch.seconds("waiting")
             try:
                 inputs = collect_inputs(
-                    self.tunable, self.options, self.scratch, self.progress, watch=self.watch, timed=self._prepare
+                    self.tunable,
+                    self.options,
+                    self.scratch,
+                    self.progress,
+                    watch=self.watch,
+                    timed=self._prepare,
+                    least_of_slow=_LEAST_OF_SLOW,
                 )
                 profile = inputs.profile
                 self.budget.original_s = profile.wall_s if profile is not None else 0.0
@@ -372,7 +379,9 @@ class _Tuning:
         """Runs the whole tuned program against the original; nests that change what it says are given back."""
         verifier = self._verifier()
         try:
-            comparison: ProgramComparison | None = verifier.compare(profile.program, self.winners, known=profile)
+            comparison: ProgramComparison | None = verifier.compare(
+                profile.program, self.winners, known=profile, most_s=self.budget.left()
+            )
             if comparison is not None and not verifier.sound(comparison):
                 self.progress(Message("the program says something else: looking for the nests that cause it"))
                 self._give_back(*verifier.kept(profile.program, self.winners, comparison.difference))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,18 +42,23 @@ class Verifier(Generic[T]):
         self.reassociate = reassociate
 
     def compare(
-        self, program: ProgramRun, nests: Sequence[T], timed: bool = True, known: ProgramProfile | None = None
+        self,
+        program: ProgramRun,
+        nests: Sequence[T],
+        timed: bool = True,
+        known: ProgramProfile | None = None,
+        most_s: float = math.inf,
     ) -> ProgramComparison:
         """Against the program with these nests exchanged; code that cannot be written counts as code that fails.
 
-        `known`: a run of the original program.
+        `known`: a run of the original program. `most_s`: for more runs of it than are needed.
         """
         try:
             text = self.rewritten(nests) if nests else self.content
         except SchedulerError as problem:
             return broken(f"no code: {problem}")
         return compare_programs(
-            program, self.compiler, self.path, self.content, text, self.workdir, self.threads, timed, known
+            program, self.compiler, self.path, self.content, text, self.workdir, self.threads, timed, known, most_s
         )
 
     def sound(self, comparison: ProgramComparison) -> bool:
