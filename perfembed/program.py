@@ -18,7 +18,7 @@ from profilers.run import Command, Finished, run_many
 _LONG_S = 20.0
 _KNOWN_S = 0.1  # of programs that take longer, the run that is known counts
 _CLEAR = 1.25  # times faster, and the original need not be run again
-_LIKELY = 1.03  # and where there is no time to run it again
+_LIKELY = 1.03  # and where it was run again, or there is no time to
 _ROUNDS = 3
 _WATCHING_S, _WATCHED = 1e-7, 0.02  # what timing a call of a nest takes, and the share of a run it may take
 
@@ -158,8 +158,8 @@ class _Pair:
         same = not difference(known, tuned)
         equal = ProgramComparison(0.0, 0.0, True) if same else self.exact()
         original_s, tuned_s = known.wall_s, tuned.wall_s
-        for _ in range(_ROUNDS):
-            enough = _LIKELY if time.monotonic() + known.wall_s + tuned_s > until else _CLEAR
+        for pairs in range(_ROUNDS):
+            enough = _LIKELY if pairs or time.monotonic() + known.wall_s + tuned_s > until else _CLEAR
             if original_s > enough * tuned_s:
                 break
             original_s = min(original_s, self.run("timed", "original").wall_s)
