@@ -330,8 +330,7 @@ class NestTuner:
         """
         end = self.deadline
         if self._spared and self._best_s < _HOPEFUL * self._original_s:
-            exactly_s = self._original_s + self._around_s  # where the compiler contracted other operations
-            end = self._end - exactly_s - _CLOSING_RUNS * (self._around_s + self._best_s) - _CLOSING_S
+            end = self._end - _CLOSING_RUNS * (self._around_s + self._best_s) - _CLOSING_S
         return time.monotonic() > end
 
     @property
