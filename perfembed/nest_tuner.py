@@ -48,6 +48,7 @@ _CLOSE = 1.15  # of the fastest one's time
 _RUN_OFFS, _RUN_OFF_SHARE = 3, 0.1  # runs of each, and of the budget for all of them
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
+_COLD_BYTES = 64 << 20  # with more, the first to touch its data pays for it: its original is run at once
 _SLOW = 1 / 240  # of the budget: an original that takes more is spared
 _CLEAR = 1.25  # times faster, and a slow original need not be run again
 _PLAIN = 1.5  # times faster, and one more run of each is enough
@@ -160,6 +161,8 @@ class NestTuner:
         if in_program_s is not None:
             limits = self.measurer.limits
             self.measurer.limits = replace(limits, wall_s=max(limits.wall_s, 4 * in_program_s + 60.0))
+        self._checker: Checker | None = None
+        self._reference: Reference | None = None  # of a spared nest: its run
         self._original_s = 0.0
         self._search: Explorer | None = None
         self._best_s = 0.0
@@ -179,9 +182,12 @@ class NestTuner:
         transfer = self.effort.search == "transfer"
         if self._spared:
             assert self._in_program_s is not None
-            baseline = Timed((self._in_program_s,))
+            self._original_s = self._in_program_s
             if transfer:
                 self._retrieve()
+            if self.measurer.captured.total_bytes > _COLD_BYTES and not self._referenced():
+                return outcome
+            baseline = Timed((self._original_s,))
         else:
             original = self.measurer.original(self._in_program_s, *([self._retrieve] if transfer else []))
             if isinstance(original, str):
@@ -462,27 +468,21 @@ class NestTuner:
 
     def _confirm(self, ranked: tuple[Candidate, ...]) -> None:
         """The fastest schedule that computes the same and is faster in an interleaved run with the original."""
-        outcome, original_s = self.outcome, self._original_s
+        outcome = self.outcome
         finalists = 1 if self.interrupted else self.effort.finalists
-        hopeful = [c for c in ranked if c.seconds < _HOPEFUL * original_s][:finalists]
+        hopeful = self._hopeful(ranked)[:finalists]
         if not hopeful:
             alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
             outcome.reason = "no donor to transfer from" if alone else _NOT_FASTER
             if not alone and not outcome.candidates and not self._expired():
                 outcome.reason = "no other schedule is legal, or none that is has different code"
             return
-        checker = Checker(self.measurer, original_s)
-        reference: Reference | None = None
         if self._spared:
-            ran = checker.reference()
-            if not isinstance(ran, Reference):
-                outcome.reason = f"the extracted nest does not run: {ran}"
+            if self._reference is None and not self._referenced():
                 return
-            reference, self._original = ran, Original(ran.built, ran.timed)
-            if ran.timed.min < original_s:  # its data are cold in the program, as a candidate's are not here
-                outcome.original_s = original_s = self._original_s = ran.timed.min
-                hopeful = [c for c in hopeful if c.seconds < _HOPEFUL * original_s]
-                outcome.reason = _NOT_FASTER
+            hopeful = self._hopeful(hopeful)
+            outcome.reason = _NOT_FASTER
+        checker = self._checker or Checker(self.measurer, self._original_s)
         for candidate in hopeful:
             concluded = self.ledger.concluded(candidate.scheduled.schedule)
             if concluded:
@@ -491,7 +491,7 @@ class NestTuner:
             if concluded is not None:
                 continue
             with self.conditions.watch.phase("checking"):
-                checked = checker.check(candidate.scheduled, reference)
+                checked = checker.check(candidate.scheduled, self._reference)
             if not checked.passed:
                 self._refute(candidate.scheduled.schedule, checked.failure)
                 continue
@@ -511,6 +511,24 @@ class NestTuner:
                 outcome.winner = Winner(replace(candidate.scheduled, schedule=shortest), comparison, checked.passed)
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
+
+    def _hopeful(self, ranked: Sequence[Candidate]) -> list[Candidate]:
+        return [c for c in ranked if c.seconds < _HOPEFUL * self._original_s]
+
+    def _referenced(self) -> bool:
+        """Runs the original of a spared nest once, as what outputs are compared with; False where it does not run.
+
+        It may be faster than in the program, where its data are cold, as a candidate's are not here.
+        """
+        self._checker = Checker(self.measurer, self._original_s)
+        ran = self._checker.reference()
+        if not isinstance(ran, Reference):
+            self.outcome.reason = f"the extracted nest does not run: {ran}"
+            return False
+        self._reference, self._original = ran, Original(ran.built, ran.timed)
+        self._original_s = min(self._original_s, ran.timed.min)
+        self.outcome.original_s = self._original_s
+        return True
 
     def _compared(self, built: Built, candidate: Candidate) -> Comparison | ComparisonFailed | None:
         """The original against a candidate: in turns, or, of a slow one that is much faster, from runs made before."""
