@@ -400,7 +400,9 @@ class NestTuner:
             if slow and isinstance(program, Built) and program.executable != original:
                 discard(program)  # a candidate may have the original's text
         found = [self._seconds.get(body) if isinstance(body, str) else None for body in bodies]
-        self.outcome.seconds |= {s.schedule: seconds for s, seconds in zip(schedules, found, strict=True)}
+        for scheduled, text, took in zip(schedules, bodies, found, strict=True):
+            if isinstance(text, BuildFailed) or text in self._seconds:  # for others there was no time
+                self.outcome.seconds[scheduled.schedule] = took
         return found
 
     def _time(self, built: Built | BuildFailed) -> Measured:

@@ -7,14 +7,15 @@ from typing import Union
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.tree import TreeNode
+from scheduler.ir.tree import TreeLoop, TreeNode
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.contraction import Contractor, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
 from scheduler.polyhedral.legality import Checker, Illegal, Legal, Unknown
 from scheduler.polyhedral.model import Model, QuotaExceeded
-from scheduler.schedule import Schedule, Split, format_transformation, leading_splits
+from scheduler.schedule import Schedule, Shift, Sink, Split, format_transformation, leading_splits
 from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.common import the_loop
 from scheduler.transform.split import split_nest
 
 
@@ -79,9 +80,19 @@ class Replayer:
             return self.of(schedule).tree(schedule[len(leading_splits(schedule)) :])
         known = self._trees.get(schedule)
         if known is None:
-            known = apply_step(self.tree(schedule[:-1]), schedule[-1])
+            step = schedule[-1]
+            known = apply_step(self.tree(schedule[:-1]), step)
+            if isinstance(step, Sink | Shift):
+                self._know_names(the_loop(known, step.loop))
             self._trees[schedule] = known
         return known
+
+    def _know_names(self, loop: TreeLoop) -> None:
+        """Raises NotApplicable where a row is made of what a statement does not have."""
+        parameters = {p.name for p in self.nest.parameters}
+        for statement, row in loop.rows:
+            if unknown := sorted(row.names() - parameters - set(self.model.iterators(statement))):
+                raise NotApplicable(f"statement {statement} knows no {', '.join(unknown)}")
 
     def replay(self, schedule: Schedule) -> Replayed:
         """Applies the steps and checks the result as a whole."""

@@ -109,6 +109,15 @@ def test_refused_with_the_reason(nest: str, schedule: str, step: int, words: str
     assert words in result.reason
 
 
+@pytest.mark.parametrize("schedule", ["sink(S1, k, z)", "sink(S1, k, k)", "shift(i, S1, z)"])
+def test_rows_are_made_of_what_a_statement_knows(schedule: str) -> None:
+    """Even where no dependence asks for the row."""
+    nest = """nest beside { param n: int in [2, ?]; array A: double[n]; array B: double[n];
+      for i: int in [0, n) step 1 { S1: A[i] = 1.0; for k: int in [0, n) step 1 { S2: B[k] = 2.0; } } }"""
+    verdict = replay(nest, schedule)
+    assert isinstance(verdict, Refused) and "statement S1 knows no" in verdict.reason
+
+
 def test_reassociation_reorders_a_sum_only_when_asked() -> None:
     text = """nest sum {
       param n: int in [1, ?];
