@@ -88,13 +88,25 @@ except duckdb.Error as error:
 """
 
 
-@pytest.mark.parametrize("confined", ["no", "yes"])
-def test_duckdb_alone_lets_the_database_be_overwritten(tmp_path: Path, confined: str) -> None:
-    """Why the kernel is needed. When the first half fails, DuckDB has closed that hole."""
-    path = tmp_path / "t.duckdb"
+def overwritten(folder: Path, confined: str) -> bool:
+    """Whether a query that writes to the database it reads changes a byte of it."""
+    path = folder / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS x")
     before = path.read_bytes()
     done = subprocess.run([sys.executable, "-c", HOLE, str(path), confined], cwd=ROOT, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert (path.read_bytes() == before) == (confined == "yes")
+    return path.read_bytes() != before
+
+
+def test_a_confined_query_does_not_overwrite_its_database(tmp_path: Path) -> None:
+    assert not overwritten(tmp_path, "yes")
+
+
+@pytest.mark.skipif(
+    tuple(int(part) for part in duckdb.__version__.split(".")[:3] if part.isdecimal()) >= (2, 0, 1),
+    reason="DuckDB 2.0.1 has closed the hole",
+)
+def test_duckdb_alone_lets_the_database_be_overwritten(tmp_path: Path) -> None:
+    """Why the kernel is needed with the versions before."""
+    assert overwritten(tmp_path, "no")
