@@ -71,6 +71,7 @@ def _candidate(
         given_up=schedule in outcome.given_up,
         chosen=schedule == outcome.chosen,
         refines=number.get(base) if base is not None else None,
+        estimated=schedule in outcome.estimated,
         steps=tuple(_step(entry) for entry in explained.log) if explained else (),
         matches=_matches(explained.log) if explained else (),
     )

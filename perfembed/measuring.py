@@ -71,12 +71,14 @@ class Measured:
 class Checked:
     """`passed` says in words what was verified; empty with `failure` where an output differed or did not come.
 
-    `inputs`: None for the captured one, else the seed of a randomized one.
+    `inputs`: None for the captured one, else the seed of a randomized one. `seconds`: what each run on the captured
+    input took, where that was compiled as it is measured.
     """
 
     passed: tuple[str, ...]
     failure: Outcome | None = None
     inputs: tuple[int | None, ...] = ()
+    seconds: tuple[float, ...] = ()
 
 
 @dataclass(slots=True)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
-from statistics import median
 from typing import TYPE_CHECKING
 
 from perfembed.capture import CapturedNest
 from perfembed.checking import Checker, Reference
-from perfembed.ledger import DonorOf, Ledger
-from perfembed.measuring import Conditions, Measured, Measurer, Original
-from perfembed.result import CandidateMeasured, Evaluate, Event
-from profilers.build import Built, discard
+from perfembed.ledger import Ledger
+from perfembed.measuring import Checked, Conditions, Measurer, Original
+from perfembed.result import Evaluate, Event
+from perfembed.trials import HOPEFUL, SLOW_S, TrialLimits, Trials, Tried
+from profilers.build import Built
 from profilers.harness import TimingSettings
-from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
+from profilers.outcome import BuildFailed, Outcome, Timed, WrongResult
 from profilers.timing import Comparison, ComparisonFailed, compare_apart
 from scheduler.codegen.workload import plain
 from scheduler.computed import computed
@@ -36,27 +36,22 @@ from scheduler.space import Space
 if TYPE_CHECKING:
     from perfembed.retrieval import Retrieval, Retrieved
 
-_LONG_S = 0.25  # a candidate that takes more is called once
-_SLOW_S, _STOP_SLOW = 1.0, 1.25  # and one that takes more, and than the best by this factor, is given up
-_SAMPLED_S = 0.05  # for the samples of a shorter one: those that are close run again
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
-_HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 _RETRIEVAL_S = 2.0  # for finding candidates; of a long or a short budget so much:
 _RETRIEVAL_SHARES = 1 / 30, 0.3
 _CLOSE = 1.15  # of the fastest one's time
-_RUN_OFFS, _RUN_OFF_SHARE = 3, 0.1  # runs of each, and of the budget for all of them
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
 _COLD_BYTES = 64 << 20  # with more, the first to touch its data pays for it: its original is run at once
 _SLOW = 1 / 240  # of the budget: an original that takes more is spared
+_SAMPLED_S = 0.05  # for the samples of a short nest
+_ENOUGH_S = 0.1  # a first call of a nest that takes more tells as much as a later one
 _CLEAR = 1.25  # times faster, and a slow original need not be run again
 _PLAIN = 1.5  # times faster, and one more run of each is enough
 _LIKELY = 1.1  # and where there is no time to run it again
+_LESS_S = 2.0  # for turns on less work, where there is no time for others
 _TURNS = 4  # runs of each, at least, in a comparison in turns
-_CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
-_CLOSING_RUNS, _CLOSING_S = 4, 4.0  # of the best, to check it twice and to confirm it, and for what is small
-_SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 _NOT_FASTER = "no legal schedule was faster than the original"
 
 
@@ -98,26 +93,20 @@ class Winner:
 
 
 @dataclass(slots=True)
-class NestOutcome:
+class NestOutcome(Tried):
     """What the search of one nest found; `winner` None keeps the original, `reason` says why."""
 
     winner: Winner | None = None
     reason: str = ""
     original_s: float | None = None
     best_s: float | None = None  # of the search, before it is confirmed
-    candidates: int = 0  # measured
     predicted: int = 0
     illegal: int = 0
-    failed: int = 0
-    wrong: int = 0
     normalization: str = ""
-    notes: list[str] = field(default_factory=list)
     retrieved: Retrieved | None = None
     computed: set[Schedule] = field(default_factory=set)  # of the candidates, those that no donor led to
     refined: dict[Schedule, Schedule] = field(default_factory=dict)  # neighbours of good schedules, and of which
     chosen: Schedule | None = None  # the winner's, as it was measured
-    seconds: dict[Schedule, float | None] = field(default_factory=dict)  # of candidates, None where they failed
-    given_up: set[Schedule] = field(default_factory=set)  # those of them that took longer than `seconds`
 
 
 class NestTuner:
@@ -145,29 +134,22 @@ class NestTuner:
         self.measurer = Measurer(self.nest, self.replayer, captured, conditions)
         self.conditions = conditions
         self.effort = effort
-        began = time.monotonic()
-        self.deadline = began + effort.budget_s * _SEARCH_SHARE
-        self._end = began + effort.budget_s
-        self.progress = progress
         self.ledger = ledger
         self.outcome = NestOutcome()
         self.interrupted = False
         self._in_program_s = in_program_s
         self._model = model
         self._retrieval = retrieval
-        self._donors: dict[Schedule, DonorOf] = {}
-        self._original: Original | None = None  # None: spared until there is a winner
         self._spared = effort.spare_original and (in_program_s or 0.0) > _SLOW * effort.budget_s
+        limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists)
+        spared_s = in_program_s if self._spared else None
+        self.trials = Trials(self.measurer, limit, self.outcome, progress, ledger, spared_s)
         if in_program_s is not None:
             limits = self.measurer.limits
             self.measurer.limits = replace(limits, wall_s=max(limits.wall_s, 4 * in_program_s + 60.0))
         self._checker: Checker | None = None
         self._reference: Reference | None = None  # of a spared nest: its run
-        self._original_s = 0.0
         self._search: Explorer | None = None
-        self._best_s = 0.0
-        self._around_s = 0.0  # that a run of a candidate takes besides: its data are read
-        self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
 
     def run(self) -> NestOutcome:
         """Searches until the budget is spent, then confirms. On Ctrl-C the best so far is confirmed.
@@ -182,25 +164,20 @@ class NestTuner:
         transfer = self.effort.search == "transfer"
         if self._spared:
             assert self._in_program_s is not None
-            self._original_s = self._in_program_s
             if transfer:
                 self._retrieve()
-            if self.measurer.captured.total_bytes > _COLD_BYTES:
-                began = time.monotonic()
-                if not self._referenced():
-                    return outcome
-                spent = min(
-                    time.monotonic() - began, 2 * self._in_program_s
-                )  # what a run of the original takes is free
-                self.deadline, self._end = self.deadline + spent, self._end + spent
-            baseline = Timed((self._original_s,))
+            large = self.measurer.captured.total_bytes > _COLD_BYTES
+            if not self.trials.begin_short() and large and not self._referenced():
+                return outcome
+            baseline = Timed((self.trials.original_s,))
         else:
             original = self.measurer.original(self._in_program_s, *([self._retrieve] if transfer else []))
             if isinstance(original, str):
                 outcome.reason = original
                 return outcome
-            self._original, baseline = original, original.timed
-        outcome.original_s = self._original_s = self._best_s = baseline.min
+            baseline = original.timed
+            self.trials.known_original(original, baseline.min)
+        outcome.original_s = self.trials.original_s
         replayer = self.replayer
         self.ledger.begin(replayer, baseline)
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
@@ -219,7 +196,7 @@ class NestTuner:
             outcome.notes.append(f"the search ended early: {problem}")
             result = self._search.result(complete=False)
         outcome.illegal = result.illegal
-        outcome.best_s = self._best_s
+        outcome.best_s = self.trials.best_s
         self._confirm(self._run_off(result.ranked))
         return outcome
 
@@ -228,14 +205,14 @@ class NestTuner:
         effort = self.effort
         if effort.search == "transfer":
             return self._transferred(space)
-        halfway = (time.monotonic() + self.deadline) / 2
+        halfway = (time.monotonic() + self.trials.deadline) / 2
         self._search = make_search(
             effort.search,
             space,
             self._evaluate if effort.evaluate == "run" else self._predict,
             seed=self.conditions.seed,
             limit=effort.schedules,
-            expired=self._expired if effort.evaluate == "run" else lambda: time.monotonic() > halfway,
+            expired=self.trials.expired if effort.evaluate == "run" else lambda: time.monotonic() > halfway,
             batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
             width=_NARROW if effort.evaluate == "run" else _WIDE,
         )
@@ -250,19 +227,19 @@ class NestTuner:
         order = in_variety(found, [c.seconds for c in predicted.ranked])
         self._search.start(self.ledger.promising())
         for first in range(0, len(order), effort.top):
-            before_s = self._best_s
+            before_s = self.trials.best_s
             self._search.start([found[place] for place in order[first : first + effort.top]])
             if not effort.refine:
                 break
             while self._refine(space, self._search):
                 pass
-            if self._expired() or (first and self._best_s > _BETTER * before_s):
+            if self.trials.expired() or (first and self.trials.best_s > _BETTER * before_s):
                 break
         return replace(self._search.result(predicted.complete), illegal=predicted.illegal)
 
     def _transferred(self, space: Space) -> SearchResult:
         """What donors lead to measured, and what suits the machine, then the neighbours of the best of it."""
-        search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self._expired)
+        search = self._search = Explorer(space, self._evaluate, batch=_MEASURED, expired=self.trials.expired)
         found = self.outcome.retrieved
         chosen = [c.scheduled.schedule for c in found.recommendation.chosen] if found is not None else []
         own = [schedule for schedule in self._computed(space) if schedule not in chosen]
@@ -271,7 +248,7 @@ class NestTuner:
         search.start((*self.ledger.promising(), *by_turns))
         if self.effort.refine:
             self._refine(space, search)
-        return search.result(complete=not self._expired())
+        return search.result(complete=not self.trials.expired())
 
     def _computed(self, space: Space) -> tuple[Schedule, ...]:
         """From the machine alone; where nothing can be had, what donors lead to is measured all the same."""
@@ -292,7 +269,7 @@ class NestTuner:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")
             return
         self.outcome.retrieved = found
-        self._donors = {
+        self.trials.donors = {
             c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen if c.donated
         }
 
@@ -313,7 +290,7 @@ class NestTuner:
     def _refine(self, space: Space, search: Explorer) -> bool:
         """Measures neighbours of the best schedules so far (`to_refine`); whether one of them is better than all."""
         ranked = search.result(complete=True).ranked
-        if self._expired() or not ranked or ranked[0].seconds >= _HOPEFUL * self._original_s:
+        if self.trials.expired() or not ranked or ranked[0].seconds >= HOPEFUL * self.trials.original_s:
             return False
         measured = {c.scheduled.tree for c in ranked}
         chosen = to_refine(ranked)
@@ -331,142 +308,25 @@ class NestTuner:
         parameters, target = self.measurer.captured.parameters, self.conditions.target
         speedups = self._model.predict(self.replayer, parameters, target, schedules)
         self.outcome.predicted += len(schedules)
-        return [self._original_s / max(float(speedup), 1e-9) for speedup in speedups]
-
-    # ------------------------------------------------------------------------------ evaluation
-
-    def _expired(self) -> bool:
-        """Whether what is left of the budget is needed to check and confirm the best so far, if that is any better.
-
-        What a slow nest needs for it is known from its runs; that of others is a share of the budget.
-        """
-        end = self.deadline
-        if self._spared and self._best_s < _HOPEFUL * self._original_s:
-            end = self._end - _CLOSING_RUNS * (self._around_s + self._best_s) - _CLOSING_S
-        return time.monotonic() > end
-
-    @property
-    def _stop_best(self) -> float | None:
-        """`effort.stop_best`, less where the best so far is a candidate that takes long."""
-        slow = _SLOW_S < self._best_s < _HOPEFUL * self._original_s
-        return min(self.effort.stop_best, _STOP_SLOW) if self.effort.stop_best and slow else self.effort.stop_best
+        return [self.trials.original_s / max(float(speedup), 1e-9) for speedup in speedups]
 
     def _evaluate(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
-        if self._expired():
+        if self.trials.expired():
             raise SearchStopped
-        return self._measure(schedules, [self.ledger.known(s.schedule) for s in schedules])
-
-    def _known(self, outcome: Outcome) -> float | None:
-        """What an earlier run measured."""
-        seconds = self._seconds_of(outcome)
-        if seconds is not None:
-            self._best_s = min(self._best_s, seconds)
-        return seconds
-
-    def _measure(self, schedules: Sequence[ScheduledNest], known: Sequence[Outcome | None]) -> list[float | None]:
-        """In their order; of those with the same text the first one counts, known or not, as in an earlier run."""
-        bodies: list[str | BuildFailed] = []
-        new: dict[str, ScheduledNest] = {}
-
-        def texts() -> Iterator[str]:
-            for scheduled, outcome in zip(schedules, known, strict=True):
-                body = self.measurer.body(scheduled)
-                bodies.append(body)
-                if isinstance(body, BuildFailed):
-                    if outcome is not None:
-                        continue
-                    self.outcome.failed += 1
-                    self.outcome.notes.append(f"{format_schedule(scheduled.schedule)}: {body.message}")
-                    self.ledger.searched(scheduled.schedule, Measured(body), self._donors.get(scheduled.schedule))
-                elif outcome is not None:
-                    self._seconds.setdefault(body, self._known(outcome))
-                elif body not in self._seconds and body not in new:
-                    new[body] = scheduled
-                    yield body
-
-        programs = self.measurer.build(texts())
-        built = dict(zip(new, programs, strict=True))
-        for body, scheduled in new.items():
-            if self._seconds and self._expired():
-                break
-            measured = self._time(built[body])
-            self._seconds[body] = self._seconds_of(measured.outcome)
-            if isinstance(measured.outcome, Stopped):
-                self.outcome.given_up.add(scheduled.schedule)
-            self.ledger.searched(scheduled.schedule, measured, self._donors.get(scheduled.schedule))
-        for body, program in built.items():
-            slow = (self._seconds.get(body) or math.inf) > _CLOSE * self._best_s  # the others are run again
-            original = self._original.built.executable if self._original is not None else None
-            if slow and isinstance(program, Built) and program.executable != original:
-                discard(program)  # a candidate may have the original's text
-        found = [self._seconds.get(body) if isinstance(body, str) else None for body in bodies]
-        for scheduled, text, took in zip(schedules, bodies, found, strict=True):
-            if isinstance(text, BuildFailed) or text in self._seconds:  # for others there was no time
-                self.outcome.seconds[scheduled.schedule] = took
-        return found
-
-    def _time(self, built: Built | BuildFailed) -> Measured:
-        effort, original_s = self.effort, self._original_s
-        few = 1 if self._best_s > _LONG_S else 2 if self._best_s > 0.01 else 3  # the first call counts if it is long
-        stop = original_s * effort.stop_original
-        if self._stop_best is not None:
-            stop = min(stop, self._best_s * self._stop_best)
-        if self._spared:  # one that is no better must not take the time of the others
-            stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - time.monotonic()), 1.0))
-        settings = TimingSettings(min_samples=few, target_seconds=_SAMPLED_S, stop_above_s=stop)
-        began = time.monotonic()
-        measured = self.measurer.time(built, settings)
-        seconds = self._seconds_of(measured.outcome)
-        if seconds is not None:
-            self._around_s = max(self._around_s, time.monotonic() - began - settings.min_samples * seconds)
-        if isinstance(built, Built):
-            self.outcome.candidates += 1
-        if seconds is None:
-            self.outcome.failed += not isinstance(measured.outcome, WrongResult)
-            self.outcome.wrong += isinstance(measured.outcome, WrongResult)
-        else:
-            self._best_s = min(self._best_s, seconds)
-        self.progress(CandidateMeasured(self._best_s, original_s, self.outcome.candidates))
-        return measured
-
-    def _seconds_of(self, outcome: Outcome) -> float | None:
-        """A candidate that was given up counts as just that slow."""
-        match outcome:
-            case Timed():
-                return outcome.min
-            case Stopped():
-                return max(outcome.after_s, self._best_s * (self._stop_best or self.effort.stop_original))
-            case _:
-                return None
+        return self.trials.measure(schedules, [self.ledger.known(s.schedule) for s in schedules])
 
     # ---------------------------------------------------------------------------- confirmation
 
     def _run_off(self, ranked: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-        """Those nearly as fast as the fastest run again, in turns, and ranked by the median: where a process finds its
-        memory makes as much of a difference as lies between them.
-        """
-        close = [c for c in ranked[: self.effort.finalists] if c.seconds <= _CLOSE * ranked[0].seconds]
-        if len(close) < 2 or self.interrupted or close[0].seconds >= _HOPEFUL * self._original_s:
+        if self.interrupted:
             return ranked
-        if any(c.scheduled.schedule not in self.outcome.seconds for c in close):
-            return ranked  # predicted, and never run
-        bodies = [self.measurer.body(c.scheduled) for c in close]
-        built = self.measurer.build([body for body in bodies if isinstance(body, str)])
-        settings = TimingSettings(min_samples=1 if self._best_s > 0.02 else 3, target_seconds=_SAMPLED_S)
-        seconds = [[c.seconds] for c in close]
-        enough = time.monotonic() + _RUN_OFF_SHARE * self.effort.budget_s
         try:
-            for _ in range(_RUN_OFFS):
-                for number in left_to_run(seconds):
-                    if time.monotonic() < enough:
-                        outcome = self.measurer.time(built[number], settings).outcome
-                        seconds[number] += [outcome.min] if isinstance(outcome, Timed) else []
+            return self.trials.run_off(ranked)
         except KeyboardInterrupt:
             if not self.effort.confirm_interrupted:
                 raise
             self.interrupted = True
-        order = sorted(range(len(close)), key=lambda k: (median(seconds[k]), k))
-        return (*(close[k] for k in order), *ranked[len(close) :])
+            return ranked
 
     @property
     def _confirm_s(self) -> float:
@@ -482,15 +342,15 @@ class NestTuner:
         if not hopeful:
             alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
             outcome.reason = "no donor to transfer from" if alone else _NOT_FASTER
-            if not alone and not outcome.candidates and not self._expired():
+            if not alone and not outcome.candidates and not self.trials.expired():
                 outcome.reason = "no other schedule is legal, or none that is has different code"
             return
         if self._spared:
             if self._reference is None and not self._referenced():
                 return
-            hopeful = self._hopeful(hopeful)
+            hopeful = [c for c in hopeful if self._is_estimated(c) or c in self._hopeful([c])]
             outcome.reason = _NOT_FASTER
-        checker = self._checker or Checker(self.measurer, self._original_s)
+        checker = self._checker or Checker(self.measurer, self.trials.original_s)
         for candidate in hopeful:
             concluded = self.ledger.concluded(candidate.scheduled.schedule)
             if concluded:
@@ -509,7 +369,7 @@ class NestTuner:
             if isinstance(built, BuildFailed):
                 outcome.failed += 1
                 continue
-            comparison = self._compared(built, candidate)
+            comparison = self._compared(built, candidate, checked)
             if not isinstance(comparison, Comparison):
                 continue
             self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)
@@ -520,61 +380,80 @@ class NestTuner:
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
 
+    def _is_estimated(self, candidate: Candidate) -> bool:
+        return candidate.scheduled.schedule in self.outcome.estimated
+
     def _hopeful(self, ranked: Sequence[Candidate]) -> list[Candidate]:
-        return [c for c in ranked if c.seconds < _HOPEFUL * self._original_s]
+        return [c for c in ranked if c.seconds < HOPEFUL * self.trials.original_s]
 
     def _referenced(self) -> bool:
         """Runs the original of a spared nest once, as what outputs are compared with; False where it does not run.
 
         It may be faster than in the program, where its data are cold, as a candidate's are not here.
         """
-        self._checker = Checker(self.measurer, self._original_s)
+        trials, began = self.trials, time.monotonic()
+        self._checker = Checker(self.measurer, trials.original_s)
         ran = self._checker.reference()
         if not isinstance(ran, Reference):
             self.outcome.reason = f"the extracted nest does not run: {ran}"
             return False
-        self._reference, self._original = ran, Original(ran.built, ran.timed)
-        self._original_s = min(self._original_s, ran.timed.min)
-        self.outcome.original_s = self._original_s
+        self._reference = ran
+        best_s = trials.best_s
+        trials.known_original(Original(ran.built, ran.timed), min(trials.original_s, ran.timed.min))
+        trials.best_s = min(trials.best_s, best_s)
+        self.outcome.original_s = trials.original_s
+        assert self._in_program_s is not None
+        trials.give_back(min(time.monotonic() - began, 2 * self._in_program_s))  # a run of the original is free
         return True
 
-    def _compared(self, built: Built, candidate: Candidate) -> Comparison | ComparisonFailed | None:
+    def _compared(self, built: Built, candidate: Candidate, checked: Checked) -> Comparison | ComparisonFailed | None:
         """The original against a candidate: in turns, or, of a slow one that is much faster, from runs made before."""
-        assert self._original is not None
-        left = self._end - time.monotonic()
+        assert self.trials.original is not None
+        left = self.trials.end - time.monotonic()
         if not self._spared:
-            longer = 0.0 if self.interrupted else 20 * self._original_s
+            longer = 0.0 if self.interrupted else 20 * self.trials.original_s
             most = max(left, 0.0) if self.effort.spare_original else math.inf
-            if self._original_s > _PLAIN * candidate.seconds and (plain := self._plainly(built, candidate)) is not None:
-                return plain
-            return self.measurer.compare(self._original, built, self._confirm_s + longer, most)
-        more = 1 if candidate.seconds > _SLOW_S else 2
-        again = self.measurer.time(built, TimingSettings(min_samples=more, target_seconds=0.1), "confirming").outcome
-        if not isinstance(again, Timed):
-            return None
+            much = self.trials.original_s > _PLAIN * candidate.seconds
+            if much and (plainly := self._plainly(built, candidate)) is not None:
+                return plainly
+            return self.measurer.compare(self.trials.original, built, self._confirm_s + longer, most)
+        runs = [] if self._is_estimated(candidate) else [candidate.seconds]
+        runs += checked.seconds if min(checked.seconds, default=0.0) > _ENOUGH_S else ()
+        if len(runs) < 2:
+            settings = TimingSettings(min_samples=1 if candidate.seconds > SLOW_S else 2, target_seconds=0.1)
+            again = self.measurer.time(built, settings, "confirming").outcome
+            if not isinstance(again, Timed):
+                return None
+            runs += again.samples_s
         assert self._in_program_s is not None
-        originals = Timed((*self._original.timed.samples_s, self._in_program_s))
-        apart = compare_apart(originals, Timed((candidate.seconds, *again.samples_s)))
+        originals = Timed((*self.trials.original.timed.samples_s, self._in_program_s))
+        apart = compare_apart(originals, Timed(tuple(runs)))
         if apart.low > _CLEAR or apart.high < 1:
             return apart
-        if left > _TURNS * (originals.min + again.min) + 3 * _TURNS * self._around_s:
+        if left > _TURNS * (originals.min + min(runs)) + 3 * _TURNS * self.trials.around_s:
             left = min(left, self._confirm_s + 20 * originals.min)
-            return self.measurer.compare(self._original, built, left, left)
+            return self.measurer.compare(self.trials.original, built, left, left)
+        if apart.ratio > 1:
+            less = self.trials.compared_on_less(candidate.scheduled, max(_LESS_S, min(left, self._confirm_s)))
+            if less is not None and less.faster:
+                took = f"{originals.min:.3g} s and {min(runs):.3g} s"
+                self.outcome.notes.append(f"compared in turns on less work; a run of all the work took {took}")
+                return less
         self.outcome.reason = (
-            f"the best schedule took {again.min:.3g} s instead of {originals.min:.3g} s: too little to be sure of"
+            f"the best schedule took {min(runs):.3g} s instead of {originals.min:.3g} s: too little to be sure of"
             " in the time that was left (--budget)"
         )
         return apart if apart.low > _LIKELY else None
 
     def _plainly(self, built: Built, candidate: Candidate) -> Comparison | None:
         """From the runs made before and one more of each; None where they leave a doubt."""
-        assert self._original is not None
+        assert self.trials.original is not None
         settings = TimingSettings(min_samples=2, max_samples=3, target_seconds=_SAMPLED_S)
-        pair = [self.measurer.time(one, settings, "confirming").outcome for one in (self._original.built, built)]
+        pair = [self.measurer.time(one, settings, "confirming").outcome for one in (self.trials.original.built, built)]
         if not all(isinstance(one, Timed) for one in pair):
             return None
         originals, again = (one.samples_s for one in pair if isinstance(one, Timed))
-        before = self._original.timed.samples_s
+        before = self.trials.original.timed.samples_s
         return plainly_faster((*before, *originals), (candidate.seconds, *again), self._in_program_s)
 
     def _refute(self, schedule: Schedule, failure: Outcome | None) -> None:
@@ -597,20 +476,6 @@ def plainly_faster(
         originals = (*originals, in_program_s)  # the compiler made better code of it
     apart = compare_apart(Timed(tuple(originals)), Timed(tuple(candidates)))
     return apart if apart.low > _PLAIN else None
-
-
-def left_to_run(seconds: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Which of several programs may be the fastest after their first time, by the search, and some runs in turns.
-
-    Of two runs of each or more every one of another program may be longer than all of the fastest: it is out. None
-    where one is left.
-    """
-    again = [times[1:] for times in seconds]
-    if any(len(times) < 2 for times in again):
-        return tuple(range(len(seconds)))
-    longest = min(max(times) for times in again)
-    left = tuple(number for number, times in enumerate(again) if min(times) <= longest)
-    return left if len(left) > 1 else ()
 
 
 def to_refine(ranked: Sequence[Candidate]) -> tuple[Candidate, ...]:

@@ -109,7 +109,8 @@ class CandidateReport:
     `origin`: transferred; derived from the nest itself; computed from the machine's registers and caches; refined
     around the best of these; or known to be good from an earlier run.
     `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
-    it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `refines`: the number, from 1,
+    it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `estimated`: it ran with fewer
+    iterations (`NestReport.less_work`). `refines`: the number, from 1,
     of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's.
     """
 
@@ -123,6 +124,7 @@ class CandidateReport:
     given_up: bool
     chosen: bool
     refines: int | None = None
+    estimated: bool = False
     steps: tuple[StepReport, ...] = ()
     matches: tuple[MatchReport, ...] = ()
 
@@ -177,6 +179,7 @@ class NestReport:
     told_high: float | None = None
     told_coverage: float | None = None
     runs: int | None = None
+    less_work: str = ""  # which iterations candidates were measured on, where not on all; the winner is run on all
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ _LEAST_S = 1.0  # for a nest
 _LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
 _RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
-_CHECKING_S, _CHECKING_SHARE = 2.0, 0.2  # for building and running the whole program at the end
+_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
 
 
 def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> TuneResult:
@@ -228,7 +228,8 @@ class _Tuning:
 
     def _budget(self, waiting: Sequence[NestInputs], profile: ProgramProfile | None) -> float | None:
         """Seconds for the first of the nests that wait, by what each can gain; None where there are none left."""
-        checking_s = min(_CHECKING_SHARE * self.budget.seconds, _CHECKING_S + (profile.wall_s if profile else 0.0))
+        checking_s = _CHECKING_S + (_CHECKING_RUNS * profile.wall_s if profile else 0.0)
+        checking_s = min(_CHECKING_SHARE * self.budget.seconds, checking_s)
         left = self.budget.left() - checking_s
         if left < _LEAST_S:
             return None
@@ -494,6 +495,7 @@ class _Tuning:
             candidates=outcome.candidates,
             predicted=outcome.predicted,
             notes=tuple(outcome.notes),
+            less_work=outcome.less_work,
             illegal=outcome.illegal,
             failed=outcome.failed,
             wrong=outcome.wrong,

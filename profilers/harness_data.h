@@ -175,11 +175,11 @@ static int guard_broken(const struct arg *a, long long *where)
     return 0;
 }
 
-/* Storage is 0 where it is new; later on what is not filled is set. */
+/* Storage is 0 where it is new; later on what is looked at and not filled is set. */
 static void fill(struct arg *a, int again)
 {
     size_t filled = a->filled * a->type->size;
-    if (again) memset(a->data + filled, 0, a->bytes - filled);
+    if (again) memset(a->data + filled, 0, a->looked - filled);
     if (a->fill == FILL_RANDOM) a->type->random(a);
     else if (a->fill == FILL_CONSTANT) a->type->constant(a);
     else {

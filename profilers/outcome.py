@@ -1,7 +1,7 @@
 """What became of a candidate. Failures are values: they are stored and learned from."""
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ class WrongResult:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The outputs agree with the reference (or the reference was written)."""
+    """The outputs agree with the reference; `seconds` that the one, cold call took."""
+
+    seconds: float = field(compare=False, default=0.0)
 
 
 Failure = BuildFailed | Crashed | TimedOut | Stopped | WrongResult

@@ -91,9 +91,8 @@ def gained(candidate: CandidateReport) -> str:
     """What was measured, in words."""
     if candidate.measured is None:
         return "not measured"
-    return (
-        f"given up below {times(candidate.measured)}" if candidate.given_up else f"measured {times(candidate.measured)}"
-    )
+    said = "given up below" if candidate.given_up else "measured"
+    return f"{said} {times(candidate.measured)}{' on less work' if candidate.estimated else ''}"
 
 
 def _step_text(donor: str, steps: str) -> str:

@@ -84,7 +84,7 @@ def _tried(report: NestReport) -> str:
     text += f" of {report.predicted} predicted" if report.predicted else ""
     for number, what in ((report.illegal, "illegal"), (report.failed, "failed"), (report.wrong, "wrong")):
         text += f", {number} {what}" if number else ""
-    return text
+    return f"{text}; on less work: {report.less_work}" if report.less_work else text
 
 
 def _program(result: TuneResult, style: Style) -> list[str]:

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+import perfembed.checking
 import perfembed.measuring
 from perfembed.capture import CapturedNest, synthesize
-from perfembed.checking import Checker, Reference, iterations_to_check, touched_only
+from perfembed.checking import Checker, Reference, iterations_to_check
 from perfembed.measuring import Conditions, Measurer
 from profilers.build import CompilerConfig
 from profilers.outcome import WrongResult
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import plain
-from scheduler.fewer import fewer_iterations
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -120,8 +120,23 @@ def test_nests_with_split_loops_make_enough_iterations_for_every_block(measurer:
     assert Checker(measurer, LONG_S).check(replayed).passed
 
 
-def test_only_what_fewer_iterations_touch_has_contents(measurer: Measurer) -> None:
-    fewer = fewer_iterations(measurer.nest, measurer.captured.parameters, {"i": 5, "j": 7, "k": 3})
-    left = touched_only(fewer, measurer.captured)
-    assert {array.name: array.filled for array in left.arrays} == {"A": 4 * 60 + 3, "B": 2 * 60 + 7, "C": 4 * 60 + 7}
-    assert [array.shape for array in left.arrays] == [array.shape for array in measurer.captured.arrays]
+@pytest.mark.parametrize(("factor", "right"), [("(1 + 1e-12)", True), ("(i == 59 ? 1.01 : 1)", False)])
+def test_of_huge_data_values_are_compared_where_bits_differ(
+    measurer: Measurer, monkeypatch: pytest.MonkeyPatch, factor: str, right: bool
+) -> None:
+    """As they do where a compiler contracts products differently; fewer iterations are compared bit for bit."""
+    monkeypatch.setattr(perfembed.checking, "_HUGE_BYTES", 0)
+    one = scheduled(measurer)
+    body = measurer.body(one)
+    assert isinstance(body, str)
+    measurer.bodies[one.schedule] = body.replace("A[i][k] * B[k][j]", f"A[i][k] * B[k][j] * {factor}")
+    checker = Checker(measurer, LONG_S)
+    reference = checker.reference()
+    assert isinstance(reference, Reference)
+    checked = checker.check(one, reference)
+    assert bool(checked.passed) == right and len(checked.seconds) == (2 if right else 0)
+    if right:
+        assert checked.passed[0].startswith("equal within 1e-06 on the captured input")
+        assert checked.passed[1] == "bit-identical on randomized input 1 for fewer iterations"
+    else:
+        assert isinstance(checked.failure, WrongResult)

@@ -1,6 +1,6 @@
 """What a tuner decides without measuring."""
 
-from perfembed.nest_tuner import left_to_run, plainly_faster, to_refine
+from perfembed.nest_tuner import plainly_faster, to_refine
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search.explorer import Candidate
@@ -19,12 +19,6 @@ def test_a_schedule_of_another_kind_is_refined_too_where_it_is_nearly_as_fast() 
     assert to_refine((best,)) == (best,) == to_refine((best, alike, far))
     assert to_refine((best, alike, near, far)) == (best, near)
     assert to_refine((best, near, candidate("unroll(k, 4)", 1.12))) == (best, near)
-
-
-def test_what_was_slower_in_every_turn_is_not_run_again() -> None:
-    assert left_to_run([[1.0], [1.0]]) == left_to_run([[1.0, 2.0], [1.0, 3.0]]) == (0, 1)  # too few turns to tell
-    assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.1, 1.3], [0.9, 1.3, 1.4]]) == (0, 1)
-    assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.3, 1.3], [0.9, 1.3, 1.4]]) == ()  # one is left
 
 
 def test_what_is_plainly_faster_in_every_run_needs_no_turns() -> None:
