@@ -11,36 +11,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from optdb.best_table import COMPUTED, COUNTS
 
+if TYPE_CHECKING:
     from optdb.database import Database
 
 _NOTED_DATA = ("min_s", "measurement_id", "schedule_id", "median_s", "baseline_min_s")
 _DATA = (*_NOTED_DATA, "speedup")
-_COUNTS = "outcome = 'timed' AND verified AND min_s IS NOT NULL"
-NOTED = ", ".join((_COUNTS, "nest_id", "conditions_id", *_NOTED_DATA))  # what `note` is told of a new measurement
+NOTED = ", ".join((COUNTS, "nest_id", "conditions_id", *_NOTED_DATA))  # what `note` is told of a new measurement
 
-_TABLE = """
-    CREATE TABLE _store.best (
-        nest_id VARCHAR NOT NULL,
-        conditions_id VARCHAR NOT NULL,
-        min_s DOUBLE NOT NULL,
-        measurement_id VARCHAR NOT NULL,
-        schedule_id VARCHAR NOT NULL,
-        median_s DOUBLE,
-        baseline_min_s DOUBLE,
-        speedup DOUBLE,  -- baseline_min_s / min_s
-        measured BIGINT NOT NULL,  -- verified measurements under these conditions
-        PRIMARY KEY (nest_id, conditions_id))
-"""
-_COMPUTED = """
-    SELECT nest_id, conditions_id, m.min_s AS min_s, m.measurement_id AS measurement_id, m.schedule_id AS schedule_id,
-           m.median_s AS median_s, m.baseline_min_s AS baseline_min_s, m.baseline_min_s / m.min_s AS speedup, measured
-    FROM (SELECT nest_id, conditions_id, count(*) AS measured,
-                 min(struct_pack(min_s, measurement_id, schedule_id, median_s, baseline_min_s)) AS m
-          FROM _store.measurements WHERE {counts} GROUP BY nest_id, conditions_id)
-"""
 _BETTER = "excluded.min_s < best.min_s OR excluded.min_s = best.min_s AND excluded.measurement_id < best.measurement_id"
 _NOTE = f"""
     INSERT INTO _store.best
@@ -54,28 +33,19 @@ _NOTE = f"""
         {", ".join(f"{c} = CASE WHEN {_BETTER} THEN excluded.{c} ELSE best.{c} END" for c in _DATA)}
 """
 _RENEW = f"""
-    INSERT INTO _store.best {_COMPUTED}
+    INSERT INTO _store.best {COMPUTED}
     ON CONFLICT DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in (*_DATA, "measured"))}
 """
 _FORGET = f"""
     DELETE FROM _store.best WHERE {{wanted}} AND NOT EXISTS (
         FROM _store.measurements m
-        WHERE m.nest_id = best.nest_id AND m.conditions_id = best.conditions_id AND {_COUNTS})
+        WHERE m.nest_id = best.nest_id AND m.conditions_id = best.conditions_id AND {COUNTS})
 """
 _DIFFERENT = f"""
     SELECT coalesce(b.nest_id, c.nest_id)
-    FROM _store.best b FULL JOIN ({_COMPUTED.format(counts=_COUNTS)}) c USING (nest_id, conditions_id)
+    FROM _store.best b FULL JOIN ({COMPUTED.format(counts=COUNTS)}) c USING (nest_id, conditions_id)
     WHERE {" OR ".join(f"b.{c} IS DISTINCT FROM c.{c}" for c in (*_DATA, "measured"))} ORDER BY 1
 """
-
-
-def best_schedules_table(connection: DuckDBPyConnection) -> None:
-    """A migration: the best of each nest and conditions have a table, and its index replaces the measurements'."""
-    connection.execute(_TABLE)
-    connection.execute(f"INSERT INTO _store.best {_COMPUTED.format(counts=_COUNTS)}")
-    connection.execute("CREATE INDEX best_of_nest ON _store.best (nest_id)")
-    connection.execute("CREATE INDEX occurrences_of_nest ON _store.occurrences (nest_id)")
-    connection.execute("DROP INDEX _store.measurements_of_nest")
 
 
 def note(database: Database, new: Iterable[tuple[Any, ...]]) -> None:
@@ -102,7 +72,7 @@ def renew(database: Database, keys: str | None = None) -> None:
     """
     wanted = "true" if keys is None else f"(nest_id, conditions_id) IN (SELECT (nest_id, conditions_id) FROM {keys})"
     database.execute(_FORGET.format(wanted=wanted))
-    database.execute(_RENEW.format(counts=f"{_COUNTS} AND {wanted}"))
+    database.execute(_RENEW.format(counts=f"{COUNTS} AND {wanted}"))
 
 
 def different(database: Database) -> list[str]:

@@ -12,7 +12,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from optdb.best import best_schedules_table
+from optdb.best_table import best_schedules_table
 from optdb.errors import NewerSchema, NotADatabase
 
 if TYPE_CHECKING:

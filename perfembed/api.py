@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfembed.result import Event, TuneOptions, TuneResult, evaluation_of
+from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of
 
 if TYPE_CHECKING:
-    from perfembed.embedding import NestEmbedding
+    from perfembed.mapping.embed_file import NestEmbedding
 
 _FLAGS = ("-O3", "-march=native")
 
@@ -58,7 +58,7 @@ def tune(
     ship. `cache`: a folder for what is measured of the machine's memory, once; without one nothing is. `environment`:
     of compilers and programs, by default little more than a PATH. Raises `perfembed.errors.PerfembedError`.
     """
-    from perfembed.tuning import tune as run
+    from perfembed.tuning.file_tuner import tune as run
     from profilers.machine import describe_machine
     from profilers.run import DEFAULT_ENVIRONMENT
 
@@ -101,7 +101,7 @@ def embed(
     Sizes that the file does not fix are `parameters`, or 1000. `weights`: a folder with other weights than those
     that ship. Raises `perfembed.errors.PerfembedError`.
     """
-    from perfembed.embedding import embed_file
+    from perfembed.mapping.embed_file import embed_file
     from profilers.machine import describe_machine
 
     options = TuneOptions(

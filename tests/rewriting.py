@@ -5,8 +5,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfembed.rewrite import Rewrite, rewrite_source
-from perfembed.surroundings import Surveyed, survey
+from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.premises import Tests
 from scheduler.frontend import ParseOptions, SourceFile, read_source

@@ -17,6 +17,19 @@ ALLOWED = {
     "scheduler": set[str](),
 }
 HEAVY = {"torch", "torch_geometric", "faiss", "clang", "sklearn", "islpy", "numpy", "scipy", "duckdb", "rich"}
+FLOORS = (  # of perfembed, from the ground up: a room imports from its own floor and from those below
+    ("errors", "in_time", "files", "capture", "transfer"),
+    ("embedding", "inspection", "measuring"),
+    ("learning",),
+    ("retrieval",),
+    ("tuning",),
+    ("mapping", "populating"),
+    ("api", "profiling"),
+    ("report",),
+    ("bench",),
+    ("cli",),
+)
+ORDER = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 HELP_MODULES = 200  # of 200 ms; 128 today
 
 
@@ -84,16 +97,17 @@ def test_tests_are_not_imported() -> None:
     assert not wrong
 
 
-def edges() -> dict[str, set[str]]:
+def edges(everywhere: bool) -> dict[str, set[str]]:
     """What importing each module imports of ours. A package's own `__init__` counts only where it is named."""
     return {
-        name: {t for t in imported(name, parsed(name), everywhere=False) if t in MODULES and t != name}
-        for name in MODULES
+        name: {t for t in imported(name, parsed(name), everywhere) if t in MODULES and t != name} for name in MODULES
     }
 
 
-def test_no_cycles() -> None:
-    graph = edges()
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_no_cycles(everywhere: bool) -> None:
+    """Neither when modules are imported nor later, when a function of theirs runs."""
+    graph = edges(everywhere)
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -105,6 +119,24 @@ def test_no_cycles() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+def test_rooms_stand_on_those_below_them() -> None:
+    """Also where an import waits until it is needed, and where it is for types only."""
+    wrong = {
+        f"{name} imports {target}"
+        for name in MODULES
+        for target in imported(name, parsed(name), everywhere=True)
+        if (above := room(name)) != (below := room(target)) and ORDER.get(below, -1) > ORDER.get(above, 99)
+    }
+    assert not wrong
+    assert {room(name) for name in MODULES} - {""} <= set(ORDER)
+
+
+def room(module: str) -> str:
+    """The first name below `perfembed`; "" of other packages' modules."""
+    package, *names = module.split(".")
+    return names[0] if package == "perfembed" and names else ""
 
 
 def test_only_the_command_line_reads_the_environment() -> None:
@@ -158,8 +190,9 @@ def test_import_perfembed_is_light() -> None:
 
 def test_finding_donors_needs_nothing_that_trains() -> None:
     code = (
-        "from pathlib import Path; from perfembed.retrieval import open_retrieval; from scheduler.space import Target; "
-        "import perfembed.tuning, perfembed.embedding; open_retrieval(Target(2), None)"
+        "from pathlib import Path; from perfembed.retrieval.retrieve import open_retrieval; "
+        "from scheduler.space import Target; "
+        "import perfembed.tuning.file_tuner, perfembed.mapping.embed_file; open_retrieval(Target(2), None)"
     )
     names = loaded("-c", code)
     assert "numpy" in names

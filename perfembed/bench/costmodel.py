@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from perfembed.cost_models import part_of
-from perfembed.training_data import is_generated
+from perfembed.learning.cost_models import part_of
+from perfembed.learning.training_data import is_generated
 from scheduler.cost.metrics import Scores, score
 from scheduler.cost.problem import CostModel, Problem
 from scheduler.polyhedral.model import QuotaExceeded

@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.cost_models import part_of
-from perfembed.encoding.graph import encode
-from perfembed.index import VectorIndex
-from perfembed.likeness import good_recipes, likenesses
-from perfembed.model.examples import Example
-from perfembed.model.interface import DIMENSION
-from perfembed.model.targets import scale_metrics, targets
-from perfembed.nest_space import NestSpace
-from perfembed.training_data import is_generated
+from perfembed.embedding.encoding.graph import encode
+from perfembed.embedding.network.examples import Example
+from perfembed.embedding.network.interface import DIMENSION
+from perfembed.embedding.network.targets import scale_metrics, targets
+from perfembed.learning.cost_models import part_of
+from perfembed.learning.training_data import is_generated
+from perfembed.retrieval.index import VectorIndex
+from perfembed.retrieval.likeness import good_recipes, likenesses
+from perfembed.retrieval.nest_space import NestSpace
 from profilers.counters import feature_names
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
-    from perfembed.donors import StoredDonor
-    from perfembed.model.interface import EmbedsNests
+    from perfembed.embedding.network.interface import EmbedsNests
+    from perfembed.retrieval.donors import StoredDonor
     from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
 
 Matrix = npt.NDArray[np.float64]
@@ -64,8 +64,8 @@ class SimilarityScore:
 
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
-    """Means over donors: likeness of their schedules (`perfembed.likeness`) to those of `DONORS` neighbours, and to the
-    one of them that is most alike."""
+    """Means over donors: likeness of their schedules (`perfembed.retrieval.likeness`) to those of `DONORS` neighbours,
+    and to the one of them that is most alike."""
 
     space: str
     mean: float

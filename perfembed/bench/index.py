@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.index import VectorIndex
+from perfembed.retrieval.index import VectorIndex
 
 _CLUSTERS = 1000
 _SPREAD = 0.35  # of a cluster, where the centres have variance 1

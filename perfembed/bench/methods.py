@@ -19,15 +19,15 @@ import numpy as np
 from optdb.errors import OptdbError
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
-from perfembed.inputs import NestInputs, collect_inputs
-from perfembed.ledger import NoLedger
-from perfembed.measuring import Conditions, NestNotMeasurable
-from perfembed.nest_tuner import Effort, NestOutcome, NestTuner
-from perfembed.result import Evaluate, TuneOptions
-from perfembed.retrieval import Retrieval
-from perfembed.store import best_known, conditions_record, effort_spent
-from perfembed.target import target_of
-from perfembed.tuning import parse
+from perfembed.measuring.ledger import NoLedger
+from perfembed.measuring.measurer import Conditions, NestNotMeasurable
+from perfembed.measuring.store import best_known, conditions_record, effort_spent
+from perfembed.measuring.target import target_of
+from perfembed.retrieval.retrieve import Retrieval
+from perfembed.tuning.file_tuner import parse
+from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.nest_tuner import Effort, NestOutcome, NestTuner
+from perfembed.tuning.result import Evaluate, TuneOptions
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
 from profilers.lock import machine_lock

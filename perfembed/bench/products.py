@@ -13,10 +13,10 @@ from itertools import product
 from pathlib import Path
 
 from perfembed.bench.kernels.openblas import Product, run_openblas
-from perfembed.donors import StoredDonor, donor_shards, read_donors
 from perfembed.errors import PerfembedError
-from perfembed.result import TuneOptions
-from perfembed.tuning import tune
+from perfembed.retrieval.donors import StoredDonor, donor_shards, read_donors
+from perfembed.tuning.file_tuner import tune
+from perfembed.tuning.result import TuneOptions
 from profilers.lock import machine_lock
 from profilers.run import Limits, run_contained
 from profilers.scratch import scratch_folder

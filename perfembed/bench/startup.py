@@ -24,11 +24,16 @@ _SIZE = 400
 _LIMIT_S = 600.0  # of one tune
 _POLL_S = 0.01
 _RUN = "import sys; sys.path.insert(0, {folder!r}); {before}from perfembed.cli.main import run; run()"
-_IMPORT = "import sys; sys.path.insert(0, {folder!r}); {before}import perfembed.cli.main, perfembed.tuning"
-# What trains the network; the oldest checkouts have it under the same names.
+_IMPORT = """import sys; sys.path.insert(0, {folder!r}); {before}import perfembed.cli.main
+try:
+    import perfembed.tuning.file_tuner
+except ImportError:  # a checkout from before it was called so
+    import perfembed.tuning
+"""
+# What trains the network.
 _EAGER = (
-    "from perfembed.cost_models import SHIPPED; from perfembed.model.checkpoint import load_model; "
-    "load_model(SHIPPED / 'embedding.safetensors'); "
+    "from perfembed.learning.cost_models import SHIPPED; "
+    "from perfembed.embedding.network.checkpoint import load_model; load_model(SHIPPED / 'embedding.safetensors'); "
 )
 _CANDIDATE = "  1 candidate, best "  # what `tune -v` says when it is measured
 EXAMPLE = """#include <stdio.h>

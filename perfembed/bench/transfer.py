@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from perfembed.bench.methods import Donating, Method
-from perfembed.donors import SEED, Donors, Found, StoredDonor
 from perfembed.errors import UsageError
-from perfembed.index import VectorIndex
-from perfembed.nest_space import NestSpace, Vector
-from perfembed.retrieval import Choose, Retrieval, open_sources
-from perfembed.training_profiles import read_profiles
+from perfembed.learning.training_profiles import read_profiles
+from perfembed.retrieval.donors import SEED, Donors, Found, StoredDonor
+from perfembed.retrieval.index import VectorIndex
+from perfembed.retrieval.nest_space import NestSpace, Vector
+from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
 from perfembed.transfer.match import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from perfembed.embedding import place_source
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
-from perfembed.index import VectorIndex
-from perfembed.result import TuneOptions
-from perfembed.retrieval import open_sources
+from perfembed.mapping.embed_file import place_source
+from perfembed.retrieval.index import VectorIndex
+from perfembed.retrieval.retrieve import open_sources
+from perfembed.tuning.result import TuneOptions
 
 _NAMES_KEPT = """
     auto break case char const continue default do double else enum extern float for goto if inline int long

@@ -163,7 +163,7 @@ def donors(
 ) -> int:
     """Write the nests that have a verified schedule, with their fastest ones, as a shard of donors."""
     from optdb.errors import OptdbError
-    from perfembed.donors import export_donors
+    from perfembed.retrieval.donors import export_donors
 
     try:
         count = export_donors(_path(context, db), output)

@@ -93,8 +93,9 @@ def command(
     from perfembed.report.explanation import render_explanation, render_remarks
     from perfembed.report.explanation_page import explanation_page
     from perfembed.report.style import Style
-    from perfembed.result import TuneOptions, same_things
-    from perfembed.tuning import tune
+    from perfembed.retrieval.options import same_things
+    from perfembed.tuning.file_tuner import tune
+    from perfembed.tuning.result import TuneOptions
 
     options = TuneOptions(
         dry_run=True,

@@ -42,7 +42,7 @@ def command(
     vectorizable; for each nest that is refused where, why, and what would make it tunable.
     """
     from perfembed.files import read_input
-    from perfembed.inspect import inspect_file
+    from perfembed.inspection.inspect_file import inspect_file
     from perfembed.report.inspection import inspection_document, render_inspection
     from perfembed.report.style import Style
     from scheduler.frontend import ParseOptions

@@ -69,12 +69,12 @@ def command(
     database = None if no_db else optional_database(db, session.environment)
 
     from perfembed.cli.doctor import cache_folder
-    from perfembed.embedding import embed_file, place_source
-    from perfembed.embedding_map import map_points, node_points
     from perfembed.files import read_input
+    from perfembed.mapping.embed_file import embed_file, place_source
+    from perfembed.mapping.plane import map_points, node_points
     from perfembed.report.map_page import map_page
-    from perfembed.result import TuneOptions
-    from perfembed.retrieval import open_sources
+    from perfembed.retrieval.retrieve import open_sources
+    from perfembed.tuning.result import TuneOptions
 
     options = TuneOptions(
         functions=tuple(function or ()), cc=cc, cflags=flags, parameters=parameters, threads=thread_count(threads)

@@ -35,10 +35,10 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
-    from perfembed.populate import PopulateOptions, PopulateResult
-    from perfembed.profiling import ProfilingOptions
-    from perfembed.programs import Program
-    from perfembed.result import Evaluate
+    from perfembed.populating.populate import PopulateOptions, PopulateResult
+    from perfembed.populating.programs import Program
+    from perfembed.profiling.profile_many import ProfilingOptions
+    from perfembed.tuning.result import Evaluate
     from scheduler.generator.programs import GeneratorSettings
 
 SEARCHES = ("beam", "mcts", "random", "exhaustive")
@@ -156,9 +156,9 @@ def command(
             raise UsageError(
                 "--profiles goes with --generate N or shards of donors, and without --shard, clusters and --dry-run"
             )
-        from perfembed.donors import read_donors
-        from perfembed.profiling import SETTINGS as PROFILED
-        from perfembed.profiling import ProfilingOptions
+        from perfembed.profiling.profile_many import SETTINGS as PROFILED
+        from perfembed.profiling.profile_many import ProfilingOptions
+        from perfembed.retrieval.donors import read_donors
 
         profiling = ProfilingOptions(
             database=path,
@@ -182,8 +182,8 @@ def command(
         return EXIT_DONE
 
     from optdb.errors import OptdbError
-    from perfembed.populate import PopulateOptions, make_plan
-    from perfembed.programs import SETTINGS, programs_of
+    from perfembed.populating.populate import PopulateOptions, make_plan
+    from perfembed.populating.programs import SETTINGS, programs_of
     from perfembed.report.population import plan_document, population_document, render_plan, render_population
 
     options = PopulateOptions(
@@ -221,7 +221,7 @@ def command(
 
 def _profile(options: ProfilingOptions, quiet: bool) -> int:
     from optdb.errors import OptdbError
-    from perfembed.profiling import ProgramProfiled, profile_nests
+    from perfembed.profiling.profile_many import ProgramProfiled, profile_nests
     from perfembed.report.style import seconds
 
     count = 0
@@ -268,14 +268,14 @@ def _populate(
 ) -> PopulateResult:
     """Raises OptdbError, PerfembedError."""
     from perfembed.cli.populate_progress import populate_progress
-    from perfembed.populate import make_plan, populate, recover
+    from perfembed.populating.populate import make_plan, populate, recover
 
     with populate_progress(sys.stderr, session.color(sys.stderr), quiet=quiet) as progress:
         progress(recover(options.database))
         if cluster is None:
             return populate(make_plan(programs, options), options, progress)
 
-        from perfembed.cluster import connected, places, populate_cluster
+        from perfembed.populating.cluster import connected, places, populate_cluster
 
         with connected(cluster) as client:
             plan = make_plan(programs, options, places(client, options))

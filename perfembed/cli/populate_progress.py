@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from perfembed.populate import (
+from perfembed.populating.populate import (
     PopulateEvent,
     ProgramDone,
     ProgramSkipped,

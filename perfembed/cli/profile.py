@@ -68,10 +68,10 @@ def command(
     parameters, arguments = parameter_values(param), words(args, "--args")
 
     from perfembed.cli.progress import progress_on
-    from perfembed.profile import profile_file
+    from perfembed.profiling.profile_file import profile_file
     from perfembed.report.profiles import profiles_document, render_profiles
     from perfembed.report.style import Style
-    from perfembed.result import TuneOptions
+    from perfembed.tuning.result import TuneOptions
     from profilers.backends import BackendMissing, choose
 
     try:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from perfembed.measuring.events import CandidateMeasured
 from perfembed.report.style import Style, count, seconds, times
 from perfembed.report.terminal import nest_line
-from perfembed.result import CandidateMeasured, Event, Message, NestFinished, NestStarted
+from perfembed.tuning.result import Event, Message, NestFinished, NestStarted
 
 
 @contextmanager

@@ -55,8 +55,8 @@ def cost(
         raise UsageError(f"--model {model!r}: expected {' or '.join(KINDS)}")
 
     from optdb.errors import OptdbError
-    from perfembed.cost_models import ABLATIONS, train_cost_model, weights_path
-    from perfembed.training_data import export_labels, is_generated, read_problems
+    from perfembed.learning.cost_models import ABLATIONS, train_cost_model, weights_path
+    from perfembed.learning.training_data import export_labels, is_generated, read_problems
     from profilers.scratch import scratch_folder
 
     if without is not None and (model != "lstm" or finetune or without not in ABLATIONS):
@@ -119,7 +119,7 @@ def embedding(
     session = context.ensure_object(Session)
 
     from optdb.errors import OptdbError
-    from perfembed.training_profiles import export_profiles
+    from perfembed.learning.training_profiles import export_profiles
 
     began = time.monotonic()
     if export is not None:
@@ -130,8 +130,8 @@ def embedding(
             raise DatabaseProblem(problem.message, problem.advice) from None
         return EXIT_DONE
 
-    from perfembed.donors import donor_shards
-    from perfembed.embedding_model import train_embedding_model
+    from perfembed.retrieval.donors import donor_shards
+    from perfembed.retrieval.space_training import train_embedding_model
 
     def say(text: str) -> None:
         if not quiet:
@@ -152,8 +152,8 @@ def space(
     traceback: Traceback = False,
 ) -> int:
     """Train the map that brings nests together whose good schedules are alike, on the donors that ship."""
-    from perfembed.donors import donor_shards
-    from perfembed.embedding_model import train_space
+    from perfembed.retrieval.donors import donor_shards
+    from perfembed.retrieval.space_training import train_space
 
     began = time.monotonic()
     trained = train_space(donor_shards(), seed, output)

@@ -41,7 +41,8 @@ from perfembed.cli.options import (
 )
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
-from perfembed.result import evaluation_of, same_things
+from perfembed.retrieval.options import same_things
+from perfembed.tuning.result import evaluation_of
 
 SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
 
@@ -126,8 +127,8 @@ def command(
     from perfembed.report.documents import tune_document
     from perfembed.report.style import Style
     from perfembed.report.terminal import render_result
-    from perfembed.result import TuneOptions
-    from perfembed.tuning import tune
+    from perfembed.tuning.file_tuner import tune
+    from perfembed.tuning.result import TuneOptions
 
     options = TuneOptions(
         output=target,

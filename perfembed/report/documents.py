@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from perfembed.errors import PerfembedError
-from perfembed.result import TuneResult
+from perfembed.tuning.result import TuneResult
 
 SCHEMA_VERSION = 1
 

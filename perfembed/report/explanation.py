@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfembed.report.style import Style, count, one_line, percent, printable, table, times
 from perfembed.report.terminal import render_result
-from perfembed.result import CandidateReport, NestReport, TransferReport, TuneResult
+from perfembed.tuning.result import CandidateReport, NestReport, TransferReport, TuneResult
 
 _DONORS = ["donor", "distance", "gained", "algorithm", "from"]
 _MATCHES = ["kind", "donor's", "here", "distance"]

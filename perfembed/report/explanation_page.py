@@ -8,7 +8,7 @@ from html import escape
 from perfembed.report.explanation import gained
 from perfembed.report.style import percent, seconds, times
 from perfembed.report.terminal import told
-from perfembed.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
+from perfembed.tuning.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
 
 _DONORS = ("", "donor", "from", "distance", "gained", "its schedule", "")
 _CANDIDATES = ("", "from", "parameters", "predicted", "measured", "schedule")

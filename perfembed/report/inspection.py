@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from perfembed.distances import DependenceView
-from perfembed.inspect import Inspection, LoopFacts, NestFacts
+from perfembed.inspection.distances import DependenceView
+from perfembed.inspection.inspect_file import Inspection, LoopFacts, NestFacts
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, one_line, printable, table
 

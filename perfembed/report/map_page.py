@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfembed.embedding_map import Point
+    from perfembed.mapping.plane import Point
 
 _SIZE = 760  # pixels
 _TEXT = 1500  # characters of a nest that are shown

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from perfembed.profile import ProfiledNest, ProfileResult
+from perfembed.profiling.profile_file import ProfiledNest, ProfileResult
 from perfembed.report.documents import document
 from perfembed.report.style import Style, one_line, table
 from profilers.counters import counters, metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from perfembed.report.style import Style, count, one_line, percent, printable, seconds, times
-from perfembed.result import NestReport, TuneResult
+from perfembed.tuning.result import NestReport, TuneResult
 
 _COLORS = {"tuned": "green", "kept": "yellow", "skipped": "dim", "refused": "dim"}
 _LABEL = 9  # width of the first column

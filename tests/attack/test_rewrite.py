@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.rewrite import Rewrite
+from perfembed.tuning.rewrite import Rewrite
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.errors import CodegenUnsupported

@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import torch
 
-from perfembed.encoding.graph import NestGraph, encode
-from perfembed.model.gnn import EmbeddingModel, Network
-from perfembed.model.interface import NetworkSettings
+from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.network.gnn import EmbeddingModel, Network
+from perfembed.embedding.network.interface import NetworkSettings
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 

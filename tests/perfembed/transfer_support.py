@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from functools import cache
 
-from perfembed.result import TuneOptions
 from perfembed.transfer.candidates import Donor, read_donor
 from perfembed.transfer.handmade import HandmadeEmbedder
 from perfembed.transfer.view import Side
-from perfembed.tuning import parse
+from perfembed.tuning.file_tuner import parse
+from perfembed.tuning.result import TuneOptions
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer

@@ -13,7 +13,7 @@ from typing import Any
 from typing import Literal as OneOf
 
 from perfembed.bench.kernels.bound import Work
-from perfembed.result import NestReport
+from perfembed.tuning.result import NestReport
 
 SCHEMA_VERSION = 1
 LARGE_SHARE = 0.05

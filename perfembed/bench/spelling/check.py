@@ -17,8 +17,8 @@ from perfembed.bench.spelling.respell import Respelled, base_number, base_progra
 from perfembed.capture import ProgramFailed, profile_program
 from perfembed.capture.instrument import wrap
 from perfembed.capture.profile import timed_place
-from perfembed.rewrite import Rewrite, rewrite_source
-from perfembed.surroundings import survey
+from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.premises import Tests
 from scheduler.errors import SchedulerError

@@ -11,8 +11,8 @@ from pathlib import Path
 from perfembed.bench.written.drawn import aggressive
 from perfembed.bench.written.model import ALWAYS, TUNED
 from perfembed.bench.written.sizes import drawn_sizes, size_macros
-from perfembed.rewrite import Rewrite, rewrite_source
-from perfembed.surroundings import survey
+from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.premises import Untestable
 from scheduler.errors import CodegenUnsupported

@@ -30,9 +30,9 @@ def command(
     """Score the cost models on programs held out from training, and on the kernels."""
     from perfembed.bench.costmodel import run_costmodel
     from perfembed.bench.render_costmodel import costmodel_document, render_costmodel
-    from perfembed.cost_models import SHIPPED, load_cost_models
+    from perfembed.learning.cost_models import SHIPPED, load_cost_models
+    from perfembed.learning.training_data import read_problems
     from perfembed.report.style import Style
-    from perfembed.training_data import read_problems
 
     session = context.ensure_object(Session)
     folder = weights or SHIPPED

@@ -27,11 +27,11 @@ def command(
     and how alike the good schedules of neighbours are."""
     from perfembed.bench.embedding import score_embedding
     from perfembed.bench.render_embedding import embedding_document, render_embedding
-    from perfembed.cost_models import SHIPPED, load_lstm, weights_path
-    from perfembed.donors import donor_shards, read_donors
-    from perfembed.embedding_model import is_for_tests, usable_space
-    from perfembed.model.interface import machine_numbers
-    from perfembed.training_profiles import read_examples, read_profiles
+    from perfembed.embedding.network.interface import machine_numbers
+    from perfembed.learning.cost_models import SHIPPED, load_lstm, weights_path
+    from perfembed.learning.training_profiles import read_examples, read_profiles
+    from perfembed.retrieval.donors import donor_shards, read_donors
+    from perfembed.retrieval.space_training import is_for_tests, usable_space
 
     space = usable_space(weights or SHIPPED)
     shards = sorted(data.glob("*.parquet"))

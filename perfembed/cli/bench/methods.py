@@ -126,7 +126,7 @@ def _run(kind: str, bench: MethodsBench, against: str, json: bool, quiet: bool) 
     from perfembed.bench.methods import run_methods
     from perfembed.bench.render_methods import methods_document, render_methods
     from perfembed.bench.transfer import leaving_out
-    from perfembed.cost_models import load_cost_model
+    from perfembed.learning.cost_models import load_cost_model
     from profilers.machine import describe_machine
 
     try:

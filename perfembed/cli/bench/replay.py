@@ -33,8 +33,8 @@ def command(
     from perfembed.bench.render import render_replay, replay_document
     from perfembed.bench.replay import ReplaySettings, time_files
     from perfembed.files import read_input
+    from perfembed.measuring.target import target_of
     from perfembed.report.style import Style, count
-    from perfembed.target import target_of
     from profilers.machine import describe_machine
 
     session = context.ensure_object(Session)

@@ -24,7 +24,7 @@ def command(
     """Rewrite programs (names, order, spelling) and look whether their nests find the originals as neighbours."""
     from perfembed.bench.variants import run_variants
     from perfembed.report.documents import document
-    from perfembed.result import TuneOptions
+    from perfembed.tuning.result import TuneOptions
 
     options = TuneOptions(threads=thread_count(threads))
     results = run_variants(input_files(files), count, options, seed, lambda text: say(text, quiet))

@@ -1,0 +1,328 @@
+"""Training of the performance embedding: mean absolute error over 20 scaled metrics, AdamW, one learning-rate cycle.
+
+Source: Trümper et al. 2023, section 3.3 (MAE). Beyond the paper: the profile is left out of a share of the examples,
+and the graph of a share of the others (what a profile says is not to be learned by heart from graphs), distances
+between nests are made those between their metrics (Kruskal 1964), and a metric loss may pull nests together whose good
+schedules are the same (Hadsell et al. 2006, contrastive loss).
+Same data, seed and number of threads: the same weights on a CPU, whether or not training was interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from perfembed.embedding.encoding.schema import FEATURE_VERSION, NODE_KINDS
+from perfembed.embedding.network.checkpoint import ModelUnusable
+from perfembed.embedding.network.examples import Example, data_hash, learned
+from perfembed.embedding.network.gnn import EmbeddingModel, Network, Output, collate, profile_tensor, torch_threads
+from perfembed.embedding.network.interface import NetworkSettings
+from scheduler.cost.checkpoint import CheckpointError
+from scheduler.cost.training_state import restore_training, store_training
+
+_KIND = "performance-embedding-training"
+_CLIP = 1.0  # norm of the gradient
+
+
+# Positions of examples -> [n, n]: 1 where their good schedules are the same, 0 where not, NaN where nobody knows.
+Similarity = Callable[[Sequence[int]], npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """`profile_dropout`: share of the examples that are shown without profile, `graph_dropout`: of the others, share of
+    those shown without graph; `patience`: epochs without a better validation before it stops (0: never); `stress`:
+    weight of the loss that makes nests lie as far apart as their metrics; `contrast`: weight of the metric loss,
+    `margin`: how far apart (in units of the root mean square over coordinates) nests are pushed whose schedules differ;
+    `threads`: on a CPU, where more than one seldom helps and beside other work hurts.
+    """
+
+    seed: int = 0
+    epochs: int = 60
+    batch: int = 64
+    rate: float = 1e-3
+    weight_decay: float = 0.01
+    profile_dropout: float = 0.5
+    graph_dropout: float = 0.3
+    patience: int = 20
+    stress: float = 0.0
+    contrast: float = 0.0
+    margin: float = 1.0
+    threads: int = 1
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError."""
+        if not (min(self.epochs, self.batch, self.threads) >= 1 and self.rate > 0 and self.patience >= 0):
+            raise ValueError(f"epochs, batch, threads and rate must be positive: {self}")
+        shares = (self.profile_dropout, self.graph_dropout)
+        if not (all(0 <= s <= 1 for s in shares) and min(self.stress, self.contrast) >= 0 and self.margin > 0):
+            raise ValueError(f"expected 0 <= dropout <= 1, stress >= 0, contrast >= 0, margin > 0: {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class EpochDone:
+    """Errors are means over scaled, standardized metrics; `loss` has what is added to them in training; `static` and
+    `profiled` are of the validation examples.
+    """
+
+    epoch: int
+    epochs: int
+    loss: float
+    static: float | None
+    profiled: float | None
+    best_epoch: int
+
+
+@dataclass(slots=True)
+class _State:
+    """What a checkpoint holds beside tensors."""
+
+    epoch: int = 0  # done
+    steps: int = 0
+    best_epoch: int = 0
+    best: float = math.inf
+    losses: list[float] = field(default_factory=list)
+    static: list[float | None] = field(default_factory=list)
+    profiled: list[float | None] = field(default_factory=list)
+
+
+def train_embedding(
+    examples: Sequence[Example],
+    validation: Sequence[Example],
+    settings: TrainSettings | None = None,
+    progress: Callable[[EpochDone], None] = lambda done: None,
+    *,
+    similarity: Similarity | None = None,
+    checkpoint: Path | None = None,
+    device: str | None = None,
+) -> EmbeddingModel:
+    """The model of the epoch that was best on `validation` (the last one without any).
+
+    `similarity` is asked for positions in `examples`. With `checkpoint` (*.safetensors) the state is stored after every
+    epoch and taken up again from there. `device`: "cpu" or "cuda", a GPU by default where there is one. Raises
+    ValueError without examples, or with a group on both sides; ModelUnusable for a checkpoint of another training.
+    """
+    settings = settings or TrainSettings()
+    if not examples:
+        raise ValueError("nothing to train on: there are no examples")
+    both = {e.group for e in examples} & {e.group for e in validation}
+    if both:
+        raise ValueError(f"group {min(both)!r} is both trained and validated on: split examples by group")
+    run = _Training(examples, validation, settings, similarity, torch.device(device or _default_device()))
+    identity = {
+        "data": data_hash(examples),
+        "validation_data": data_hash(validation),
+        "features": FEATURE_VERSION,
+        "similarity": similarity is not None,
+        "settings": asdict(settings),
+    }
+    if checkpoint is not None and checkpoint.exists():
+        run.restore(checkpoint, identity)
+    with torch_threads(settings.threads):
+        while not run.finished:
+            progress(run.epoch())
+            if checkpoint is not None:
+                run.store(checkpoint, identity)
+    return run.result({**identity, "examples": len(examples), "validation_examples": len(validation)})
+
+
+def contrastive_loss(vectors: Tensor, similar: Tensor, margin: float) -> Tensor:
+    """Hadsell et al. 2006, equation 4, over the pairs that are known (not NaN), with partial similarity.
+
+    `vectors` [b, 128], `similar` [b, b]. 0 without a known pair.
+    """
+    rows, columns = torch.triu_indices(len(vectors), len(vectors), offset=1, device=vectors.device)
+    wanted = similar[rows, columns]
+    known = ~wanted.isnan()
+    rows, columns, wanted = rows[known], columns[known], wanted[known]
+    if not len(wanted):
+        return vectors.sum() * 0
+    squares = (vectors[rows] - vectors[columns]).square().mean(1)
+    apart = (margin - (squares + 1e-12).sqrt()).clamp(min=0).square()
+    return (wanted * squares + (1 - wanted) * apart).mean()
+
+
+def stress_loss(vectors: Tensor, metrics: Tensor) -> Tensor:
+    """Kruskal 1964 (multidimensional scaling): squared differences between distances of nests and of their metrics.
+
+    `vectors` [b, 128], `metrics` [b, 20] standardized, NaN where unknown; distances are root mean squares, of what both
+    nests have. 0 without a pair.
+    """
+    rows, columns = torch.triu_indices(len(vectors), len(vectors), offset=1, device=vectors.device)
+    apart = metrics[rows] - metrics[columns]
+    known = ~apart.isnan()
+    count = known.sum(1)
+    rows, columns, apart, known, count = (t[count > 0] for t in (rows, columns, apart, known, count))
+    if not len(count):
+        return vectors.sum() * 0
+    wanted = (torch.where(known, apart, 0.0).square().sum(1) / count).sqrt()
+    found = ((vectors[rows] - vectors[columns]).square().mean(1) + 1e-12).sqrt()
+    return (found - wanted).square().mean()
+
+
+class _Training:
+    def __init__(
+        self,
+        examples: Sequence[Example],
+        validation: Sequence[Example],
+        settings: TrainSettings,
+        similarity: Similarity | None,
+        device: torch.device,
+    ) -> None:
+        self.examples, self.validation, self.settings = examples, validation, settings
+        self.similarity, self.device = similarity, device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.seed)
+            network = Network(settings.network)
+        _standardize(network, examples)
+        self.network = network.to(device)
+        self.optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
+        batches = -(-len(examples) // settings.batch)
+        self.cycle = torch.optim.lr_scheduler.OneCycleLR(
+            self.optimizer, max_lr=settings.rate, total_steps=max(settings.epochs * batches, 2)
+        )
+        self.state = _State()
+        self.best = self._weights()
+
+    @property
+    def finished(self) -> bool:
+        state, patience = self.state, self.settings.patience
+        waited = bool(self.validation) and 0 < patience <= state.epoch - state.best_epoch
+        return state.epoch >= self.settings.epochs or waited
+
+    def epoch(self) -> EpochDone:
+        state, settings = self.state, self.settings
+        rng = np.random.default_rng((settings.seed, state.epoch))
+        order = rng.permutation(len(self.examples))
+        shown = rng.random(len(self.examples)) >= settings.profile_dropout
+        alone = rng.random(len(self.examples)) < settings.graph_dropout
+        total = 0.0
+        self.network.train()
+        for first in range(0, len(order), settings.batch):
+            positions = [int(n) for n in order[first : first + settings.batch]]
+            batch = [self.examples[n] for n in positions]
+            output, loss = self._loss(batch, [bool(shown[n]) for n in positions], [bool(alone[n]) for n in positions])
+            if self.similarity is not None and settings.contrast > 0:
+                similar = torch.from_numpy(np.asarray(self.similarity(positions), dtype=np.float32)).to(self.device)
+                loss = loss + settings.contrast * contrastive_loss(output.nest, similar, settings.margin)
+            self.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(self.network.parameters(), _CLIP)
+            self.optimizer.step()
+            if state.steps < self.cycle.total_steps - 1:
+                self.cycle.step()
+            state.steps += 1
+            total += float(loss.detach()) * len(positions)
+        state.epoch += 1
+        state.losses.append(total / len(order))
+        state.static.append(self._error(profiled=False))
+        state.profiled.append(self._error(profiled=True))
+        scores = [s for s in (state.static[-1], state.profiled[-1]) if s is not None]
+        score = sum(scores) / len(scores) if scores else None
+        if score is None or score < state.best:
+            state.best = score if score is not None else state.best
+            state.best_epoch = state.epoch
+            self.best = self._weights()
+        errors = (state.losses[-1], state.static[-1], state.profiled[-1])
+        return EpochDone(state.epoch, settings.epochs, *errors, state.best_epoch)
+
+    def result(self, card: dict[str, Any]) -> EmbeddingModel:
+        self.network.load_state_dict(self.best)
+        state = self.state
+        metrics = {
+            "loss": state.losses,
+            "validation_static": state.static,
+            "validation_profiled": state.profiled,
+            "best_epoch": state.best_epoch,
+        }
+        return EmbeddingModel(self.network.cpu(), {**card, "metrics": metrics, "torch": torch.__version__})
+
+    def _loss(
+        self, batch: Sequence[Example], shown: Sequence[bool], alone: Sequence[bool] | None = None
+    ) -> tuple[Output, Tensor]:
+        """The mean absolute error over the metrics that are known; in training, and what is added to it.
+
+        `shown`: whose profile is an input; `alone`: of those, whose graph is not.
+        """
+        profiles = profile_tensor([e.profile if s else None for e, s in zip(batch, shown, strict=True)])
+        machine = torch.tensor([e.machine for e in batch], dtype=torch.float32)
+        graphs = collate([e.graph for e in batch])
+        hidden = None
+        if alone is not None:
+            only = [e.profile is not None and s and a for e, s, a in zip(batch, shown, alone, strict=True)]
+            hidden = torch.tensor(only, dtype=torch.float32, device=self.device)[:, None]
+        output: Output = self.network(graphs.to(self.device), profiles.to(self.device), machine.to(self.device), hidden)
+        wanted = torch.from_numpy(learned(batch)).to(self.device, torch.float32)
+        standard = (wanted - self.network.target_mean) / self.network.target_std
+        known = ~standard.isnan()
+        errors = torch.where(known, output.metrics - torch.where(known, standard, 0.0), 0.0).abs()
+        loss = errors.sum() / known.sum().clamp(min=1)
+        if self.settings.stress > 0 and self.network.training:
+            loss = loss + self.settings.stress * stress_loss(output.nest, standard)
+        return output, loss
+
+    def _error(self, *, profiled: bool) -> float | None:
+        """Of the validation examples, with their profiles (those that have one) or without; None without any."""
+        chosen = [e for e in self.validation if e.profile is not None or not profiled]
+        if not chosen:
+            return None
+        total = 0.0
+        self.network.eval()
+        with torch.no_grad():
+            for first in range(0, len(chosen), self.settings.batch):
+                batch = chosen[first : first + self.settings.batch]
+                total += float(self._loss(batch, [profiled] * len(batch))[1]) * len(batch)
+        return total / len(chosen)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: t.detach().clone() for name, t in self.network.state_dict().items()}
+
+    # ------------------------------------------------------------------------------ interruption
+
+    def store(self, path: Path, identity: dict[str, Any]) -> None:
+        """Raises ModelUnusable."""
+        try:
+            store_training(path, _KIND, identity, asdict(self.state), self.network, self.best, self.optimizer)
+        except CheckpointError as problem:
+            raise ModelUnusable(str(problem)) from None
+
+    def restore(self, path: Path, identity: dict[str, Any]) -> None:
+        """Raises ModelUnusable."""
+        try:
+            found = restore_training(path, _KIND, identity, self.network, self.optimizer, self.cycle, self.device)
+            self.state, self.best = _State(**found[0]), found[1]
+        except (CheckpointError, TypeError) as problem:
+            raise ModelUnusable(str(problem), "remove it to begin again") from None
+
+
+def _default_device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _standardize(network: Network, examples: Sequence[Example]) -> None:
+    """Fills the buffers from what is known of the training examples."""
+    features = collate([e.graph for e in examples]).features
+    kinds = features[:, : len(NODE_KINDS)]
+    nodes = torch.where((kinds @ network.node_has) > 0, features, math.nan)
+    nodes[:, : len(NODE_KINDS)] = math.nan  # stay 0 and 1
+    wanted = torch.from_numpy(learned(examples)).float()
+    counts = profile_tensor([e.profile for e in examples]).clamp(min=0).log1p()
+    for values, mean, std, least in (
+        (nodes, network.node_mean, network.node_std, 0.05),
+        (wanted, network.target_mean, network.target_std, 1e-3),
+        (counts, network.profile_mean, network.profile_std, 1.0),  # counters that hardly ever count stay small
+    ):
+        for column in range(values.shape[1]):
+            known = values[:, column][~values[:, column].isnan()]
+            if len(known):
+                mean[column] = known.mean()
+                std[column] = max(float(known.std(correction=0)), least)

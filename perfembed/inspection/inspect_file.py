@@ -1,0 +1,241 @@
+"""What the loop nests of a C file are and allow: the analysis behind `perfembed inspect`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from perfembed.errors import SourceRejected, UsageError
+from perfembed.in_time import in_time
+from perfembed.inspection.distances import DependenceView, view
+from scheduler.errors import TextError
+from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source, render_diagnostic
+from scheduler.ir.nest import Loop, LoopNest, Span
+from scheduler.ir.text import format_nest, nest_id
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
+from scheduler.ir.walk import loops
+from scheduler.polyhedral.dependences import Dependence
+from scheduler.polyhedral.legality import Illegal
+from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.polyhedral.reductions import is_exact
+from scheduler.replay import Refused, Replayer, ScheduledNest
+from scheduler.schedule import Interchange, Schedule, Vectorize
+
+_NEST_S = 3.0  # for the analysis of one nest
+Vectorizable = OneOf["yes", "as innermost", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """What one loop of a nest, as it stands, allows.
+
+    `parallel` None: not decided. `carried` names the dependences its iterations have among each other;
+    `reductions` the arrays and scalars whose reassociable update alone keeps it from being parallel;
+    `reassociates` says that another order of these updates may round differently.
+    `permutable` are the loops it may change places with, `fixed` those it may not, and why.
+    """
+
+    name: str
+    depth: int
+    line: int | None
+    column: int | None
+    opaque: bool
+    parallel: bool | None
+    carried: tuple[str, ...]
+    reductions: tuple[str, ...]
+    reassociates: bool
+    permutable: tuple[str, ...]
+    fixed: tuple[tuple[str, str], ...]
+    vectorizable: Vectorizable
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NestFacts:
+    """`problem` says why dependences and loops are missing, where they are."""
+
+    name: str
+    identity: str
+    function: str | None
+    span: Span | None
+    text: str
+    dependences: tuple[DependenceView, ...]
+    loops: tuple[LoopFacts, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedNest:
+    """A loop nest that is left alone; `rendered` is the diagnostic with its caret."""
+
+    function: str | None
+    span: Span
+    reason: str
+    advice: str
+    rendered: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    path: str
+    nests: tuple[NestFacts, ...]
+    refused: tuple[RefusedNest, ...]
+    warnings: tuple[str, ...]
+
+
+def inspect_file(
+    path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = (), limit_s: float = 7.0
+) -> Inspection:
+    """Analyses the nests of the named functions (empty: of all). Raises SourceRejected, UsageError.
+
+    What is not analysed `limit_s` after the beginning, or takes too long itself, says so.
+    """
+    began = time.monotonic()
+    source = parse(path, content, options)
+    check_functions(source, functions)
+    nests = [nest for nest in source.nests if not functions or nest.function in functions]
+    left_s = max(1.0, limit_s - (time.monotonic() - began))
+    analysed = in_time(inspect_nest, nests, item_s=_NEST_S, total_s=left_s)
+    return Inspection(
+        path,
+        tuple(facts or _not_analysed(nest) for nest, facts in zip(nests, analysed, strict=True)),
+        tuple(
+            RefusedNest(
+                r.function, r.span, r.reason, r.advice, render_diagnostic(source.content, r.span, r.reason, r.advice)
+            )
+            for r in source.rejections
+            if not functions or r.function in functions
+        ),
+        source.warnings,
+    )
+
+
+def parse(path: str, content: bytes, options: ParseOptions) -> SourceFile:
+    """Raises SourceRejected when the file is not C or the parser did not survive it."""
+    try:
+        return read_source(path, options, content)
+    except ParseFailed as error:
+        first, *others = error.diagnostics or (f"{path}: not valid C",)
+        raise SourceRejected(first, "\n".join(others)) from None
+    except ParserDied as error:
+        raise SourceRejected(f"{path}: {error.reason}") from None
+
+
+def check_functions(source: SourceFile, functions: tuple[str, ...]) -> None:
+    """Raises UsageError for a name that no function of the file has."""
+    known = [f.name for f in source.functions]
+    for name in functions:
+        if name not in known:
+            raise UsageError(f"{source.path}: there is no function {name}", f"functions: {', '.join(known) or 'none'}")
+
+
+def _not_analysed(nest: LoopNest) -> NestFacts:
+    problem = "the analysis takes too long"
+    return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), problem)
+
+
+def inspect_nest(nest: LoopNest) -> NestFacts:
+    """Never raises for a nest that is too hard: it says so."""
+    try:
+        text = format_nest(nest)
+        identity = nest_id(nest)
+    except TextError as error:
+        return NestFacts(nest.name, "", nest.function, nest.span, "", (), (), str(error))
+    try:
+        replayer = Replayer(nest)
+    except QuotaExceeded as error:
+        return NestFacts(nest.name, identity, nest.function, nest.span, text, (), (), str(error))
+    seen = {loop.name: loop for loop in loops(nest)}
+    return NestFacts(
+        nest.name,
+        identity,
+        nest.function,
+        nest.span,
+        text,
+        tuple(view(replayer.model, d) for d in replayer.dependences),
+        tuple(_facts(replayer, loop, depth, seen.get(loop.name)) for loop, depth in _by_depth(replayer.tree(()))),
+    )
+
+
+def _by_depth(nodes: tuple[TreeNode, ...], depth: int = 0) -> list[tuple[TreeLoop, int]]:
+    found: list[tuple[TreeLoop, int]] = []
+    for node in nodes:
+        if isinstance(node, TreeLoop):
+            found += [(node, depth), *_by_depth(node.children, depth + 1)]
+    return found
+
+
+def _facts(replayer: Replayer, loop: TreeLoop, depth: int, original: Loop | None) -> LoopFacts:
+    span = original.span if original is not None else None
+    carried: tuple[Dependence, ...] | None
+    try:
+        with replayer.model.quota():
+            carried = replayer.checker.carried(replayer.tree(()), loop.name)
+    except QuotaExceeded:
+        carried = None
+    permutable: list[str] = []
+    fixed: list[tuple[str, str]] = []
+    for other in tree_loops(replayer.tree(())):
+        outer, inner = (other, loop) if _contains(other, loop.name) else (loop, other)
+        if outer.name == inner.name or not _contains(outer, inner.name):
+            continue
+        problem = _problem(replayer, (Interchange(outer.name, inner.name),))
+        if problem is None:
+            permutable.append(other.name)
+        else:
+            fixed.append((other.name, problem))
+    reductions = _reductions(carried or ())
+    vectorizable, reason = _vectorizable(replayer, loop)
+    return LoopFacts(
+        loop.name,
+        depth,
+        span.line if span else None,
+        span.column if span else None,
+        loop.opaque,
+        None if carried is None else not carried,
+        tuple(dict.fromkeys(map(str, carried or ()))),
+        reductions,
+        not all(is_exact(replayer.nest.array(name)) for name in reductions),
+        tuple(permutable),
+        tuple(fixed),
+        vectorizable,
+        reason,
+    )
+
+
+def _contains(outer: TreeLoop, name: str) -> bool:
+    return any(loop.name == name for loop in tree_loops(outer.children))
+
+
+def _reductions(carried: tuple[Dependence, ...]) -> tuple[str, ...]:
+    """The updated arrays, if nothing but reassociable updates keeps the loop from being parallel."""
+    if not all(d.reduction for d in carried):
+        return ()
+    return tuple(dict.fromkeys(d.array for d in carried))
+
+
+def _problem(replayer: Replayer, schedule: Schedule) -> str | None:
+    """Why a schedule is no legal one, or None."""
+    verdict = replayer.replay(schedule)
+    if isinstance(verdict, ScheduledNest):
+        return None
+    if isinstance(verdict, Illegal):
+        return str(verdict)
+    if isinstance(verdict, Refused):
+        return verdict.reason.partition(": ")[2] or verdict.reason
+    return verdict.reason
+
+
+def _vectorizable(replayer: Replayer, loop: TreeLoop) -> tuple[Vectorizable, str]:
+    """Whether its iterations may run in the lanes of a vector: where it stands, or moved innermost."""
+    innermost = loop
+    while len(innermost.children) == 1 and isinstance(innermost.children[0], TreeLoop):
+        innermost = innermost.children[0]
+    if not all(isinstance(child, Leaf) for child in innermost.children):
+        return "no", "it is not innermost and cannot be moved there"
+    moved: Schedule = () if innermost is loop else (Interchange(loop.name, innermost.name),)
+    problem = _problem(replayer, (*moved, Vectorize(loop.name)))
+    if problem is None:
+        return ("as innermost", "") if moved else ("yes", "")
+    return "no", problem

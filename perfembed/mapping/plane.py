@@ -1,0 +1,142 @@
+"""The embedding space in the plane: t-SNE of all donors and a file's nests among them, or of the nodes of nests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.mapping.embed_file import NestEmbedding, PlacedNest
+from perfembed.mapping.layout import cached_table, layout_key, place_among
+from perfembed.retrieval.donors import SEED, Donors, StoredDonor
+from perfembed.retrieval.nest_space import NestSpace
+from profilers import counters
+from scheduler.errors import SchedulerError
+from scheduler.ir.text import parse_nest
+from scheduler.schedule import parse_schedule
+from scheduler.space import Target
+
+_FEW = 4  # vectors: fewer have no shape
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A nest, or a node of one, at (x, y).
+
+    `speedup` and `steps` (names of transformations) are of its best schedule; of a file's `own` nests, which have none,
+    they are None and empty. `metrics`: predicted for it as written, by name. `algorithm`: of a node, its kind.
+    """
+
+    name: str
+    place: str
+    algorithm: str
+    x: float
+    y: float
+    text: str
+    speedup: float | None
+    schedule: str
+    steps: tuple[str, ...]
+    own: bool = False
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def map_points(
+    sources: Sequence[Donors],
+    own: Sequence[PlacedNest],
+    path: str,
+    space: NestSpace,
+    seed: int,
+    cache: Path | None = None,
+) -> tuple[Point, ...]:
+    """The donors of all sources and the nests of a file; the same for the same seed.
+
+    Source: van der Maaten and Hinton 2008, t-SNE; started from the principal components, as scikit-learn does it.
+    Only the donors are laid out, and that is kept in the folder `cache`; a file's nests are placed among them
+    (`perfembed.mapping.layout.place_among`). Without donors the nests lie side by side.
+    """
+    donors = {d.nest_id: (d, s.index.vector(d.nest_id)) for s in sources for d in s.by_id.values()}
+    stored = [(donor, vector) for donor, vector in donors.values() if vector is not None]
+    placed = [(nest, nest.vector) for nest in own if nest.vector is not None]
+    points: list[Point] = []
+    spots = [(float(number), 0.0) for number in range(len(placed))]
+    if stored:
+        vectors = np.stack([vector for _, vector in stored])
+        plane, metrics = _laid_out([donor for donor, _ in stored], vectors, space, seed, cache)
+        spots = [place_among(vector, vectors, plane) for _, vector in placed]
+        points = [
+            Point(
+                d.name, d.place, d.algorithm, float(x), float(y), d.text, d.speedups[0], d.schedules[0],
+                _steps(d.schedules[0]), metrics=known,
+            )
+            for (d, _), (x, y), known in zip(stored, plane, metrics, strict=True)
+        ]  # fmt: skip
+    for (nest, _), (x, y) in zip(placed, spots, strict=True):
+        points.append(Point(nest.name, f"{path}:{nest.line}", "", x, y, "", None, "", (), own=True))
+    return tuple(points)
+
+
+def node_points(nests: Sequence[NestEmbedding], path: str, seed: int) -> tuple[Point, ...]:
+    """The nodes of the graphs of a file's nests by their own embeddings. Source: Trümper et al. 2023, figure 6."""
+    if not nests:
+        return ()
+    nodes = [(nest, kind, name) for nest in nests for kind, name in zip(nest.kinds, nest.names, strict=True)]
+    plane = _plane(np.concatenate([nest.nodes for nest in nests]), seed)
+    return tuple(
+        Point(f"{kind} {name}", f"{nest.name}, {path}:{nest.line}", kind, float(x), float(y), "", None, "", ())
+        for (nest, kind, name), (x, y) in zip(nodes, plane, strict=True)
+    )
+
+
+def _laid_out(
+    donors: Sequence[StoredDonor], vectors: npt.NDArray[np.float32], space: NestSpace, seed: int, cache: Path | None
+) -> tuple[npt.NDArray[np.float32], list[dict[str, float]]]:
+    """(places [n, 2], what the model predicts of each by name; nothing of those it cannot read)."""
+    names = [metric.name for metric in counters.metrics()]
+
+    def make() -> npt.NDArray[np.float64]:
+        return np.concatenate((_plane(vectors, seed), _metrics(donors, space)), axis=1)
+
+    key = layout_key(donors, vectors, space.space_id, seed)
+    table = cached_table(key, (len(donors), 2 + len(names)), make, cache, SEED)
+    known = [{} if np.isnan(row).all() else dict(zip(names, map(float, row), strict=True)) for row in table[:, 2:]]
+    return table[:, :2], known
+
+
+def _metrics(donors: Sequence[StoredDonor], space: NestSpace) -> npt.NDArray[np.float64]:
+    """[n, 20]: what the model predicts of each donor on the machine it was measured on; NaN where it cannot read it."""
+    from perfembed.embedding.encoding.graph import NestGraph, encode
+
+    by_target: dict[Target, dict[int, NestGraph]] = {}
+    for number, donor in enumerate(donors):
+        with contextlib.suppress(SchedulerError):
+            graph = encode(parse_nest(donor.text), donor.sizes)
+            by_target.setdefault(donor.target, {})[number] = graph
+    found = np.full((len(donors), len(counters.metrics())), np.nan)
+    for target, graphs in by_target.items():
+        found[list(graphs)] = space.model.predict(list(graphs.values()), None, target)
+    return found
+
+
+def _plane(vectors: npt.NDArray[np.float32], seed: int) -> npt.NDArray[np.float64]:
+    """[n, 2]."""
+    if len(vectors) < _FEW:
+        return np.stack([np.arange(len(vectors)), np.zeros(len(vectors))], axis=1)
+    from sklearn.manifold import TSNE  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    perplexity = min(30.0, (len(vectors) - 1) / 3)
+    # Several threads wait for each other a thousand times where others use the cores, and round differently.
+    with threadpool_limits(1):
+        return np.asarray(TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(vectors), np.float64)
+
+
+def _steps(schedule: str) -> tuple[str, ...]:
+    """The kinds of transformations in a schedule, each once, in their order."""
+    try:
+        return tuple(dict.fromkeys(step.keyword for step in parse_schedule(schedule)))
+    except SchedulerError:
+        return ()

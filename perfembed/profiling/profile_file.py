@@ -1,0 +1,168 @@
+"""`profile`: what each nest of a file does to the machine, run in its canonical schedule on its real inputs."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfembed.capture import CaptureFailed, make_workload
+from perfembed.errors import NoTunableNest
+from perfembed.files import read_input
+from perfembed.tuning.file_tuner import nothing_tunable, parse
+from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.result import Event, Message, NestStarted, TuneOptions
+from profilers.backend import Backend, ProfileFailed, ProfileRequest
+from profilers.build import CompilerConfig, compiler_version
+from profilers.lock import machine_lock
+from profilers.machine import Machine, describe_machine
+from profilers.profile import Profile
+from profilers.scratch import scratch_folder
+from scheduler.canonical import canonical_schedule
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.workload import kernel_source, plain
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import LoopNest
+from scheduler.ir.walk import loops
+from scheduler.polyhedral.io_bound import IoBound, io_lower_bound
+from scheduler.polyhedral.model import Model, QuotaExceeded
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import format_schedule
+from scheduler.space import trip_counts
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledNest:
+    """One nest; `profile` None where there is none, `reason` says why. `schedule` is the canonical one's text."""
+
+    nest: str
+    function: str | None
+    line: int
+    column: int
+    share: float | None
+    schedule: str
+    profile: Profile | None
+    reason: str
+    bound: IoBound | None = None  # of the traffic with memory, for a cache as large as the last one
+
+    def metrics(self) -> dict[str, float]:
+        """The 20 derived metrics; empty without a profile."""
+        least = self.bound.bytes if self.bound is not None else math.nan
+        return self.profile.metrics(least) if self.profile is not None else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileResult:
+    """The nests in the order of their share of the run time."""
+
+    path: str
+    backend: str
+    machine: str
+    compiler: str
+    flags: tuple[str, ...]
+    threads: int
+    nests: tuple[ProfiledNest, ...]
+    seconds: float
+
+
+def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Callable[[Event], None]) -> ProfileResult:
+    """Profiles every nest that takes a share of the run time worth the name.
+
+    Raises perfembed.errors.PerfembedError with the exit codes of the command line.
+    """
+    began = time.monotonic()
+    content = read_input(path)
+
+    def tell(text: str) -> None:
+        progress(Message(text))
+
+    options = replace(options, cflags=with_openmp(path, content, options.cflags, tell))
+    source = parse(path, content, options)
+    if not source.nests:
+        raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
+    machine = describe_machine()
+    flags = parallel_flags(options.cc, options.cflags, options.threads, dict(options.environment), tell)
+    compiler = CompilerConfig(options.cc, flags)
+    nests: list[ProfiledNest] = []
+    with scratch_folder(options.workdir) as scratch:
+        with machine_lock(dict(options.environment), tell):
+            inputs = collect_inputs(source, options, scratch, progress)
+            for position, found in enumerate(inputs.found, 1):
+                nest = found.nest
+                line = nest.span.line if nest.span else 0
+                progress(NestStarted(nest.name, nest.function, line, position, len(inputs.found), 0.0))
+                nests.append(_profile(found, options, compiler, machine, backend, scratch / "build"))
+        nests += [_described(s.nest, s.share, "", None, s.reason) for s in inputs.skipped]
+    return ProfileResult(
+        path=path,
+        backend=backend.name,
+        machine=f"{machine.cpu_model} ({machine.fingerprint})",
+        compiler=compiler_version(options.cc, dict(options.environment)),
+        flags=compiler.flags,
+        threads=options.threads,
+        nests=tuple(nests),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _profile(
+    inputs: NestInputs,
+    options: TuneOptions,
+    compiler: CompilerConfig,
+    machine: Machine,
+    backend: Backend,
+    workdir: Path,
+) -> ProfiledNest:
+    request = canonical_request(inputs, options, compiler, machine, workdir)
+    if isinstance(request, str):
+        return _described(inputs.nest, inputs.share, "", None, request)
+    schedule, asked = request
+    found = backend.profile(asked)
+    if isinstance(found, ProfileFailed):
+        return _described(inputs.nest, inputs.share, schedule, None, found.reason)
+    bound = io_bound(inputs, machine)
+    return replace(_described(inputs.nest, inputs.share, schedule, found, ""), bound=bound)
+
+
+def io_bound(inputs: NestInputs, machine: Machine) -> IoBound | None:
+    """The least traffic with memory of a nest on these inputs; None where that is too hard to count."""
+    sizes = [cache.size_bytes for cache in machine.caches]
+    try:
+        return io_lower_bound(Model(inputs.nest), inputs.captured.parameters, max(sizes, default=1 << 20))
+    except QuotaExceeded:
+        return None
+
+
+def canonical_request(
+    inputs: NestInputs, options: TuneOptions, compiler: CompilerConfig, machine: Machine, workdir: Path
+) -> tuple[str, ProfileRequest] | str:
+    """(the canonical schedule's text, what a backend is asked), or why the nest cannot be profiled."""
+    nest = plain(inputs.nest)
+    try:
+        replayer = Replayer(nest)
+        schedule = canonical_schedule(replayer, options.threads)
+        scheduled = replayer.replay(schedule)
+        if not isinstance(scheduled, ScheduledNest):
+            return f"its canonical schedule cannot be used: {scheduled}"
+        parameters = inputs.captured.parameters
+        text, specs = kernel_source(nest, emit(scheduled, replayer.model), parameters)
+        trips = trip_counts(tuple(loops(replayer.nest)), parameters)
+        traced, _ = kernel_source(nest, emit(scheduled, replayer.model, traced=True, trips=trips), parameters)
+    except (QuotaExceeded, CodegenUnsupported) as problem:
+        return str(problem)
+    workload = make_workload(nest, text, specs, inputs.captured, "captured", options.threads)
+    if isinstance(workload, CaptureFailed):
+        return workload.reason
+    request = ProfileRequest(workload, traced, compiler, machine, workdir, dict(options.environment))
+    return format_schedule(schedule), request
+
+
+def _described(
+    nest: LoopNest, share: float | None, schedule: str, profile: Profile | None, reason: str
+) -> ProfiledNest:
+    span = nest.span
+    line, column = (span.line, span.column) if span else (0, 0)
+    return ProfiledNest(nest.name, nest.function, line, column, share, schedule, profile, reason)

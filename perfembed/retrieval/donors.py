@@ -1,0 +1,263 @@
+"""Donors: nests with good schedules, from the seed database that ships and from the user's own, and which are near.
+
+A donor is data from elsewhere: its texts are parsed strictly, and what is made of them is proved legal on the target.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+import optdb
+from optdb.database import Database
+from optdb.errors import OptdbError
+from optdb.ingest import ingest
+from optdb.queries import embeddings
+from optdb.records import EmbeddingRecord
+from optdb.spool import SpoolWriter, spool_directory
+from perfembed.learning.shards import read_query, read_shards, write_shard
+from perfembed.learning.training_data import target_of_machine
+from perfembed.measuring.store import element_type
+from perfembed.retrieval.index import VectorIndex, database_index, open_index
+from perfembed.retrieval.options import Same
+from scheduler.errors import SchedulerError
+from scheduler.ir.nest import LoopNest
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    from perfembed.retrieval.nest_space import NestSpace
+
+SEED = Path(optdb.__file__).with_name("data") / "donors"
+SHARD_VERSION = 1
+_ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
+_KEPT = 4  # schedules of a nest: the best and runners-up
+_LEAST = 1.05  # speedup of what is worth transferring
+_COLUMNS = (
+    "version", "nest_id", "name", "text", "algorithm", "place", "machine", "isa", "caches", "compiler_version",
+    "flags", "threads", "sizes", "element_type", "verified", "schedules", "speedups",
+)  # fmt: skip
+# Of each nest the conditions under which it was measured most; a confirmed time counts before that of a search. One
+# schedule at least has a verified output; others were proved and timed only, and none is known to compute another one.
+_DONORS = f"""
+    WITH best AS (
+        SELECT nest_id, conditions_id, schedule,
+               max_by(list_min(baseline) / min_s, (kind = 'confirm', -min_s)) AS speedup, bool_or(verified) AS verified
+        FROM measurements m
+        WHERE outcome = 'timed' AND len(baseline) > 0 AND NOT reassociated AND NOT EXISTS (
+            FROM measurements w WHERE w.outcome = 'wrong_result' AND w.schedule_id = m.schedule_id)
+        GROUP BY ALL),
+    grouped AS (
+        SELECT nest_id, conditions_id, count(*) AS measured, bool_or(verified) AS verified,
+               list(schedule ORDER BY speedup DESC)[1:{_KEPT}] AS schedules,
+               list(speedup ORDER BY speedup DESC)[1:{_KEPT}] AS speedups
+        FROM (SELECT *, bool_or(verified) OVER (PARTITION BY nest_id, conditions_id) AS checked FROM best)
+        WHERE checked AND speedup > {_LEAST}
+        GROUP BY ALL)
+    SELECT {SHARD_VERSION} AS version, g.nest_id, n.name, n.text,
+           array_to_string(list_sort(n.algorithms), '+') AS algorithm, list_sort(n.places)[1] AS place,
+           c.machine, m.isa, m.caches, c.compiler_version, c.flags, c.threads, c.sizes, c.element_type,
+           g.verified, g.schedules, g.speedups
+    FROM grouped g JOIN nests n USING (nest_id) JOIN conditions c USING (conditions_id)
+    JOIN machines m ON m.machine = c.machine
+    QUALIFY row_number() OVER (PARTITION BY g.nest_id ORDER BY g.measured DESC, g.conditions_id) = 1
+    ORDER BY g.nest_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDonor:
+    """A nest with the schedules that made it faster, best first, as text; `speedups` are theirs.
+
+    The output of at least one of its schedules was verified, not of each: what is made of them is verified again.
+
+    `place`: the file or the generator's number it came from. `machine`: the fingerprint of the one it ran on.
+    `sizes` by the names of `text`'s parameters.
+    """
+
+    nest_id: str
+    name: str
+    text: str
+    algorithm: str
+    place: str
+    machine: str
+    target: Target
+    sizes: Mapping[str, int]
+    element_type: str
+    schedules: tuple[str, ...]
+    speedups: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A donor and the Euclidean distance of its vector to the one asked for."""
+
+    donor: StoredDonor
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Donors:
+    """One source of donors: the index has a vector for each."""
+
+    by_id: Mapping[str, StoredDonor]
+    index: VectorIndex
+
+    def nearest(
+        self, vector: npt.NDArray[np.float32], k: int, accept: Callable[[StoredDonor], bool] | None = None
+    ) -> list[Found]:
+        """At most `k`, nearest first; of those that `accept` lets through."""
+        only = None if accept is None else self.index.mask(lambda i: i in self.by_id and accept(self.by_id[i]))
+        found = self.index.search(vector, k, only=only)
+        return [Found(self.by_id[one.id], one.distance) for one in found if one.id in self.by_id]
+
+
+def nearest(
+    sources: Sequence[Donors],
+    vector: npt.NDArray[np.float32],
+    k: int,
+    *,
+    without_algorithms: Collection[str] = (),
+    without_nests: Collection[str] = (),
+    only: Callable[[StoredDonor], bool] | None = None,
+) -> tuple[Found, ...]:
+    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that belongs to one of
+    the algorithms (or, generated, to a combination of patterns) or nests left out."""
+
+    def accept(donor: StoredDonor) -> bool:
+        if donor.algorithm in without_algorithms or donor.nest_id in without_nests:
+            return False
+        return only is None or only(donor)
+
+    every = accept if without_algorithms or without_nests or only is not None else None
+    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
+
+
+def closest(found: Iterable[Found], k: int) -> tuple[Found, ...]:
+    """The `k` nearest of what was found, each nest once."""
+    every: dict[str, Found] = {}
+    for one in sorted(found, key=lambda f: (f.distance, f.donor.nest_id)):
+        every.setdefault(one.donor.nest_id, one)
+    return tuple(every.values())[:k]
+
+
+def alike(nest: LoopNest, machine: str, things: Collection[Same]) -> Callable[[StoredDonor], bool] | None:
+    """Lets through the donors measured on that machine, with the nest's element type, and that assume something of
+    their parameters only where the nest does; of these conditions, those named. None where none is."""
+    own, assumes = element_type(nest), bool(nest.assumptions)
+
+    def accept(donor: StoredDonor) -> bool:
+        if "machine" in things and donor.machine != machine:
+            return False
+        if "type" in things and donor.element_type != own:
+            return False
+        return "assumptions" not in things or assumes or _ASSUMES.search(donor.text) is None
+
+    return accept if things else None
+
+
+def donor_shards(folder: Path = SEED) -> list[Path]:
+    return sorted(folder.glob("*.parquet"))
+
+
+def read_donors(shards: Sequence[Path]) -> dict[str, StoredDonor]:
+    """By nest_id, the faster one of a nest that is there twice; what is no donor is left out. Raises UsageError."""
+    found: dict[str, StoredDonor] = {}
+    for row in read_shards(shards, _COLUMNS):
+        donor = _donor(row)
+        if donor is not None:
+            known = found.get(donor.nest_id)
+            if known is None or known.speedups[0] < donor.speedups[0]:
+                found[donor.nest_id] = donor
+    return found
+
+
+def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
+    """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError."""
+    shards = donor_shards(folder)
+    found = read_donors(shards)
+    stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
+    index = open_index(folder / "vectors.index", space.space_id, stamp, lambda: _vectors(found, space))
+    return Donors(found, index)
+
+
+def database_donors(path: Path, space: NestSpace) -> Donors:
+    """Those of a database; nests without a vector get one, which is stored. Raises OptdbError."""
+    with Database.open(path, read_only=True) as database:
+        found = {d.nest_id: d for row in read_query(database, _DONORS) if (d := _donor(row)) is not None}
+        stored = embeddings(database, space.space_id, static_only=True)
+        missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
+        if not missing:
+            return Donors(found, database_index(database, space.space_id, static_only=True))
+    ids, vectors = _vectors(missing, space)
+    rows = zip(ids, vectors, strict=True)
+    try:
+        with SpoolWriter(spool_directory(path)) as writer:
+            writer.append([EmbeddingRecord(i, space.space_id, None, tuple(map(float, v))) for i, v in rows])
+        with Database.open(path) as database:
+            ingest(database, spool_directory(path))
+            return Donors(found, database_index(database, space.space_id, static_only=True))
+    except OptdbError:  # others write, or nobody may
+        every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
+        return Donors(found, VectorIndex.build((*stored.nest_ids, *ids), every, space.space_id))
+
+
+def export_donors(database: Path, shard: Path) -> int:
+    """Writes the donors of a database that are in no shard beside it to a new Parquet file; how many.
+
+    Raises OptdbError, UsageError. A nest whose schedules are others now is written once more.
+
+    A shard is made to be given away: of the files the nests come from it has the names, not the folders.
+    """
+    name = "regexp_replace(place, '^.*/', '') AS place"
+    query = f"SELECT * REPLACE ({name}) FROM ({_DONORS})"
+    return write_shard(database, shard, query, ("nest_id", "machine", "schedules"))
+
+
+def _vectors(donors: Mapping[str, StoredDonor], space: NestSpace) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """One of each donor on the machine it was measured on; none for what cannot be read or embedded."""
+    by_target: dict[Target, list[str]] = {}
+    for key, donor in donors.items():
+        by_target.setdefault(donor.target, []).append(key)
+    ids: list[str] = []
+    rows: list[npt.NDArray[np.float32]] = []
+    for target, keys in by_target.items():
+        known: list[str] = []
+        nests: list[tuple[Replayer, Mapping[str, int]]] = []
+        for key in keys:
+            with contextlib.suppress(SchedulerError):
+                nests.append((Replayer(parse_nest(donors[key].text)), donors[key].sizes))
+                known.append(key)
+        found = space.vectors(nests, target)
+        ids += [key for key, vector in zip(known, found, strict=True) if vector is not None]
+        rows += [vector for vector in found if vector is not None]
+    return ids, np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+
+
+def _donor(row: Mapping[str, Any]) -> StoredDonor | None:
+    """None for a row that is none: a database is data from elsewhere."""
+    try:
+        return StoredDonor(
+            nest_id=str(row["nest_id"]),
+            name=str(row["name"]),
+            text=str(row["text"]),
+            algorithm=str(row["algorithm"]),
+            place=str(row["place"]),
+            machine=str(row["machine"]),
+            target=target_of_machine(row["isa"], row["caches"], int(row["threads"])),
+            sizes={str(name): int(value) for name, value in json.loads(row["sizes"]).items()},
+            element_type=str(row["element_type"]),
+            schedules=tuple(map(str, row["schedules"])),
+            speedups=tuple(map(float, row["speedups"])),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None

@@ -1,0 +1,129 @@
+"""The space in which donors are looked for: how nests perform, what is visibly there, and which schedules suit them.
+
+A vector that was learned from metrics alone brings nests together that perform alike; schedules fit where loops, arrays
+and statements are alike, too, and where strides and working sets are (`perfembed.embedding.network.schedule_map`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.network.interface import DIMENSION
+from perfembed.transfer.handmade import HandmadeEmbedder
+from scheduler.cost.features import FeatureExtractor
+from scheduler.errors import SchedulerError
+from scheduler.ir.walk import loops
+from scheduler.replay import Replayer
+from scheduler.space import Target, trip_counts
+
+if TYPE_CHECKING:
+    from perfembed.embedding.network.interface import EmbedsNests
+    from perfembed.embedding.network.schedule_map import ScheduleMap
+
+_LEAST_SHARE = 0.05  # what hardly runs still counts so much
+Vector = npt.NDArray[np.float32]
+
+_VERSION = 2  # of what follows the learned numbers
+_WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
+_MAPPED = 2.0  # of the map, whose distances then decide between donors that look alike
+
+
+class NestSpace:
+    """Vectors of one space are comparable, those of different `space_id`s are not."""
+
+    def __init__(self, model: EmbedsNests, schedules: ScheduleMap | None = None) -> None:
+        """Without a map of `schedules` the vectors are shorter."""
+        self.model = model
+        self.schedules = schedules
+        mapped = f"+schedules-{schedules.map_id}" if schedules is not None else ""
+        self.space_id = f"{model.model_id}+structure-{_VERSION}{mapped}"
+        self.handmade = HandmadeEmbedder()
+
+    def vectors(
+        self,
+        nests: Sequence[tuple[Replayer, Mapping[str, int]]],
+        target: Target,
+        profiles: Sequence[Sequence[float] | None] | None = None,
+    ) -> list[npt.NDArray[np.float32] | None]:
+        """[d] for each nest, as written, at its sizes and on one machine; None where it cannot be embedded.
+
+        `profiles` as in `EmbedsNests.embed`.
+        """
+        visible: dict[int, Vector] = {}
+        graphs: dict[int, NestGraph] = {}
+        for number, (replayer, sizes) in enumerate(nests):
+            with contextlib.suppress(SchedulerError):
+                visible[number] = self._visible(replayer, sizes, target)
+                graphs[number] = encode(replayer.nest, sizes)
+        given = [profiles[number] for number in graphs] if profiles is not None else None
+        learned = self.model.embed(list(graphs.values()), given, target)
+        found: list[Vector | None] = [None] * len(nests)
+        for number, one in zip(graphs, learned, strict=True):
+            found[number] = np.concatenate((_unit(one.vector), visible[number]))
+        return found
+
+    def vector(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+        """Of one nest. Raises SchedulerError."""
+        (learned,) = self.model.embed([encode(replayer.nest, sizes)], None, target)
+        return np.concatenate((_unit(learned.vector), self._visible(replayer, sizes, target)))
+
+    def parts(self, dimension: int) -> dict[str, slice]:
+        """Which of a vector's numbers are `learned` from metrics, of its `structure`, and of its `schedules`."""
+        end = dimension - (self.schedules.weights.shape[1] if self.schedules is not None else 0)
+        found = {"learned": slice(0, DIMENSION), "structure": slice(DIMENSION, end)}
+        return found | ({"schedules": slice(end, dimension)} if self.schedules is not None else {})
+
+    def _visible(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+        """What follows the learned numbers. Raises SchedulerError."""
+        structure = np.float32(_WEIGHT) * _unit(_structure(self.handmade, replayer, sizes))
+        if self.schedules is None:
+            return structure
+        written = written_features(replayer, sizes, target)
+        return np.concatenate((structure, np.float32(_MAPPED) * self.schedules.apply(written[None])[0]))
+
+
+def written_features(replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+    """What the cost model sees of a nest as written; input of a `ScheduleMap`. Raises SchedulerError."""
+    return FeatureExtractor(replayer.model, sizes, target).written()
+
+
+def _structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
+    """Averages of the hand-made features of a nest's loops, arrays and statements, by the work they have a part in.
+
+    Raises SchedulerError.
+    """
+    given = replayer, replayer.tree(()), sizes
+    kinds = embedder.loops(*given), embedder.arrays(*given), embedder.statements(*given)
+    shares = _shares(replayer, sizes)
+    averages = []
+    for vectors in kinds:
+        weights = np.array([_LEAST_SHARE + shares.get(name, 0.0) for name in vectors])
+        averages.append(weights @ np.stack(list(vectors.values())) / weights.sum())
+    return np.concatenate(averages).astype(np.float32)
+
+
+def _shares(replayer: Replayer, sizes: Mapping[str, int]) -> dict[str, float]:
+    """Of all statement instances, how many each statement, loop and array has a part in, 0 … 1."""
+    extents = trip_counts(tuple(loops(replayer.nest)), sizes)
+    work = {
+        name: math.prod(float(max(extents.get(i, 1), 1)) for i in replayer.model.iterators(name))
+        for name in replayer.model.placed
+    }
+    total = max(sum(work.values()), 1.0)
+    found: dict[str, float] = {}
+    for name, instances in work.items():
+        parts = {name, *replayer.model.iterators(name), *(u.access.array for u in replayer.model.uses(name))}
+        for part in parts:
+            found[part] = found.get(part, 0.0) + instances / total
+    return found
+
+
+def _unit(vector: Vector) -> Vector:
+    return vector / np.float32(np.linalg.norm(vector) + 1e-12)

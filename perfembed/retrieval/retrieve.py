@@ -1,0 +1,244 @@
+"""From a nest to the schedules worth measuring: embed it, find the nearest donors, transfer what made them fast."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optdb.errors import OptdbError
+from perfembed.embedding.network.nodes import GraphNodeEmbedder
+from perfembed.errors import EnvironmentMissing
+from perfembed.learning.cost_models import load_cost_model, own_weights
+from perfembed.retrieval.donors import Donors, Found, StoredDonor, alike, closest, database_donors, nearest, seed_donors
+from perfembed.retrieval.nest_space import NestSpace
+from perfembed.retrieval.options import Same
+from perfembed.retrieval.space_training import usable_space
+from perfembed.transfer.candidates import Candidate, Donor, read_donor
+from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
+from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
+from perfembed.transfer.match import assign
+from perfembed.transfer.recommend import Recommendation, by_donor, recommend
+from perfembed.transfer.view import Side
+from profilers.machine import describe_machine
+from scheduler.errors import SchedulerError
+from scheduler.replay import Replayer
+from scheduler.schedule import Schedule
+from scheduler.space import Target
+
+if TYPE_CHECKING:
+    from scheduler.cost.problem import CostModel
+
+Choose = Callable[[Side, int], tuple[Found, ...]]
+"""So many donors for a nest."""
+
+_TREE_DONORS = 2  # for each loop tree of several
+_SCHEDULES = 2  # of each donor: the best, and one that does it another way
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What a nest's neighbours lead to: those of the whole, nearest first, then those of its trees (if several).
+
+    `unreadable`: (donor, reason) of those that are no nests or schedules.
+    `predicted`: the candidates' speedups; empty without a cost model.
+    """
+
+    neighbours: tuple[Found, ...]
+    recommendation: Recommendation
+    unreadable: tuple[tuple[str, str], ...]
+    predicted: Mapping[Schedule, float]
+
+
+def open_retrieval(
+    target: Target,
+    database: Path | None,
+    *,
+    k: int = 5,
+    without_algorithms: Collection[str] = (),
+    same: Collection[Same] = (),
+    weights: str | None = None,
+) -> Retrieval:
+    """With the shipped models, the shipped donors and those of the user's database, where there are any.
+
+    `same`: what donors must have in common with the nest (`perfembed.retrieval.donors.alike`).
+    `weights`: folder of a cost model to take instead. Raises EnvironmentMissing where the embedding's weights or all
+    donors are missing.
+    """
+    space, sources = open_sources(database)
+    try:
+        cost = load_cost_model(folder=own_weights(weights))
+    except EnvironmentMissing:
+        cost = None  # the donors' speedups rank the candidates
+    return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
+
+
+def load_ahead() -> None:
+    """Loads what the first transfer would load, for whoever has the time before it."""
+    assign(np.zeros((2, 2)))
+
+
+def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:
+    """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights."""
+    space = usable_space()
+    sources = [seed_donors(space)]
+    if database is not None and database.exists():
+        with contextlib.suppress(OptdbError):  # a database that cannot be read is reported by what writes to it
+            sources.append(database_donors(database, space))
+    return space, sources
+
+
+class Retrieval:
+    """Donors and models, loaded once; donors that were used are kept, for a file's nests resemble each other."""
+
+    def __init__(
+        self,
+        space: NestSpace,
+        sources: Sequence[Donors],
+        target: Target,
+        *,
+        k: int = 5,
+        cost: CostModel | None = None,
+        without_algorithms: Collection[str] = (),
+        same: Collection[Same] = (),
+        choose: Choose | None = None,
+        accept: Callable[[StoredDonor], bool] | None = None,
+        repair: bool = True,
+        compose: bool = True,
+    ) -> None:
+        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
+
+        For comparisons: `choose` takes other donors than the nearest, for whole nests only; of the nearest ones only
+        those count that `accept` lets through; without `repair` every
+        step of a recipe must fit; without `compose` each candidate comes from one donor, and none from the nest itself.
+        """
+        self.space, self.target, self.k = space, target, k
+        self._sources, self._cost = tuple(sources), cost
+        self._without, self._same = frozenset(without_algorithms), frozenset(same)
+        self._machine = describe_machine().fingerprint if same else ""
+        self._choose, self._accept, self._repair, self._compose = choose, accept, repair, compose
+        self._embedders: dict[Target, NodeEmbedder] = {}
+        self._sides: dict[str, Side] = {}
+
+    def side(self, replayer: Replayer, sizes: Mapping[str, int]) -> Side:
+        """The nest as the target of transfers."""
+        return Side(replayer, sizes, self.target, self._embedder(self.target))
+
+    def retrieve(
+        self,
+        side: Side,
+        *,
+        measure: int = 10,
+        without_nests: Collection[str] = (),
+        expired: Callable[[], bool] = lambda: False,
+    ) -> Retrieved:
+        """At most `measure` candidates for the nest of `side`; of donors looked at before the time is `expired`.
+
+        Raises SchedulerError where the nest cannot be embedded.
+        """
+        found = list(self._nearest(side, without_nests))
+        unreadable: list[tuple[str, str]] = []
+        donors = self._readable(found, unreadable)
+        cost = self._cost
+        predicted: dict[Schedule, float] = {}
+
+        def slowness(pool: Sequence[Candidate]) -> list[float]:
+            assert cost is not None
+            scheduled = [candidate.scheduled for candidate in pool]
+            speedups = cost.predict(side.replayer, side.parameters, self.target, scheduled)
+            predicted.update((s.schedule, float(speedup)) for s, speedup in zip(scheduled, speedups, strict=True))
+            return [1 / max(float(speedup), 1e-9) for speedup in speedups]
+
+        def composed(pool: Sequence[Candidate]) -> Sequence[Candidate]:
+            trees = trees_of(side) if not expired() else ()
+            partials: list[list[Candidate]] = [[] for _ in trees]
+            for tree, own in zip(trees, partials, strict=True):
+                near: tuple[Found, ...] = ()
+                with contextlib.suppress(SchedulerError):
+                    near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)
+                found.extend(one for one in near if one.donor.nest_id not in {f.donor.nest_id for f in found})
+                for donor in self._readable(near, unreadable):
+                    if not expired():
+                        with contextlib.suppress(SchedulerError):
+                            own += partial(donor, side, tree)
+            made = compositions(side, trees, partials, pool, slowness, expired)
+            return (*made, *wavefronts(side, pool))
+
+        composing = cost is not None and self._repair and self._compose
+        recommendation = recommend(
+            donors,
+            side,
+            scorer=by_donor if cost is None else slowness,
+            measure=measure,
+            repair=self._repair,
+            more=composed if composing else lambda pool: (),
+            expired=expired,
+        )
+        return Retrieved(tuple(found), recommendation, tuple(unreadable), predicted)
+
+    def _nearest(self, side: Side, without_nests: Collection[str]) -> tuple[Found, ...]:
+        """The nearest to the nest as it is written or to its core. Raises SchedulerError."""
+        near = self._found(side, self.k, without_nests)
+        if self._choose is None and self._repair:
+            with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
+                core = core_of(side)
+                if core is not None:
+                    near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests)
+        return closest(near, self.k)
+
+    def _found(self, side: Side, k: int, without_nests: Collection[str]) -> tuple[Found, ...]:
+        """Raises SchedulerError."""
+        if self._choose is not None:
+            return self._choose(side, k)
+        vector = self.space.vector(side.replayer, side.parameters, self.target)
+        only = _both(alike(side.replayer.nest, self._machine, self._same), self._accept)
+        return nearest(
+            self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests, only=only
+        )
+
+    def _readable(self, found: Sequence[Found], unreadable: list[tuple[str, str]]) -> list[Donor]:
+        donors: list[Donor] = []
+        for one in found:
+            try:
+                donors += self._donors(one)
+            except SchedulerError as problem:
+                unreadable.append((one.donor.nest_id, str(problem)))
+        return donors
+
+    def _donors(self, found: Found) -> list[Donor]:
+        stored = found.donor
+        side = self._sides.get(stored.nest_id)
+        donors = []
+        for schedule, speedup in list(zip(stored.schedules, stored.speedups, strict=True))[:_SCHEDULES]:
+            donor = read_donor(
+                side if side is not None else stored.text,
+                schedule,
+                stored.sizes,
+                stored.target,
+                self._embedder(stored.target),
+                name=stored.nest_id,
+                distance=found.distance,
+                speedup=speedup,
+            )
+            side = self._sides.setdefault(stored.nest_id, donor.side)
+            donors.append(donor)
+        return donors
+
+    def _embedder(self, target: Target) -> NodeEmbedder:
+        if target not in self._embedders:
+            # What a step changed is seen in the hand-made part; the network is too slow to be asked after each.
+            learned = OnceEmbedder(GraphNodeEmbedder(self.space.model, target))
+            self._embedders[target] = JoinedEmbedder(learned, self.space.handmade)
+        return self._embedders[target]
+
+
+def _both(
+    first: Callable[[StoredDonor], bool] | None, second: Callable[[StoredDonor], bool] | None
+) -> Callable[[StoredDonor], bool] | None:
+    if first is None or second is None:
+        return first or second
+    return lambda donor: first(donor) and second(donor)

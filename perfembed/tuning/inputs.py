@@ -1,0 +1,159 @@
+"""The inputs that nests are run on: captured from the program where it has a main, made up otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfembed.capture import (
+    CapturedNest,
+    CaptureFailed,
+    NestProfile,
+    ProgramFailed,
+    ProgramProfile,
+    capture_nests,
+    profile_program,
+    synthesize,
+)
+from perfembed.errors import SourceRejected
+from perfembed.measuring.stopwatch import Stopwatch
+from perfembed.tuning.result import Event, Message, TuneOptions
+from profilers.build import CompilerConfig
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import LoopNest
+
+MINIMUM_SHARE = 0.01
+_SLOW_S = 4.0
+_BANDWIDTH = 100e9  # bytes a second from memory: more than most machines have, for it is to be a bound
+_LEAST_GAIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class NestInputs:
+    """A nest that can be run. `share` of the program's time and `in_program_s` are None without a program."""
+
+    nest: LoopNest
+    captured: CapturedNest
+    share: float | None
+    in_program_s: float | None
+    seconds: float = 0.0  # of all its calls in the program
+
+    @property
+    def gain_s(self) -> float:
+        """What tuning it can save of the program's time at most: all that its data need not take to be read once."""
+        if self.in_program_s is None:
+            return 1.0  # nothing is known: all nests alike
+        least_s = self.captured.total_bytes / _BANDWIDTH
+        return self.seconds * max(_LEAST_GAIN, 1.0 - least_s / self.in_program_s)
+
+
+@dataclass(frozen=True, slots=True)
+class NoInputs:
+    """A nest that is left alone, and why."""
+
+    nest: LoopNest
+    share: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """`found` in the order of their share of the time; `profile` None where the file has no main."""
+
+    profile: ProgramProfile | None
+    found: tuple[NestInputs, ...]
+    skipped: tuple[NoInputs, ...]
+
+
+def collect_inputs(
+    source: SourceFile,
+    options: TuneOptions,
+    scratch: Path,
+    progress: Callable[[Event], None],
+    least_share: float = MINIMUM_SHARE,
+    watch: Stopwatch | None = None,
+    timed: Callable[[], None] = lambda: None,
+    least_of_slow: float = 0.0,
+) -> Inputs:
+    """Runs the program once to see where its time goes, and once more to capture the nests that matter.
+
+    Nests that take less than `least_share` of the time (0 … 1) are left alone, of a program that takes long less than
+    `least_of_slow`: to capture what it does last takes as long as all of it. `timed` is called once no run is left
+    whose time counts: what it starts may go on meanwhile.
+
+    Raises SourceRejected where the program does not compile or run.
+    """
+    watch = watch or Stopwatch()
+    with watch.phase("capture"):
+        return _collected(source, options, scratch, progress, least_share, watch, timed, least_of_slow)
+
+
+def _collected(
+    source: SourceFile,
+    options: TuneOptions,
+    scratch: Path,
+    progress: Callable[[Event], None],
+    least_share: float,
+    watch: Stopwatch,
+    timed: Callable[[], None],
+    least_of_slow: float,
+) -> Inputs:
+    if not source.has_main:
+        return made_up(source, options, scratch)
+    progress(Message("running the program to see where its time goes"))
+    config = CompilerConfig(options.cc, options.cflags)
+    environment = dict(options.environment)
+    profile = profile_program(
+        source, config, options.program_arguments, scratch / "profile", environment, directory=Path.cwd()
+    )
+    if isinstance(profile, ProgramFailed):
+        raise SourceRejected(f"{source.path}: {profile.reason}")
+    watch.shift(profile.wall_s, "capture", "original")
+    if profile.wall_s > _SLOW_S:
+        least_share = max(least_share, least_of_slow)
+    by_name = {nest.name: nest for nest in source.nests}
+    chosen: list[NestProfile] = []
+    skipped: list[NoInputs] = []
+    for nest in sorted(profile.nests, key=lambda n: -n.share):
+        reason = _left_alone(nest, least_share)
+        if reason:
+            skipped.append(NoInputs(by_name[nest.name], nest.share, reason))
+        else:
+            chosen.append(nest)
+    timed()
+    progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
+    captured = capture_nests(source, tuple(by_name[n.name] for n in chosen), profile, scratch / "capture")
+    found: list[NestInputs] = []
+    for nest in chosen:
+        inputs = captured[nest.name]
+        if isinstance(inputs, CaptureFailed):
+            skipped.append(NoInputs(by_name[nest.name], nest.share, inputs.reason))
+        else:
+            found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None, nest.seconds))
+    return Inputs(profile, tuple(found), tuple(skipped))
+
+
+def _left_alone(nest: NestProfile, least_share: float) -> str:
+    if nest.problem:
+        return nest.problem
+    if nest.calls == 0:
+        return "the program never ran it"
+    if nest.share < least_share:
+        return f"only {nest.share:.2%} of the run time"
+    return "it runs in several threads already" if nest.other_threads else ""
+
+
+def made_up(source: SourceFile, options: TuneOptions, scratch: Path) -> Inputs:
+    """Inputs made up from the nests' shapes, for sizes `options.parameters`."""
+    found: list[NestInputs] = []
+    skipped: list[NoInputs] = []
+    for nest in source.nests:
+        wanted = {p.name for p in nest.parameters if p.value is None}
+        given = {k: v for k, v in options.parameters if k in wanted}
+        inputs = synthesize(nest, given, options.seed, scratch / "inputs")
+        if isinstance(inputs, CaptureFailed):
+            skipped.append(NoInputs(nest, None, inputs.reason))
+        else:
+            found.append(NestInputs(nest, inputs, None, None))
+    return Inputs(None, tuple(found), tuple(skipped))

@@ -1,0 +1,76 @@
+"""What `tune` leaves in the database, so that the next tune knows it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from optdb.errors import OptdbError
+from optdb.records import RunRecord, SourceRecord
+from perfembed.measuring.ledger import Ledger, NoLedger
+from perfembed.measuring.store import DatabaseLedger, Origin, Store, conditions_record, installed_versions, settle
+from perfembed.tuning.result import TuneOptions
+from profilers.build import CompilerConfig
+from profilers.machine import Machine
+from scheduler.errors import SchedulerError
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import LoopNest
+
+_WAIT_S = 1.0  # for others that have the database open: what is not ingested now is so by the next command
+
+
+class Recorder:
+    """One run of `tune`. Nothing it does fails: `problem` says why nothing is kept."""
+
+    def __init__(
+        self, options: TuneOptions, source: SourceFile, machine: Machine, compiler: CompilerConfig, version: str
+    ) -> None:
+        """`options.database` is set; its folder is made."""
+        assert options.database is not None
+        self.problem = ""
+        self._options, self._machine, self._compiler, self._version = options, machine, compiler, version
+        text = source.content.decode(errors="surrogateescape")
+        self._source = SourceRecord.of(text, "file", source.path, Path(source.path).stem)
+        self._path = Path(options.database)
+        now = time.time()
+        run = RunRecord(
+            uuid.uuid4().hex, options.seed, options.search, options.budget_s, installed_versions(), "tune", now
+        )
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._store = Store(self._path, run, machine, tolerant=True)
+            self._store.begin()
+            self._store.append([self._source])
+        except (OptdbError, OSError) as problem:
+            self.problem = str(problem)
+        else:
+            self.problem = self._store.problem
+
+    def ledger(self, nest: LoopNest, parameters: Mapping[str, int]) -> Ledger:
+        """Where the measurements of one nest go; what is known to be best for it is tried first."""
+        options = self._options
+        try:
+            conditions = conditions_record(
+                self._machine,
+                options.cc,
+                self._version,
+                self._compiler.flags,
+                options.threads,
+                nest,
+                parameters,
+                options.reassociate,
+            )
+        except (OptdbError, SchedulerError):  # a nest the text form cannot hold
+            return NoLedger()
+        return DatabaseLedger(self._store, Origin(nest, self._source.source_id, conditions), resume=False)
+
+    def close(self) -> str:
+        """Moves everything into the database; else says why it waits in the spool, or is not kept."""
+        try:
+            self._store.end(time.time())
+            settle(self._path, wait_s=_WAIT_S)
+        except OptdbError as problem:
+            return str(problem)
+        return self._store.problem

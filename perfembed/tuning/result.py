@@ -1,0 +1,221 @@
+"""What tuning is asked for, what it tells while it runs, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import get_args
+
+from perfembed.errors import UsageError
+from perfembed.measuring.events import CandidateMeasured
+from perfembed.retrieval.options import Same
+
+Evaluate = OneOf["run", "model", "model+run"]
+EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
+Origin = OneOf["transferred", "derived", "computed", "refined", "known"]
+Status = OneOf["tuned", "kept", "skipped", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class TuneOptions:
+    """`output` None with neither `in_place` nor `dry_run` writes nothing either: the command line names a default."""
+
+    output: str | None = None
+    in_place: bool = False
+    dry_run: bool = False
+    functions: tuple[str, ...] = ()  # empty: all
+    cc: str = "gcc"
+    cflags: tuple[str, ...] = ("-O3", "-march=native")
+    program_arguments: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, int], ...] = ()
+    threads: int = 1
+    search: str = "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive"
+    evaluate: Evaluate = "run"
+    neighbours: int = 5  # donors a nest, of a transfer
+    measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
+    without: tuple[str, ...] = ()  # algorithms whose nests are no donors
+    same: tuple[Same, ...] = ()  # what donors must have in common with a nest
+    budget_s: float = 60.0
+    reassociate: bool = False
+    seed: int = 0
+    environment: tuple[tuple[str, str], ...] = ()
+    workdir: str | None = None
+    weights: str | None = None  # folder of cost models of one's own; None: those that ship
+    database: str | None = None  # what is measured is kept there; None: nowhere
+    cache: str | None = None  # folder where what was measured of the machine is kept; None: nothing is
+
+
+def evaluation_of(search: str, asked: str | None) -> Evaluate:
+    """How a search's candidates are evaluated where nothing is `asked`: a beam and a tree search are guided by a model.
+
+    Raises UsageError.
+    """
+    if asked is None:
+        return "model+run" if search in ("beam", "mcts") else "run"
+    if search == "transfer" and asked != "run":
+        raise UsageError(f"--evaluate {asked} is of a search, not of a transfer", "say which: --search beam")
+    for evaluate in EVALUATIONS:
+        if evaluate == asked:
+            return evaluate
+    raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class DonorReport:
+    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x."""
+
+    nest_id: str
+    name: str
+    place: str  # its file, or the generator's seed and number
+    algorithm: str
+    distance: float
+    speedup: float
+    schedule: str  # text form, in the donor's names
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReport:
+    """Nodes that stood for each other; `distance` of their embeddings, 0 … 1."""
+
+    kind: OneOf["loop", "array", "statement"]
+    donor: str
+    target: str
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What became of a donor's step (`donor` empty: of none); `steps` are those of the target, in text form."""
+
+    action: OneOf["applied", "already", "substituted", "inserted", "skipped"]
+    donor: str
+    steps: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateReport:
+    """A transferred schedule that was to be measured, best predicted first.
+
+    `origin`: transferred; derived from the nest itself; computed from the machine's registers and caches; refined
+    around the best of these; or known to be good from an earlier run.
+    `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
+    it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `estimated`: it ran with fewer
+    iterations (`NestReport.less_work`). `refines`: the number, from 1,
+    of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's.
+    """
+
+    schedule: str  # text form
+    origin: Origin
+    donor: str  # its nest_id; empty where there is none
+    parameters: str
+    cost: float | None
+    predicted: float | None
+    measured: float | None
+    given_up: bool
+    chosen: bool
+    refines: int | None = None
+    estimated: bool = False
+    steps: tuple[StepReport, ...] = ()
+    matches: tuple[MatchReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransferReport:
+    """Where a nest's candidates come from. `pool`: how many there were before the best were taken.
+
+    `failed`: (a donor's nest_id, why nothing could be taken from it).
+    """
+
+    donors: tuple[DonorReport, ...]
+    candidates: tuple[CandidateReport, ...]
+    pool: int
+    failed: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestReport:
+    """What became of one nest, and why.
+
+    `speedup` was decided by its confidence interval `low` … `high`, which is wide where there are few runs; of the
+    `runs` of each it is told to lie in `told_low` … `told_high` with a probability of `told_coverage` at least
+    (`profilers.timing.Comparison.told`).
+    """
+
+    nest: str
+    function: str | None
+    file: str
+    line: int
+    column: int
+    share: float | None  # of the program's run time, 0 … 1
+    status: Status
+    reason: str
+    schedule: str = ""  # text form
+    speedup: float | None = None
+    low: float | None = None
+    high: float | None = None
+    original_s: float | None = None
+    tuned_s: float | None = None
+    candidates: int = 0  # measured
+    illegal: int = 0
+    failed: int = 0  # crashed, timed out or did not compile
+    wrong: int = 0
+    normalization: str = ""  # text form
+    checks: tuple[str, ...] = ()  # what was verified
+    transfer: TransferReport | None = None
+    predicted: int = 0
+    notes: tuple[str, ...] = ()  # what went wrong on the way
+    given_back: bool = False  # it was tuned, but the whole program did not compile, run or say the same with it
+    told_low: float | None = None
+    told_high: float | None = None
+    told_coverage: float | None = None
+    runs: int | None = None
+    less_work: str = ""  # which iterations candidates were measured on, where not on all; the winner is run on all
+
+
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """The outcome of one run of `tune`; `output_path` is None when nothing was written."""
+
+    path: str
+    output_path: str | None
+    nests: tuple[NestReport, ...]
+    program_before_s: float | None
+    program_after_s: float | None
+    program_output_equal: bool | None
+    seconds: float
+    threads: int
+    compiler: str
+    flags: tuple[str, ...]
+    machine: str
+    interrupted: bool
+    exit_code: int
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds by what took them (`stopwatch.Phase`)
+
+
+@dataclass(frozen=True, slots=True)
+class NestStarted:
+    """`position` of `total` nests counts from 1; `budget_s` is what this nest may use."""
+
+    nest: str
+    function: str | None
+    line: int
+    position: int
+    total: int
+    budget_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class NestFinished:
+    report: NestReport
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A step of the run worth telling ("capturing inputs", "verifying the program")."""
+
+    text: str
+
+
+Event = NestStarted | CandidateMeasured | NestFinished | Message

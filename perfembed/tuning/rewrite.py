@@ -1,0 +1,78 @@
+"""Puts tuned nests into the user's file: every byte outside them stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfembed.tuning.surroundings import Surveyed
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.premises import Tests
+from scheduler.codegen.splice import guarded, nest_text, splice
+from scheduler.codegen.text import VERBATIM, preamble, words
+from scheduler.errors import SchedulerError
+from scheduler.frontend import SourceFile
+from scheduler.ir.names import spelled
+from scheduler.ir.nest import LoopNest
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Schedule, format_schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A nest of the file, the schedule it gets, and the speedup measured for it."""
+
+    nest: LoopNest
+    schedule: Schedule
+    speedup: float
+
+
+def rewrite_source(
+    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed, reassociate: bool = False
+) -> bytes:
+    """The file with the nests exchanged, each behind tests of its assumptions and of what it was read under.
+
+    The schedules are replayed and proved legal on the nests as they stand in the file. Raises
+    SchedulerError where that fails, or where the text of a nest cannot be tested.
+    """
+    edits: list[tuple[int, int, str]] = []
+    ours: list[str] = []
+    for rewrite in rewrites:
+        span = rewrite.nest.span
+        assert span is not None
+        replayer = Replayer(rewrite.nest, reassociate)
+        tests = surveyed.tests[rewrite.nest.name]
+        if not isinstance(tests, Tests):
+            raise SchedulerError(f"{rewrite.nest.name}: {tests.reason}")
+        scheduled = replayer.replay(rewrite.schedule)
+        if not isinstance(scheduled, ScheduledNest):
+            raise SchedulerError(f"{rewrite.nest.name}: {scheduled}")
+        original = source.content[span.begin : span.end]
+        model = replayer.of(rewrite.schedule).model
+        before = original.decode("latin-1")
+        text = _in_file(emit(scheduled, model, original=before, vector_bytes=vector_bytes, checked=True))
+        comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
+        runtime = runtime_condition(replayer.nest, replayer.model)
+        condition = tests.condition(spelled(runtime) if runtime else None)
+        defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]
+        directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
+        ours.append(text)
+        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive)))
+    definitions = preamble("\n".join(text for _, _, text in edits), again=True)
+    ours.append(definitions)
+    free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
+    header = guarded(definitions, " && ".join((surveyed.condition, *free)))
+    return splice(source.content, edits, header, source.trigraphs)
+
+
+def _in_file(text: str) -> str:
+    """Code with the names of the file; the user's own text in it stays."""
+    pieces = text.split(VERBATIM)
+    return VERBATIM.join(piece if number % 2 else spelled(piece) for number, piece in enumerate(pieces))
+
+
+def _defines(source: SourceFile, name: str) -> bool:
+    """Whether some part of the file, not in force where it was read, makes it a macro."""
+    return re.search(rb"#[ \t]*define[ \t]+" + name.encode() + rb"\b", source.content) is not None

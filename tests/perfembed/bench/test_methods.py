@@ -1,0 +1,96 @@
+"""Scores of ways to tune, and that finished programs are not done again."""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
+from perfembed.bench.render_methods import render_methods
+from perfembed.bench.transfer import MACHINES, METHODS, leaving_out
+from perfembed.errors import UsageError
+from perfembed.retrieval.donors import SEED, seed_donors
+from perfembed.retrieval.space_training import usable_space
+from profilers.machine import describe_machine
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer
+from tests.perfembed.transfer_support import GEMM, MACHINE
+
+ROWS = (
+    NestRow("gemm", "a", 1, 1.0, {ORIGINAL: 10.0, REFERENCE: 1.0, "m": 1.02}, {"m": 10}, {"m": 2.0}),
+    NestRow("mvt", "a", 1, 2.0, {ORIGINAL: 4.0, REFERENCE: 1.0, "m": 1.0}, {"m": 4}, {"m": 4.0}, {"m": 1.0}),
+    NestRow("mvt", "b", 9, 1.0, {ORIGINAL: 4.0, REFERENCE: 2.0, "m": 4.0}, {"m": 4}, {"m": 6.0}, {"m": 2.0}),
+    NestRow("lost", "a", 1, 1.0, {ORIGINAL: 4.0, REFERENCE: None, "m": 4.0}),
+)
+
+
+def test_scores_are_of_whole_programs_that_have_a_reference() -> None:
+    reference, mine = scores(ROWS, ["m"], REFERENCE)
+    assert (reference.programs, reference.median, reference.worst) == (2, 1.0, 1.0)
+    assert mine.worst == pytest.approx(6 / 4) and mine.median == pytest.approx((1.02 + 1.5) / 2)
+    assert (mine.within, mine.beyond) == (1, 1)
+    assert mine.speedup == pytest.approx(((10 / 1.02) * (12 / 6)) ** 0.5)
+    assert mine.measured == pytest.approx(6) and mine.tuning_s == pytest.approx(4)
+    assert (mine.overhead_s, mine.overhead_most_s) == (1.5, 3.0)
+    assert "no program has a time" in render_methods((), ["m"], REFERENCE, "here")
+    assert "1.26" in render_methods(ROWS, ["m"], REFERENCE, "here")
+
+
+def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
+    source = tmp_path / "product.c"
+    source.write_text(
+        "double a[240][240], b[240][240], c[240][240];\n"
+        "void f(void) { for (int i = 0; i < 240; i++) for (int j = 0; j < 240; j++) for (int k = 0; k < 240; k++)\n"
+        "c[i][j] += a[i][k] * b[k][j]; }\n"
+    )
+    out = tmp_path / "out.jsonl"
+    methods = (Method("beam", "beam"), Method("random", "random", factor=0))
+    bench = MethodsBench((str(source),), out, 1, methods, budget_s=3.0, environment=tuple(os.environ.items()))
+    (row,) = run_methods(bench, None, lambda text: None)
+    assert (row.program, row.line) == ("product", 2)
+    assert all(row.seconds[name] for name in (ORIGINAL, "beam", "random"))
+    assert row.measured["beam"] > 1 and row.tuning["beam"] > 0.5
+    assert (row.seconds["beam"] or 1.0) < (row.seconds[ORIGINAL] or 0.0)
+    assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
+
+
+def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)
+    space = usable_space()
+    donors = seed_donors(space, tmp_path)
+    here = describe_machine().fingerprint
+    known = sorted(donors.by_id)
+    elsewhere = set(known[: len(known) // 3])  # fewer than those that are left
+    by_id = {k: replace(d, machine="0" * 16 if k in elsewhere else here) for k, d in donors.by_id.items()}
+    moved = replace(donors, by_id=by_id)
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [moved]))
+    retrievals = leaving_out(MACHINES, None, 1)("gemm", MACHINE)
+    found = {}
+    for name, retrieval in retrievals.items():
+        side = retrieval.side(Replayer(parse_nest(GEMM)), {})
+        found[name] = {n.donor.nest_id for n in retrieval.retrieve(side, measure=1).neighbours}
+        assert len(found[name]) == 5 and all(moved.by_id[n].algorithm != "gemm" for n in found[name])
+    own, fewer, foreign = found.values()
+    assert foreign <= elsewhere and not (own | fewer) & elsewhere and own != fewer
+
+    all_here = replace(donors, by_id={k: replace(d, machine=here) for k, d in donors.by_id.items()})
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [all_here]))
+    with pytest.raises(UsageError, match="no donor was measured on another machine"):
+        leaving_out(MACHINES[2:], None, 1)
+
+
+def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)  # all of them would take a minute to embed
+    space = usable_space()
+    donors = seed_donors(space, tmp_path)
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [donors]))
+    methods = [m for m in METHODS if m.name in ("with profiles", "random donors", "hand-made features")]
+    retrievals = leaving_out(methods, None, 1)("gemm", MACHINE)
+    assert retrievals.keys() == {m.name for m in methods}
+    for retrieval in retrievals.values():
+        side = retrieval.side(Replayer(parse_nest(GEMM)), {})
+        found = retrieval.retrieve(side, measure=2)
+        assert len(found.neighbours) == 5 and all(n.donor.algorithm != "gemm" for n in found.neighbours)
+        assert len(found.recommendation.chosen) <= 2

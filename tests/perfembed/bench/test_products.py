@@ -1,0 +1,39 @@
+"""Products against OpenBLAS: what counts as one, a row that is measured, and what the command takes."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from perfembed.bench.products import ProductsBench, bench_products, products_among
+from perfembed.bench.render_products import render_products
+from perfembed.cli.main import main
+from perfembed.cli.session import Session
+from perfembed.retrieval.donors import donor_shards, read_donors
+
+
+def test_products_among_what_ships() -> None:
+    donors = [
+        d for d in read_donors(donor_shards()).values() if d.algorithm in ("gemm", "syrk", "jacobi-2d", "softmax")
+    ]
+    assert set(products_among(donors)) == {"gemm", "syrk"}
+
+
+def test_a_row_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [shard for shard in donor_shards() if shard.name == "kernels-3.parquet"]
+    monkeypatch.setattr("perfembed.bench.products.donor_shards", lambda: few)
+    out = tmp_path / "rows.jsonl"
+    environment = (("PATH", os.environ["PATH"]),)
+    bench = ProductsBench((200,), out, 1, ("float",), ("scaled",), ("x86-64-v3",), budget_s=6, environment=environment)
+    (row,) = bench_products(bench, lambda text: None)
+    assert not row.problem and row.ours and row.openblas and row.tuning_s > 0
+    assert bench_products(bench, lambda text: None) == (row,)
+    assert [json.loads(line)["size"] for line in out.read_text().splitlines()] == [200]
+    assert "of OpenBLAS" in render_products([row])
+
+
+@pytest.mark.parametrize("wrong", [["--spellings", "kji"], ["--types", "int"], ["--sizes", "1"]])
+def test_wrong_uses(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "products", *wrong], Session()) == 2
+    assert wrong[0] in capsys.readouterr().err

@@ -1,0 +1,83 @@
+"""The map of schedules: it brings nests together whose schedules are alike, of groups it has not seen, too."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfembed.embedding.network.checkpoint import ModelUnusable
+from perfembed.embedding.network.schedule_map import ScheduleMap, standardized, train_schedule_map
+from perfembed.errors import EnvironmentMissing, UsageError
+from perfembed.retrieval.donors import donor_shards
+from perfembed.retrieval.space_training import MAP, train_space, usable_space
+from scheduler.cost.feature_table import PROBLEM, TREE
+
+COUNT = len(PROBLEM) + len(TREE)
+
+
+def invented(count: int, seed: int) -> tuple[np.ndarray, np.ndarray, list[str]]:  # type: ignore[type-arg]
+    """Nests of four kinds of schedules, which two of many features tell, in groups that say nothing."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(0, 4, count)
+    features = rng.standard_normal((count, COUNT)) * 10 + 50
+    features[:, 7] = 3.0 * (kinds % 2) + rng.standard_normal(count) * 0.3
+    features[:, 31] = 100.0 * (kinds // 2) + rng.standard_normal(count) * 10
+    features[:, 5] = 2.0  # the machine's
+    alike = (kinds[:, None] == kinds[None, :]).astype(np.float64)
+    return features, alike, [f"g{n % 9}" for n in range(count)]
+
+
+def hits(rows: np.ndarray, alike: np.ndarray) -> float:  # type: ignore[type-arg]
+    """How often the nearest neighbour has the same schedules."""
+    distances = ((rows[:, None] - rows[None]) ** 2).sum(-1)
+    np.fill_diagonal(distances, np.inf)
+    return float(alike[np.arange(len(rows)), distances.argmin(1)].mean())
+
+
+def test_nests_it_has_not_seen_get_better_neighbours() -> None:
+    found = train_schedule_map(*invented(500, 1), seed=1)
+    features, alike, _ = invented(100, 2)
+    assert hits(found.apply(features), alike) > hits(standardized(features, found.mean, found.scale), alike) + 0.2
+    assert found.scale[5] == 0  # another machine is not far away for it
+    assert found.card["nests"] == 500 and found.card["groups"] == 9
+
+
+def test_the_same_seed_gives_the_same_map_and_a_file_keeps_it(tmp_path: Path) -> None:
+    data = invented(40, 1)
+    one, other = train_schedule_map(*data, seed=3), train_schedule_map(*data, seed=4)
+    assert one.map_id == train_schedule_map(*data, seed=3).map_id != other.map_id
+    path = tmp_path / MAP
+    one.save(path)
+    assert ScheduleMap.load(path).map_id == one.map_id
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelUnusable, match="damaged"):
+        ScheduleMap.load(path)
+
+
+def test_a_map_of_other_features_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / MAP
+    found = train_schedule_map(*invented(20, 1), seed=1)
+    ScheduleMap(found.mean[:-1], found.scale[:-1], found.weights[:-1]).save(path)
+    with pytest.raises(ModelUnusable, match="train it again"):
+        ScheduleMap.load(path)
+
+
+def test_two_groups_at_least() -> None:
+    features, alike, _ = invented(10, 1)
+    with pytest.raises(ValueError, match="two groups"):
+        train_schedule_map(features, alike, ["g"] * 10, seed=1)
+
+
+def test_unknown_likeness_does_not_count() -> None:
+    features, alike, groups = invented(30, 1)
+    alike[3], alike[:, 3] = np.nan, np.nan
+    assert np.isfinite(train_schedule_map(features, alike, groups, seed=1).weights).all()
+
+
+def test_trained_on_what_ships(tmp_path: Path) -> None:
+    path = train_space(donor_shards()[:1], 0, tmp_path)
+    assert ScheduleMap.load(path).card["data"] == [donor_shards()[0].name]
+    with pytest.raises(UsageError, match="two groups"):
+        train_space([], 0, tmp_path)
+    with pytest.raises(EnvironmentMissing, match="embedding"):
+        usable_space(tmp_path)

@@ -1,0 +1,89 @@
+"""Which candidates are run, on what, and how often."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import perfembed.measuring.less_work
+from perfembed.measuring.ledger import DonorOf, NoLedger
+from perfembed.measuring.measurer import Measured, Measurer
+from perfembed.measuring.trials import TrialLimits, Trials, Tried, left_to_run
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import Schedule, parse_schedule
+from scheduler.search.explorer import Candidate
+from tests.perfembed.measuring.test_less_work import PRODUCT, measurer
+
+GOOD = "interchange(j, k); parallelize(i)"
+TILED = "tile([i, j], [16, 8]); parallelize(i_t)"
+
+
+@dataclass
+class Told(NoLedger):
+    """Keeps what it is told was measured."""
+
+    schedules: list[Schedule] = field(default_factory=list)
+
+    def searched(self, schedule: Schedule, measured: Measured, donor: DonorOf | None = None) -> None:
+        self.schedules.append(schedule)
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Measurer:
+    return measurer(tmp_path, PRODUCT, n=600)
+
+
+def trials(measurer: Measurer, ledger: NoLedger, spared_s: float | None) -> Trials:
+    return Trials(measurer, TrialLimits(60.0, 1.5, 8.0, 4), Tried(), lambda event: None, ledger, spared_s)
+
+
+def scheduled(measurer: Measurer, *texts: str) -> list[ScheduledNest]:
+    found = [measurer.replayer.replay(parse_schedule(text)) for text in texts]
+    return [one for one in found if isinstance(one, ScheduledNest)]
+
+
+def test_where_reading_takes_long_candidates_run_on_less_and_the_best_then_on_all(whole: Measurer) -> None:
+    told = Told()
+    tried = trials(whole, told, 5.0)
+    tried.around_s = 2.0
+    assert tried.begin_short() and tried.tried.less_work == "128 of 600 iterations of i"
+    chosen = scheduled(whole, GOOD, TILED)
+    seconds = tried.measure(chosen)
+    assert None not in seconds and tried.tried.candidates == 2 and not told.schedules
+    assert tried.tried.estimated == {one.schedule for one in chosen}
+    ranked = tuple(sorted((Candidate(c, 1.0) for c in chosen), key=lambda c: c.seconds))
+    final = tried.run_off(ranked)
+    assert told.schedules and not tried.tried.estimated & set(told.schedules)
+    assert {c.scheduled.schedule for c in final} == {one.schedule for one in chosen}
+    assert final[0].seconds != 1.0 and final[0].seconds == tried.tried.seconds[final[0].scheduled.schedule]
+
+
+def test_where_candidates_take_long_those_after_the_first_run_on_less(
+    whole: Measurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perfembed.measuring.less_work, "_LEAST_S", 0.0)
+    told = Told()
+    tried = trials(whole, told, 5.0)
+    tried.around_s = 0.0
+    first, *others = scheduled(whole, GOOD, TILED, "parallelize(i)")
+    assert tried.measure([first])[0] and not tried.tried.less_work
+    tried.around_s = 10.0  # as if it had taken that to read its data
+    found = tried.measure([*others, first])
+    assert tried.tried.less_work and None not in found
+    assert others[0].schedule not in tried.tried.estimated and others[1].schedule in tried.tried.estimated
+    assert told.schedules == [first.schedule, others[0].schedule]
+
+
+def test_short_nests_and_those_without_a_spared_original_run_whole(whole: Measurer) -> None:
+    tried = trials(whole, Told(), None)
+    tried.around_s = 2.0
+    assert not tried.begin_short()
+    tried = trials(whole, Told(), 5.0)
+    tried.around_s = 0.1
+    assert not tried.begin_short() and not tried.tried.less_work
+
+
+def test_what_was_slower_in_every_turn_is_not_run_again() -> None:
+    assert left_to_run([[1.0], [1.0]]) == left_to_run([[1.0, 2.0], [1.0, 3.0]]) == (0, 1)  # too few turns to tell
+    assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.1, 1.3], [0.9, 1.3, 1.4]]) == (0, 1)
+    assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.3, 1.3], [0.9, 1.3, 1.4]]) == ()  # one is left

@@ -1,0 +1,120 @@
+"""Donors out of a database and out of shards: which ones, their vectors, and what is left out."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from optdb.database import Database
+from optdb.queries import embeddings
+from perfembed.errors import UsageError
+from perfembed.retrieval.donors import (
+    Found,
+    StoredDonor,
+    alike,
+    closest,
+    database_donors,
+    export_donors,
+    nearest,
+    seed_donors,
+)
+from perfembed.retrieval.nest_space import NestSpace
+from perfembed.retrieval.options import SAME
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import parse_schedule
+from tests.optdb.support import filled, one, store
+from tests.perfembed.embedding_support import tiny_model
+from tests.perfembed.transfer_support import GEMM, MACHINE
+
+SPACE = NestSpace(tiny_model())
+
+
+def database(folder: Path, nests: int = 6) -> Path:
+    path = folder / "a.db"
+    filled(path, nests, 8 * nests).close()
+    return path
+
+
+def test_donors_of_a_database_have_schedules_that_can_be_used_and_vectors_that_are_kept(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    donors = database_donors(path, SPACE)
+    assert len(donors.by_id) == len(donors.index.ids) >= 3
+    for donor in donors.by_id.values():
+        replayer = Replayer(parse_nest(donor.text))
+        assert list(donor.speedups) == sorted(donor.speedups, reverse=True) and donor.speedups[-1] > 1.05
+        assert len(set(donor.schedules)) == len(donor.schedules) == len(donor.speedups)
+        for schedule in donor.schedules:
+            assert isinstance(replayer.replay(parse_schedule(schedule)), ScheduledNest)
+    with Database.open(path, read_only=True) as opened:
+        assert set(embeddings(opened, SPACE.space_id, static_only=True).nest_ids) == set(donors.by_id)
+    again = database_donors(path, SPACE)
+    assert again.by_id == donors.by_id and again.index.ids == donors.index.ids
+
+
+def test_an_unverified_nest_is_no_donor(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with filled(path, 1, 1) as opened:
+        opened.execute("DELETE FROM _store.measurements")
+        store(opened, one(1, verified=False, verified_on=(), verify_seeds=(), kind="search"))
+    assert not database_donors(path, SPACE).by_id
+
+
+def test_seed_donors_and_their_vectors_are_cached_and_made_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "seed"
+    count = export_donors(database(tmp_path), folder / "a.parquet")
+    first = seed_donors(SPACE, folder)
+    assert len(first.by_id) == count
+    cache = folder / "vectors.index"
+    before = cache.read_bytes()
+    assert set(seed_donors(SPACE, folder).index.ids) == set(first.index.ids) and cache.read_bytes() == before
+    cache.write_bytes(before[:-7] + b"damaged")
+    assert set(seed_donors(SPACE, folder).index.ids) == set(first.index.ids) and cache.read_bytes() == before
+    other = seed_donors(NestSpace(tiny_model(1)), folder)
+    assert other.index.model_id != first.index.model_id and set(other.index.ids) == set(first.index.ids)
+    with pytest.raises(UsageError, match="exists already"):
+        export_donors(tmp_path / "a.db", folder / "a.parquet")
+
+
+def test_nearest_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:
+    donors = database_donors(database(tmp_path), SPACE)
+    wanted = next(iter(donors.by_id.values()))
+    vector = donors.index.vector(wanted.nest_id)
+    assert vector is not None
+    found = nearest([donors, donors], vector, 3)
+    assert found[0].donor == wanted and found[0].distance == pytest.approx(0, abs=1e-3)
+    assert len({f.donor.nest_id for f in found}) == len(found) == 3
+    assert [f.distance for f in found] == sorted(f.distance for f in found)
+    assert all(f.donor.nest_id != wanted.nest_id for f in nearest([donors], vector, 9, without_nests=[wanted.nest_id]))
+    others = nearest([donors], vector, 9, without_algorithms=[wanted.algorithm])
+    assert all(f.donor.algorithm != wanted.algorithm for f in others)
+    assert np.isfinite([f.distance for f in others]).all()
+
+
+def test_the_closest_of_what_was_found_twice() -> None:
+    def found(name: str, distance: float) -> Found:
+        return Found(StoredDonor(name, name, GEMM, "a", "a.c", "m", MACHINE, {}, "double", ("",), (2.0,)), distance)
+
+    whole, core = [found("a", 2.0), found("b", 3.0)], [found("b", 1.0), found("c", 2.5)]
+    assert [(f.donor.name, f.distance) for f in closest([*whole, *core], 2)] == [("b", 1.0), ("a", 2.0)]
+    assert closest([], 5) == ()
+
+
+def test_donors_with_something_in_common() -> None:
+    def donor(machine: str, element_type: str, text: str) -> StoredDonor:
+        return StoredDonor("0" * 16, "n", text, "a", "a.c", machine, MACHINE, {}, element_type, (), ())
+
+    plain, assuming = GEMM, GEMM.replace("nest gemm {", "nest gemm {\n  param n: int;\n  assume n - 8 >= 0;")
+    own = donor("here", "double", plain)
+    others = {
+        "machine": donor("there", "double", plain),
+        "type": donor("here", "float", plain),
+        "assumptions": donor("here", "double", assuming),
+    }
+    assert alike(parse_nest(plain), "here", ()) is None
+    for thing in SAME:
+        accept = alike(parse_nest(plain), "here", (thing,))
+        assert accept is not None and accept(own)
+        assert [name for name, other in others.items() if not accept(other)] == [thing]
+    accept = alike(parse_nest(assuming), "here", SAME)
+    assert accept is not None and accept(own) and accept(others["assumptions"])

@@ -1,0 +1,105 @@
+"""Rewritten files compile where the nests stand, among the user's own declarations, and print the same."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from perfembed.tuning.rewrite import Rewrite
+from scheduler.codegen.emit_c import emit
+from scheduler.errors import CodegenUnsupported
+from scheduler.frontend import ParseOptions, read_source
+from scheduler.ir.nest import LoopNest
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import Schedule, parse_schedule
+from scheduler.space import Space, Target
+from tests.rewriting import read, rewritten, without_originals
+
+KERNELS = Path(__file__).parents[2] / "kernels"
+
+
+def normalized(nest: LoopNest) -> Schedule | None:
+    """Fissioned, with better strides, fused again, parallel and vectorized; None where no code comes of it."""
+    replayer = Replayer(nest)
+    space = Space(replayer, Target(2), {p.name: 100 for p in nest.parameters})
+    schedule = space.vectorized(space.parallelized(max(space.structures(), key=len)))
+    verdict = replayer.replay(schedule)
+    if not isinstance(verdict, ScheduledNest):
+        return None
+    try:
+        emit(verdict, replayer.model)
+    except CodegenUnsupported:
+        return None
+    return schedule
+
+
+def printed(source: Path) -> bytes:
+    program = source.with_suffix("")
+    command = ["gcc", "-O1", "-w", "-DSMALL", "-fopenmp", "-ffp-contract=off", "-iquote", str(KERNELS), str(source)]
+    subprocess.run([*command, "-o", str(program), "-lm"], check=True, timeout=120)
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
+    return subprocess.run([str(program)], check=True, capture_output=True, timeout=60, env=environment).stdout
+
+
+@pytest.mark.parametrize("kernel", sorted(path.stem for path in KERNELS.glob("*.c")))
+def test_kernel(kernel: str, tmp_path: Path) -> None:
+    path = KERNELS / f"{kernel}.c"
+    content = path.read_bytes()
+    source = read_source(path, ParseOptions(("-DSMALL",)), content)
+    found = [(nest, normalized(nest)) for nest in source.nests]
+    rewrites = [Rewrite(nest, schedule, 2.0) for nest, schedule in found if schedule is not None]
+    assert rewrites
+    before, after = tmp_path / "before.c", tmp_path / "after.c"
+    before.write_bytes(content)
+    written = rewritten(source, rewrites, ("-DSMALL",))
+    after.write_bytes(without_originals(written))
+    assert printed(after) == printed(before)
+
+
+def test_expanded_scalar_beside_the_original(tmp_path: Path) -> None:
+    """The text that runs where memory is short uses the user's `t`; the expanded one needs another name."""
+    content = b"""#include <stdio.h>
+double A[900][900], B[900][900];
+static void f(void)
+{
+    int i, j;
+    double t;
+    for (i = 0; i < 900; i++)
+        for (j = 0; j < 900; j++) {
+            t = A[i][j] * 2;
+            B[j][i] = t + 1;
+        }
+}
+int main(void) { f(); printf("%g\\n", B[3][4]); return 0; }
+"""
+    before, after = tmp_path / "before.c", tmp_path / "after.c"
+    before.write_bytes(content)
+    source = read_source(before, ParseOptions(()), content)
+    (nest,) = source.nests
+    written = rewritten(source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1)"), 2.0)])
+    after.write_bytes(written)
+    assert b"pe_alloc" in written
+    assert printed(after) == printed(before)
+
+
+def test_a_written_file_is_tuned_again(tmp_path: Path) -> None:
+    """Function by function: what the first loops needed is there once, and what was written before stays."""
+    content = b"""#include <stdio.h>
+double A[900][900], B[900][900];
+void f(void) { double t; for (int i = 0; i < 900; i++) for (int j = 0; j < 900; j++) { t = A[i][j] + 1; B[j][i] = t; } }
+void g(void) { double t; for (int i = 0; i < 900; i++) for (int j = 0; j < 900; j++) { t = B[i][j] + 1; A[j][i] = t; } }
+int main(void) { f(); g(); printf("%g %g\\n", A[3][4], B[3][4]); return 0; }
+"""
+    before, after = tmp_path / "before.c", tmp_path / "after.c"
+    text = content
+    before.write_bytes(content)
+    for function in (b"f", b"g"):
+        source = read(after, text)
+        (nest,) = [
+            n for n in source.nests if n.span and text[n.span.begin - 60 : n.span.begin].count(b"void " + function)
+        ]
+        text = rewritten(source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1)"), 2.0)])
+    after.write_bytes(without_originals(text))
+    assert text.count(b"pe_alloc(unsigned long pe_size)") == 2
+    assert printed(after) == printed(before)
