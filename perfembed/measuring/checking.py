@@ -9,8 +9,7 @@ from pathlib import Path
 from perfembed.capture import CapturedNest, RandomisedInputs, randomise
 from perfembed.measuring.less_work import touched_only
 from perfembed.measuring.measurer import Checked, Measurer
-from profilers.build import Built, CompilerConfig, discard
-from profilers.harness import check_workload, write_reference
+from profilers.build import Built, CompilerConfig
 from profilers.outcome import BuildFailed, Failure, Timed, Verified, WrongResult
 from profilers.workload import Workload
 from scheduler.codegen.emit_c import wrong_loops
@@ -90,7 +89,7 @@ class Checker:
             return self._checked(body, reference, self._compiled(scheduled, body, reference is None))
         finally:
             while self._candidates:
-                discard(self._candidates.pop())
+                self.measurer.conditions.runner.discard(self._candidates.pop())
 
     def _compiled(self, scheduled: ScheduledNest, body: str, exactly: bool) -> tuple[Measurer, str] | None:
         """Compiles at once what is going to be compared. The nest with fewer iterations, where it is checked so.
@@ -188,9 +187,8 @@ class Checker:
             return _Unusable(built)
         path = conditions.workdir / f"{measurer.nest.name}-{name}-{built.key[:8]}.reference"
         if path not in self._references:
-            limits, environment = measurer.limits, conditions.environment
             with conditions.watch.phase("original"):
-                written = write_reference(built, path, limits=limits, environment=environment)
+                written = conditions.runner.reference(built, path, measurer.surroundings)
             if not isinstance(written, Timed):
                 return _Unusable(written)
             self._references[path] = Reference(built, path, written)
@@ -212,10 +210,9 @@ class Checker:
             return built
         if built.config != conditions.compiler and built.key != reference.built.key:  # it may have the same text
             self._candidates.append(built)
-        limits, environment = measurer.limits, conditions.environment
         seconds: list[float] = []
         for _ in range(2 if conditions.threads > 1 else 1):  # a race shows in some runs only
-            verdict = check_workload(built, reference.path, tolerance, limits=limits, environment=environment)
+            verdict = conditions.runner.check(built, reference.path, tolerance, measurer.surroundings)
             if not isinstance(verdict, Verified):
                 return verdict
             seconds.append(verdict.seconds)

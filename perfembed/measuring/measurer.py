@@ -9,12 +9,13 @@ from pathlib import Path
 
 from perfembed.capture import CapturedNest, CaptureFailed, make_workload
 from perfembed.errors import PerfembedError
+from perfembed.measuring.runner import Compile, Processes, Runner, Surroundings
 from perfembed.measuring.stopwatch import Phase, Stopwatch
-from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.harness import TimingSettings, time_workload
+from profilers.build import Built, CompilerConfig
+from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed
 from profilers.run import Limits
-from profilers.timing import CompareSettings, Comparison, ComparisonFailed, LoadMeter, compare_interleaved
+from profilers.timing import CompareSettings, Comparison, ComparisonFailed
 from profilers.workload import Workload
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.original import emit_original
@@ -49,6 +50,7 @@ class Conditions:
     reassociate: bool
     seed: int
     watch: Stopwatch = field(default_factory=Stopwatch)
+    runner: Runner = field(default_factory=Processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ class Measurer:
     constants: Mapping[str, int] = field(default_factory=dict)  # parameters whose values the compiler gets to see
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, memory_bytes=16 << 30))
     bodies: dict[Schedule, str | BuildFailed] = field(default_factory=dict)
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """Of its runs."""
+        return Surroundings(self.limits, self.conditions.environment)
 
     def original(self, expected_s: float | None, meanwhile: Callable[[], None] = lambda: None) -> Original | str:
         """The baseline, or why it does not run. `expected_s`: what it takes in the program.
@@ -171,18 +178,16 @@ class Measurer:
         c = self.conditions
         folder = c.workdir / "build"
         with c.watch.phase("compiling"):
-            return compile_workloads(
-                workloads, compiler or c.compiler, folder, c.jobs, _COMPILE_S, environment=c.environment
+            return c.runner.compile(
+                workloads, Compile(compiler or c.compiler, folder, c.jobs, _COMPILE_S, c.environment)
             )
 
     def time(self, built: Built | BuildFailed, settings: TimingSettings, phase: Phase = "candidates") -> Measured:
         """Runs one build alone."""
         if isinstance(built, BuildFailed):
             return Measured(built)
-        load, environment = LoadMeter(), self.conditions.environment
         with self.conditions.watch.phase(phase):
-            outcome = time_workload(built, settings=settings, limits=self.limits, environment=environment)
-        return Measured(outcome, load.other_load())
+            return Measured(*self.conditions.runner.time(built, settings, self.surroundings))
 
     def compare(
         self, original: Original, candidate: Built, budget_s: float, most_s: float = math.inf
@@ -197,13 +202,12 @@ class Measurer:
         plain = CompareSettings(run=run, budget_s=min(budget_s, most_s))
         patience = max(1.0, min(plain.patience, most_s / max(plain.budget_s, 1e-3)))
         with self.conditions.watch.phase("confirming"):
-            return compare_interleaved(
+            return self.conditions.runner.compare(
                 original.built,
                 candidate,
-                settings=replace(plain, patience=patience, least_rounds=plain.looks[0]),
-                seed=self.conditions.seed,
-                limits=self.limits,
-                environment=self.conditions.environment,
+                replace(plain, patience=patience, least_rounds=plain.looks[0]),
+                self.conditions.seed,
+                self.surroundings,
             )
 
     def workload(self, body: str, captured: CapturedNest | None = None) -> Workload:

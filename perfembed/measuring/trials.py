@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -12,7 +11,7 @@ from perfembed.measuring.events import CandidateMeasured
 from perfembed.measuring.ledger import DonorOf, Ledger
 from perfembed.measuring.less_work import READ_S, Shorter, shorter
 from perfembed.measuring.measurer import Measured, Measurer, Original
-from profilers.build import Built, discard
+from profilers.build import Built
 from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.timing import Comparison
@@ -77,8 +76,8 @@ class Trials:
         """`tried` is filled. `spared_s`: what the original takes in its program, where it is slow and not run before
         there is a winner.
         """
-        began = time.monotonic()
         self.measurer = measurer
+        began = self._now()
         self.tried = tried
         self.donors: Mapping[Schedule, DonorOf] = {}
         self.original: Original | None = None
@@ -98,6 +97,9 @@ class Trials:
         self._cannot_shorten = False
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
 
+    def _now(self) -> float:
+        return self.measurer.conditions.runner.now()
+
     def known_original(self, original: Original | None, seconds: float) -> None:
         """What candidates have to be faster than; `original` where it was run."""
         self.original = original
@@ -115,7 +117,7 @@ class Trials:
         end = self.deadline
         if self._spared and self.best_s < HOPEFUL * self.original_s:
             end = self.end - _CLOSING_RUNS * (self.around_s + self.best_s) - _CLOSING_S
-        return time.monotonic() > end
+        return self._now() > end
 
     # ----------------------------------------------------------------------------- less work
 
@@ -137,7 +139,7 @@ class Trials:
         cost = self.best_s + self.around_s
         if self._short is not None or self._cannot_shorten or not self._spared or cost < _SLOW_RUN_S:
             return False
-        if _WANTED * cost < self.deadline - time.monotonic():
+        if _WANTED * cost < self.deadline - self._now():
             return False
         self._cannot_shorten = True
         found = shorter(self.measurer, self.best_s)
@@ -216,7 +218,7 @@ class Trials:
             slow = (self._seconds.get(text) or math.inf) > _CLOSE * self.best_s  # the others are run again
             original = self.original.built.executable if self.original is not None else None
             if slow and isinstance(program, Built) and program.executable != original:
-                discard(program)  # a candidate may have the original's text
+                self.measurer.conditions.runner.discard(program)  # a candidate may have the original's text
         for number, (_, text) in texts.items():
             if text in self._seconds:  # for others there was no time
                 found[number] = self.tried.seconds[waiting[number][0].schedule] = self._seconds[text]
@@ -244,13 +246,13 @@ class Trials:
         if self.stop_best is not None:
             stop = min(stop, self.best_s * self.stop_best)
         if self._spared and scale == 1.0:  # one that is no better must not take the time of the others
-            stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - time.monotonic()), 1.0))
+            stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - self._now()), 1.0))
         settings = TimingSettings(min_samples=few, target_seconds=_SAMPLED_S, stop_above_s=stop / scale)
-        began = time.monotonic()
+        began = self._now()
         measured = self.measurer.time(built, settings)
         seconds = self._seconds_of(measured.outcome, scale)
         if seconds is not None and scale == 1.0:
-            around = time.monotonic() - began - settings.min_samples * seconds
+            around = self._now() - began - settings.min_samples * seconds
             self.around_s = max(self.around_s, around) if self._ran else max(around, 0.0)
             self._ran = True
         if isinstance(built, Built):
@@ -304,10 +306,10 @@ class Trials:
         built = self.measurer.build_workloads(m.workload(text) for m, text in texts if isinstance(text, str))
         settings = TimingSettings(min_samples=1 if self.best_s / max(scales) > 0.02 else 3, target_seconds=_SAMPLED_S)
         seconds = [[c.seconds] for c in close]
-        enough = time.monotonic() + _RUN_OFF_SHARE * self._limits.budget_s
+        enough = self._now() + _RUN_OFF_SHARE * self._limits.budget_s
         for _ in range(_RUN_OFFS):
             for number in left_to_run(seconds):
-                if time.monotonic() < enough:
+                if self._now() < enough:
                     outcome = self.measurer.time(built[number], settings).outcome
                     seconds[number] += [outcome.min * scales[number]] if isinstance(outcome, Timed) else []
         order = sorted(range(len(close)), key=lambda k: (median(seconds[k]), k))

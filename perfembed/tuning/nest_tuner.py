@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
@@ -205,14 +204,14 @@ class NestTuner:
         effort = self.effort
         if effort.search == "transfer":
             return self._transferred(space)
-        halfway = (time.monotonic() + self.trials.deadline) / 2
+        halfway = (self.conditions.runner.now() + self.trials.deadline) / 2
         self._search = make_search(
             effort.search,
             space,
             self._evaluate if effort.evaluate == "run" else self._predict,
             seed=self.conditions.seed,
             limit=effort.schedules,
-            expired=self.trials.expired if effort.evaluate == "run" else lambda: time.monotonic() > halfway,
+            expired=self.trials.expired if effort.evaluate == "run" else lambda: self.conditions.runner.now() > halfway,
             batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
             width=_NARROW if effort.evaluate == "run" else _WIDE,
         )
@@ -276,11 +275,11 @@ class NestTuner:
     def _retrieval_clock(self) -> Callable[[], bool]:
         """Whether donors enough were looked at; asked first after the nearest, for which models had to be loaded."""
         least, most = (self.effort.budget_s * share for share in _RETRIEVAL_SHARES)
-        last = time.monotonic() + most
+        last = self.conditions.runner.now() + most
         started: list[float] = []
 
         def expired() -> bool:
-            now = time.monotonic()
+            now = self.conditions.runner.now()
             if not started:
                 started.append(now)
             return now > min(started[0] + max(_RETRIEVAL_S, least), last)
@@ -391,7 +390,7 @@ class NestTuner:
 
         It may be faster than in the program, where its data are cold, as a candidate's are not here.
         """
-        trials, began = self.trials, time.monotonic()
+        trials, began = self.trials, self.conditions.runner.now()
         self._checker = Checker(self.measurer, trials.original_s)
         ran = self._checker.reference()
         if not isinstance(ran, Reference):
@@ -403,13 +402,14 @@ class NestTuner:
         trials.best_s = min(trials.best_s, best_s)
         self.outcome.original_s = trials.original_s
         assert self._in_program_s is not None
-        trials.give_back(min(time.monotonic() - began, 2 * self._in_program_s))  # a run of the original is free
+        spent = self.conditions.runner.now() - began
+        trials.give_back(min(spent, 2 * self._in_program_s))  # a run of the original is free
         return True
 
     def _compared(self, built: Built, candidate: Candidate, checked: Checked) -> Comparison | ComparisonFailed | None:
         """The original against a candidate: in turns, or, of a slow one that is much faster, from runs made before."""
         assert self.trials.original is not None
-        left = self.trials.end - time.monotonic()
+        left = self.trials.end - self.conditions.runner.now()
         if not self._spared:
             longer = 0.0 if self.interrupted else 20 * self.trials.original_s
             most = max(left, 0.0) if self.effort.spare_original else math.inf
