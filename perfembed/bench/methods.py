@@ -26,7 +26,8 @@ from perfembed.measuring.target import target_of
 from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.file_tuner import parse
 from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.nest_tuner import Effort, NestOutcome, NestTuner
+from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.result import Evaluate, TuneOptions
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings

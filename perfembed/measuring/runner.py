@@ -1,7 +1,7 @@
 """What tuning a nest does to the machine: it compiles, runs, compares and waits.
 
-Whoever decides (`trials`, `checking`, `tuning.nest_tuner`) asks a `Runner` and knows no other clock than its; `recording`
-has one that remembers, and one that answers from memory.
+Whoever decides (`trials`, `checking`, `tuning.nest_tuner`) asks a `Runner` and knows no other clock than its;
+`recording` has one that remembers, and one that answers from memory.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import median
+from dataclasses import dataclass, field
 
 from perfembed.measuring.events import CandidateMeasured
 from perfembed.measuring.ledger import DonorOf, Ledger
@@ -14,20 +13,16 @@ from perfembed.measuring.measurer import Measured, Measurer, Original
 from profilers.build import Built
 from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
-from profilers.timing import Comparison
 from scheduler.codegen.original import emit_original
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.search.explorer import Candidate
 
 HOPEFUL = 0.97  # of the original's time: above it a confirmation would only cost time
 SLOW_S = 1.0  # a candidate that takes more
 _STOP_SLOW = 1.25  # is given up when it takes more than the best by this factor
 _LONG_S = 0.25  # a candidate that takes more is called once
-_SAMPLED_S = 0.05  # for the samples of a shorter one: those that are close run again
-_CLOSE = 1.15  # of the fastest one's time
-_TWICE = 2  # what less work told: a candidate that takes more is given up
-_RUN_OFFS, _RUN_OFF_SHARE = 3, 0.1  # runs of each, and of the budget for all of them
+SAMPLED_S = 0.05  # for the samples of a shorter one: those that are close run again
+CLOSE = 1.15  # of the fastest one's time
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
 _CLOSING_RUNS, _CLOSING_S = 3, 4.0  # of the best, to check it, and for what is small
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
@@ -77,7 +72,7 @@ class Trials:
         there is a winner.
         """
         self.measurer = measurer
-        began = self._now()
+        began = self.now()
         self.tried = tried
         self.donors: Mapping[Schedule, DonorOf] = {}
         self.original: Original | None = None
@@ -85,19 +80,19 @@ class Trials:
         self.around_s = READ_S * measurer.captured.total_bytes  # that a run takes besides, until one was timed
         self.deadline = began + limits.budget_s * _SEARCH_SHARE
         self.end = began + limits.budget_s
-        self._limits = limits
+        self.limits = limits
         self._progress = progress
-        self._ledger = ledger
+        self.ledger = ledger
         self._spared = spared_s is not None
         self._best: ScheduledNest | None = None  # of those measured at full size
         self._ran = False
-        self._shorter: Shorter | None = None
-        self._short: Shorter | None = None  # the same as long as candidates are run on it
-        self._scale = 1.0  # seconds of the whole for one of `_short`
+        self.shorter: Shorter | None = None
+        self.short: Shorter | None = None  # the same as long as candidates are run on it
+        self.scale = 1.0  # seconds of the whole for one of `_short`
         self._cannot_shorten = False
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
 
-    def _now(self) -> float:
+    def now(self) -> float:
         return self.measurer.conditions.runner.now()
 
     def known_original(self, original: Original | None, seconds: float) -> None:
@@ -117,7 +112,7 @@ class Trials:
         end = self.deadline
         if self._spared and self.best_s < HOPEFUL * self.original_s:
             end = self.end - _CLOSING_RUNS * (self.around_s + self.best_s) - _CLOSING_S
-        return self._now() > end
+        return self.now() > end
 
     # ----------------------------------------------------------------------------- less work
 
@@ -137,9 +132,9 @@ class Trials:
     def _shorten_if_slow(self) -> bool:
         """After a candidate: on less work from now on, where those that are to come would not fit in."""
         cost = self.best_s + self.around_s
-        if self._short is not None or self._cannot_shorten or not self._spared or cost < _SLOW_RUN_S:
+        if self.short is not None or self._cannot_shorten or not self._spared or cost < _SLOW_RUN_S:
             return False
-        if _WANTED * cost < self.deadline - self._now():
+        if _WANTED * cost < self.deadline - self.now():
             return False
         self._cannot_shorten = True
         found = shorter(self.measurer, self.best_s)
@@ -151,21 +146,21 @@ class Trials:
     def _shorten(self, found: Shorter, text: str, whole_s: float) -> bool:
         measurer = found.measurer.knowing_sizes() if self._best is None else found.measurer
         built = measurer.build([text])[0]
-        settings = TimingSettings(min_samples=1, target_seconds=_SAMPLED_S)
+        settings = TimingSettings(min_samples=1, target_seconds=SAMPLED_S)
         timed = self.measurer.time(built, settings, "original" if self._best is None else "candidates").outcome
         if not isinstance(timed, Timed):
             return False
-        self._short = self._shorter = found
-        self._scale = whole_s / timed.min
+        self.short = self.shorter = found
+        self.scale = whole_s / timed.min
         self.tried.less_work = str(found)
         return True
 
     # ------------------------------------------------------------------------------ measuring
 
-    def _text(self, scheduled: ScheduledNest) -> tuple[Measurer, str | BuildFailed]:
+    def text(self, scheduled: ScheduledNest) -> tuple[Measurer, str | BuildFailed]:
         """The C text that is measured, and what measures it; of the whole nest where a shorter one has none."""
-        if self._short is not None and (text := self._short.body(scheduled)) is not None:
-            return self._short.measurer, text
+        if self.short is not None and (text := self.short.body(scheduled)) is not None:
+            return self.short.measurer, text
         return self.measurer, self.measurer.body(scheduled)
 
     def measure(
@@ -190,13 +185,13 @@ class Trials:
 
         def wanted() -> Iterator[tuple[Measurer, str]]:
             for number, (scheduled, outcome) in waiting.items():
-                measurer, text = self._text(scheduled)
+                measurer, text = self.text(scheduled)
                 if isinstance(text, BuildFailed):
                     self.tried.seconds[scheduled.schedule] = None
                     if outcome is None:
                         self.tried.failed += 1
                         self.tried.notes.append(f"{format_schedule(scheduled.schedule)}: {text.message}")
-                        self._ledger.searched(scheduled.schedule, Measured(text), self.donors.get(scheduled.schedule))
+                        self.ledger.searched(scheduled.schedule, Measured(text), self.donors.get(scheduled.schedule))
                     continue
                 texts[number] = measurer, text
                 if outcome is not None:
@@ -215,7 +210,7 @@ class Trials:
             if shortened := self._shorten_if_slow():
                 break
         for text, program in built.items():
-            slow = (self._seconds.get(text) or math.inf) > _CLOSE * self.best_s  # the others are run again
+            slow = (self._seconds.get(text) or math.inf) > CLOSE * self.best_s  # the others are run again
             original = self.original.built.executable if self.original is not None else None
             if slow and isinstance(program, Built) and program.executable != original:
                 self.measurer.conditions.runner.discard(program)  # a candidate may have the original's text
@@ -227,11 +222,11 @@ class Trials:
 
     def _try(self, measurer: Measurer, scheduled: ScheduledNest, built: Built | BuildFailed) -> float | None:
         """Runs one candidate and keeps what came of it."""
-        measured, seconds = self._time(built, 1.0 if measurer is self.measurer else self._scale)
+        measured, seconds = self._time(built, 1.0 if measurer is self.measurer else self.scale)
         if isinstance(measured.outcome, Stopped):
             self.tried.given_up.add(scheduled.schedule)
         if measurer is self.measurer:
-            self._ledger.searched(scheduled.schedule, measured, self.donors.get(scheduled.schedule))
+            self.ledger.searched(scheduled.schedule, measured, self.donors.get(scheduled.schedule))
             if isinstance(measured.outcome, Timed) and seconds == self.best_s:
                 self._best = scheduled
         else:
@@ -242,17 +237,17 @@ class Trials:
         """`scale`: seconds of the whole nest for one of what is run."""
         best_s = self.best_s / scale
         few = 1 if best_s > _LONG_S else 2 if best_s > 0.01 else 3  # the first call counts if it is long
-        stop = self.original_s * self._limits.stop_original
+        stop = self.original_s * self.limits.stop_original
         if self.stop_best is not None:
             stop = min(stop, self.best_s * self.stop_best)
         if self._spared and scale == 1.0:  # one that is no better must not take the time of the others
-            stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - self._now()), 1.0))
-        settings = TimingSettings(min_samples=few, target_seconds=_SAMPLED_S, stop_above_s=stop / scale)
-        began = self._now()
+            stop = min(stop, max(_CANDIDATE_SHARE * (self.deadline - self.now()), 1.0))
+        settings = TimingSettings(min_samples=few, target_seconds=SAMPLED_S, stop_above_s=stop / scale)
+        began = self.now()
         measured = self.measurer.time(built, settings)
-        seconds = self._seconds_of(measured.outcome, scale)
+        seconds = self.seconds_of(measured.outcome, scale)
         if seconds is not None and scale == 1.0:
-            around = self._now() - began - settings.min_samples * seconds
+            around = self.now() - began - settings.min_samples * seconds
             self.around_s = max(self.around_s, around) if self._ran else max(around, 0.0)
             self._ran = True
         if isinstance(built, Built):
@@ -268,102 +263,24 @@ class Trials:
     @property
     def stop_best(self) -> float | None:
         """What was asked for, less where the best so far is a candidate that takes long."""
-        asked = self._limits.stop_best
-        slow = SLOW_S < self.best_s < HOPEFUL * self.original_s and self._short is None
+        asked = self.limits.stop_best
+        slow = SLOW_S < self.best_s < HOPEFUL * self.original_s and self.short is None
         return min(asked, _STOP_SLOW) if asked and slow else asked
 
     def _known(self, outcome: Outcome) -> float | None:
         """What an earlier run measured."""
-        seconds = self._seconds_of(outcome)
+        seconds = self.seconds_of(outcome)
         if seconds is not None:
             self.best_s = min(self.best_s, seconds)
         return seconds
 
-    def _seconds_of(self, outcome: Outcome, scale: float = 1.0) -> float | None:
+    def seconds_of(self, outcome: Outcome, scale: float = 1.0) -> float | None:
         """A candidate that was given up counts as just that slow."""
         match outcome:
             case Timed():
                 return outcome.min * scale
             case Stopped():
-                least = self.best_s * (self.stop_best or self._limits.stop_original)
+                least = self.best_s * (self.stop_best or self.limits.stop_original)
                 return max(outcome.after_s * scale, least)
             case _:
                 return None
-
-    # -------------------------------------------------------------------------------- run-off
-
-    def run_off(self, ranked: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-        """Those nearly as fast as the fastest run again, in turns, and ranked by the median: where a process finds its
-        memory makes as much of a difference as lies between them. KeyboardInterrupt ends it early, and is raised.
-        """
-        close = [c for c in ranked[: self._limits.finalists] if c.seconds <= _CLOSE * ranked[0].seconds]
-        if len(close) < 2 or close[0].seconds >= HOPEFUL * self.original_s:
-            return ranked
-        if any(c.scheduled.schedule not in self.tried.seconds for c in close):
-            return ranked  # predicted, and never run
-        texts = [self._text(c.scheduled) for c in close]
-        scales = [1.0 if measurer is self.measurer else self._scale for measurer, _ in texts]
-        built = self.measurer.build_workloads(m.workload(text) for m, text in texts if isinstance(text, str))
-        settings = TimingSettings(min_samples=1 if self.best_s / max(scales) > 0.02 else 3, target_seconds=_SAMPLED_S)
-        seconds = [[c.seconds] for c in close]
-        enough = self._now() + _RUN_OFF_SHARE * self._limits.budget_s
-        for _ in range(_RUN_OFFS):
-            for number in left_to_run(seconds):
-                if self._now() < enough:
-                    outcome = self.measurer.time(built[number], settings).outcome
-                    seconds[number] += [outcome.min * scales[number]] if isinstance(outcome, Timed) else []
-        order = sorted(range(len(close)), key=lambda k: (median(seconds[k]), k))
-        return self._at_full_size((*(close[k] for k in order), *ranked[len(close) :]))
-
-    def _at_full_size(self, ranked: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-        """Of a nest searched on less work the fastest run once as they are, as long as there is time for it."""
-        if self._short is None or self.expired():
-            return ranked
-        self._short, self.best_s = None, math.inf
-        close = [c for c in ranked[: self._limits.finalists] if c.seconds <= _CLOSE * ranked[0].seconds]
-        bodies = [self.measurer.body(c.scheduled) for c in close]
-        built = self.measurer.build([body for body in bodies if isinstance(body, str)])
-        found: list[Candidate] = []
-        for candidate, program in zip(close, built, strict=True):
-            if found and self.expired():
-                break
-            most = _TWICE * min(candidate.seconds, self.best_s)
-            settings = TimingSettings(min_samples=1, target_seconds=_SAMPLED_S, stop_above_s=most)
-            measured = self.measurer.time(program, settings)
-            seconds = self._seconds_of(measured.outcome)
-            schedule = candidate.scheduled.schedule
-            self._ledger.searched(schedule, measured, self.donors.get(schedule))
-            self.tried.estimated.discard(schedule)
-            self.tried.seconds[schedule] = seconds
-            if seconds is not None:
-                self.best_s = min(self.best_s, seconds)
-                found.append(replace(candidate, seconds=seconds))
-        found.sort(key=lambda c: c.seconds)
-        return (*found, *(c for c in ranked if c.scheduled.schedule in self.tried.estimated))
-
-    def compared_on_less(self, scheduled: ScheduledNest, budget_s: float) -> Comparison | None:
-        """Original and candidate in turns on less work; None where candidates were not run on less."""
-        if self._shorter is None or (text := self._shorter.body(scheduled)) is None:
-            return None
-        measurer = self._shorter.measurer
-        original = measurer.knowing_sizes().build([emit_original(measurer.nest)])[0]
-        candidate = measurer.build([text])[0]
-        timed = measurer.time(original, TimingSettings(min_samples=1), "original").outcome
-        if isinstance(original, BuildFailed) or isinstance(candidate, BuildFailed) or not isinstance(timed, Timed):
-            return None
-        compared = measurer.compare(Original(original, timed), candidate, budget_s, budget_s)
-        return compared if isinstance(compared, Comparison) else None
-
-
-def left_to_run(seconds: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Which of several programs may be the fastest after their first time, by the search, and some runs in turns.
-
-    Of two runs of each or more every one of another program may be longer than all of the fastest: it is out. None
-    where one is left.
-    """
-    again = [times[1:] for times in seconds]
-    if any(len(times) < 2 for times in again):
-        return tuple(range(len(seconds)))
-    longest = min(max(times) for times in again)
-    left = tuple(number for number, times in enumerate(again) if min(times) <= longest)
-    return left if len(left) > 1 else ()

@@ -8,7 +8,7 @@ from perfembed.retrieval.retrieve import Retrieved
 from perfembed.transfer.align import Logged
 from perfembed.transfer.candidates import Candidate
 from perfembed.transfer.match import Pair
-from perfembed.tuning.nest_tuner import NestOutcome
+from perfembed.tuning.nest_outcome import NestOutcome
 from perfembed.tuning.result import CandidateReport, DonorReport, MatchReport, Origin, StepReport, TransferReport
 from scheduler.schedule import Schedule, Transformation, format_schedule
 

@@ -19,7 +19,8 @@ from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.measuring.stream_rates import known_rates, last_cache_bytes, measured_rates
 from perfembed.measuring.target import compiled_target
 from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.nest_tuner import Effort, NestOutcome, NestTuner, Winner
+from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
+from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult

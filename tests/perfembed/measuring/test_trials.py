@@ -8,7 +8,8 @@ import pytest
 import perfembed.measuring.less_work
 from perfembed.measuring.ledger import DonorOf, NoLedger
 from perfembed.measuring.measurer import Measured, Measurer
-from perfembed.measuring.trials import TrialLimits, Trials, Tried, left_to_run
+from perfembed.measuring.run_off import run_off
+from perfembed.measuring.trials import TrialLimits, Trials, Tried
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
 from scheduler.search.explorer import Candidate
@@ -52,7 +53,7 @@ def test_where_reading_takes_long_candidates_run_on_less_and_the_best_then_on_al
     assert None not in seconds and tried.tried.candidates == 2 and not told.schedules
     assert tried.tried.estimated == {one.schedule for one in chosen}
     ranked = tuple(sorted((Candidate(c, 1.0) for c in chosen), key=lambda c: c.seconds))
-    final = tried.run_off(ranked)
+    final = run_off(tried, ranked)
     assert told.schedules and not tried.tried.estimated & set(told.schedules)
     assert {c.scheduled.schedule for c in final} == {one.schedule for one in chosen}
     assert final[0].seconds != 1.0 and final[0].seconds == tried.tried.seconds[final[0].scheduled.schedule]
@@ -81,9 +82,3 @@ def test_short_nests_and_those_without_a_spared_original_run_whole(whole: Measur
     tried = trials(whole, Told(), 5.0)
     tried.around_s = 0.1
     assert not tried.begin_short() and not tried.tried.less_work
-
-
-def test_what_was_slower_in_every_turn_is_not_run_again() -> None:
-    assert left_to_run([[1.0], [1.0]]) == left_to_run([[1.0, 2.0], [1.0, 3.0]]) == (0, 1)  # too few turns to tell
-    assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.1, 1.3], [0.9, 1.3, 1.4]]) == (0, 1)
-    assert left_to_run([[1.0, 1.0, 1.2], [1.0, 1.3, 1.3], [0.9, 1.3, 1.4]]) == ()  # one is left

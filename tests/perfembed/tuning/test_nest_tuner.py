@@ -1,6 +1,7 @@
 """What a tuner decides without measuring."""
 
-from perfembed.tuning.nest_tuner import plainly_faster, to_refine
+from perfembed.tuning.confirming import plainly_faster
+from perfembed.tuning.nest_tuner import to_refine
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search.explorer import Candidate

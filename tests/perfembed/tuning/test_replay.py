@@ -16,7 +16,8 @@ from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions
 from perfembed.measuring.recording import OtherStep, Recording, Replay, read_steps
 from perfembed.measuring.runner import Processes, Runner
-from perfembed.tuning.nest_tuner import Effort, NestOutcome, NestTuner
+from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.nest_tuner import NestTuner
 from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.ir.text import parse_nest

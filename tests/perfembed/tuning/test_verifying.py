@@ -8,7 +8,8 @@ import pytest
 from perfembed.api import tune
 from perfembed.capture.program import ProgramRun
 from perfembed.tuning.inputs import collect_inputs
-from perfembed.tuning.nest_tuner import NestOutcome, NestTuner, Winner
+from perfembed.tuning.nest_outcome import NestOutcome, Winner
+from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.verifying import Verifier
 from profilers.build import CompilerConfig

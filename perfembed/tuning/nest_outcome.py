@@ -1,0 +1,69 @@
+"""How a nest is searched, and what came of it: values, which can be printed and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfembed.measuring.trials import Tried
+from perfembed.tuning.result import Evaluate
+from profilers.timing import Comparison
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import Schedule
+
+if TYPE_CHECKING:
+    from perfembed.retrieval.retrieve import Retrieved
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How a nest is searched: by a search of `scheduler.search`, or "transfer".
+
+    A transfer measures the `top` candidates that donors lead to, with `compute` those that suit the machine
+    besides, and, with `refine` and while there is time, neighbours of the best.
+    `evaluate` "run" measures every candidate; "model" predicts them and confirms the best, "model+run" predicts them
+    and measures the `top` best; with `refine` then neighbours of the best one until none of them is better, and so on
+    with the next `top`, once at least and while that helps.
+    `schedules` different ones are measured at most (None: as many as fit). A candidate is given up when it takes
+    `stop_best` times as long as the best so far, or `stop_original` times as long as the original.
+    """
+
+    search: str = "beam"
+    evaluate: Evaluate = "run"
+    top: int = 10
+    refine: bool = True
+    compute: bool = True
+    budget_s: float = 60.0
+    schedules: int | None = None
+    stop_best: float | None = 1.5
+    stop_original: float = 8.0
+    finalists: int = 4  # how many of the fastest are confirmed, until one is
+    confirm_s: float | None = None  # for comparing a short nest with the original; None: what suits the search
+    confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
+    spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """A schedule confirmed faster than the original and checked to compute the same."""
+
+    scheduled: ScheduledNest
+    comparison: Comparison
+    checks: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NestOutcome(Tried):
+    """What the search of one nest found; `winner` None keeps the original, `reason` says why."""
+
+    winner: Winner | None = None
+    reason: str = ""
+    original_s: float | None = None
+    best_s: float | None = None  # of the search, before it is confirmed
+    predicted: int = 0
+    illegal: int = 0
+    normalization: str = ""
+    retrieved: Retrieved | None = None
+    computed: set[Schedule] = field(default_factory=set)  # of the candidates, those that no donor led to
+    refined: dict[Schedule, Schedule] = field(default_factory=dict)  # neighbours of good schedules, and of which
+    chosen: Schedule | None = None  # the winner's, as it was measured
