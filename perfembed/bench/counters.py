@@ -21,9 +21,9 @@ from pathlib import Path
 from perfembed.errors import EnvironmentMissing, PerfembedError
 from perfembed.files import read_input
 from perfembed.profiling.profile_file import canonical_request
-from perfembed.tuning.file_tuner import parse
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
 from profilers.harness import TimingSettings, harness_environment, launch, specification_of

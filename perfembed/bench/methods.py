@@ -24,11 +24,11 @@ from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.store import best_known, conditions_record, effort_spent
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.retrieve import Retrieval
-from perfembed.tuning.file_tuner import parse
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.result import Evaluate, TuneOptions
+from perfembed.tuning.source import parse
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.harness import TimingSettings
 from profilers.lock import machine_lock

@@ -32,12 +32,12 @@ from perfembed.measuring.store import (
 )
 from perfembed.measuring.target import compiled_target
 from perfembed.populating.programs import Program, source_record
-from perfembed.tuning.file_tuner import nothing_tunable, parse
 from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.result import Evaluate, TuneOptions
+from perfembed.tuning.source import nothing_tunable, parse
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine

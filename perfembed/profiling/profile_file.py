@@ -11,10 +11,10 @@ from pathlib import Path
 from perfembed.capture import CaptureFailed, make_workload
 from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
-from perfembed.tuning.file_tuner import nothing_tunable, parse
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.result import Event, Message, NestStarted, TuneOptions
+from perfembed.tuning.source import nothing_tunable, parse
 from profilers.backend import Backend, ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock

@@ -28,9 +28,9 @@ from perfembed.measuring.store import Store, conditions_record, finished_runs, i
 from perfembed.populating.programs import place_of
 from perfembed.profiling.profile_file import canonical_request
 from perfembed.retrieval.donors import StoredDonor
-from perfembed.tuning.file_tuner import parse
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock

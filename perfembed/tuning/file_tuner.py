@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,46 +10,40 @@ from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
 from perfembed.capture.program import ProgramRun
-from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError, SourceRejected, UsageError
+from perfembed.errors import EnvironmentMissing, NoTunableNest
 from perfembed.files import check_output, read_input, write_output
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget, Stopwatch
-from perfembed.measuring.stream_rates import known_rates, last_cache_bytes, measured_rates
-from perfembed.measuring.target import compiled_target
 from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
+from perfembed.tuning.nest_outcome import Effort, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.reports import blank, refused, tuned
+from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.source import nothing_tunable, parse
 from perfembed.tuning.surroundings import Surveyed, survey
 from perfembed.tuning.verifying import Verifier
 from profilers.build import CompilerConfig, compiler_version, prepare_harness
-from profilers.errors import CompilerMissing, ProfilersError
+from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
-from profilers.openmp import openmp_advice
-from profilers.rates import StreamRates
 from profilers.scratch import scratch_folder, sweep
 from scheduler.codegen.premises import Untestable
-from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+from scheduler.frontend import SourceFile
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.schedule import format_schedule
 
 if TYPE_CHECKING:
-    from perfembed.retrieval.retrieve import Retrieval
     from perfembed.tuning.recorder import Recorder
-    from scheduler.cost.problem import CostModel
-    from scheduler.space import Target
 
 _LEAST_S = 1.0  # for a nest
 _LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
-_RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
 _CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
 
 
@@ -77,32 +70,6 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
         return _Tuning(source, options, progress, scratch, budget).run()
 
 
-def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
-    """Reads the nests of a file. Raises SourceRejected, UsageError (an unknown --function)."""
-    try:
-        source = read_source(path, ParseOptions(arguments=options.cflags, cc=options.cc), content)
-    except ParseFailed as error:
-        no_header = "'omp.h' file not found" in str(error)
-        advice = openmp_advice(options.cc, dict(options.environment)) if no_header else ""
-        raise SourceRejected(str(error), advice) from None
-    except ParserDied as error:
-        raise SourceRejected(f"{path}: {error}") from None
-    unknown = set(options.functions) - {f.name for f in source.functions}
-    if unknown:
-        known = ", ".join(f.name for f in source.functions)
-        raise UsageError(f"{path}: no function {', '.join(sorted(unknown))}", f"functions: {known}")
-    if options.functions:
-        source = replace(source, nests=tuple(n for n in source.nests if n.function in options.functions))
-    return source
-
-
-def nothing_tunable(path: str, source: SourceFile) -> str:
-    if not source.rejections:
-        return f"{path}: no loop nest found"
-    lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in source.rejections]
-    return f"{path}: no tunable loop nest\n" + "\n".join(lines)
-
-
 def _is_minor(inputs: NestInputs) -> bool:
     """Whether nobody would notice what can be gained."""
     return inputs.share is not None and inputs.share < _MINOR_SHARE and inputs.seconds < _MINOR_S
@@ -126,12 +93,8 @@ class _Tuning:
         self.winners: list[tuple[LoopNest, Winner]] = []
         self.interrupted = False
         self.recorder: Recorder | None = None
-        self.model: CostModel | None = None
-        self.retrieval: Retrieval | None = None
-        self.retrieving = threading.Lock()
-        self.loading: threading.Thread | None = None
         self.surveyed: Surveyed | None = None
-        self.rates: StreamRates | None = None
+        self.resources: Resources
 
     def run(self) -> TuneResult:
         try:
@@ -146,6 +109,9 @@ class _Tuning:
             lambda text: self.progress(Message(text)),
         )
         self.compiler = CompilerConfig(self.options.cc, flags)
+        self.resources = Resources(
+            self.options, self.machine, self.compiler, self.environment, self.scratch, self.progress
+        )
         with self.watch.phase("front end"):
             self._survey()
         profile: ProgramProfile | None = None
@@ -163,12 +129,12 @@ class _Tuning:
                     self.scratch,
                     self.progress,
                     watch=self.watch,
-                    timed=self._prepare,
+                    timed=self.resources.prepare,
                     least_of_slow=_LEAST_OF_SLOW,
                 )
                 profile = inputs.profile
                 self.budget.original_s = profile.wall_s if profile is not None else 0.0
-                self._learn_rates(inputs.found, version)
+                self.resources.learn_rates(inputs.found, version, self.budget.left())
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
                 for position, found in enumerate(inputs.found, 1):
@@ -184,7 +150,7 @@ class _Tuning:
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
         reports = [self._report_of(nest) for nest in self.source.nests]
-        reports += [self._refused(k) for k in range(len(self.source.rejections))]
+        reports += [refused(rejection) for rejection in self.source.rejections]
         return TuneResult(
             path=self.source.path,
             output_path=written,
@@ -246,7 +212,7 @@ class _Tuning:
         conditions = Conditions(
             compiler=self.compiler,
             threads=self.options.threads,
-            target=self._target(),
+            target=self.resources.target(),
             workdir=self.scratch / nest.name,
             environment=self.environment,
             jobs=max(1, self.machine.logical_cores),
@@ -271,8 +237,8 @@ class _Tuning:
                 self.progress,
                 ledger,
                 inputs.in_program_s,
-                self._model() if self.options.evaluate != "run" else None,
-                self._retrieval if self.options.search == "transfer" else None,
+                self.resources.model() if self.options.evaluate != "run" else None,
+                self.resources.retrieval if self.options.search == "transfer" else None,
             )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
@@ -289,93 +255,13 @@ class _Tuning:
         self.interrupted |= tuner.interrupted
         if outcome.winner is not None:
             self.winners.append((nest, outcome.winner))
-        report = self._tuned(nest, inputs.share, outcome)
+        report = tuned(self.source.path, nest, inputs.share, outcome)
         if outcome.retrieved is not None:
             from perfembed.tuning.explanation import explain  # here, not above: searches do without
 
             report = replace(report, transfer=explain(outcome))
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
-
-    def _open_recorder(self, version: str) -> Recorder | None:
-        """Where measurements go; a database that cannot be used is no reason not to tune."""
-        if self.options.database is None:
-            return None
-        from perfembed.tuning.recorder import Recorder  # here, not above: only runs with a database need DuckDB
-
-        recorder = Recorder(self.options, self.source, self.machine, self.compiler, version)
-        if recorder.problem:
-            self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
-            return None
-        return recorder
-
-    def _learn_rates(self, found: Sequence[NestInputs], version: str) -> None:
-        """What is known of the machine's memory; measured the first time that a nest's data are in no cache.
-
-        Here nothing else of ours runs: the lock is held, the program has run, no candidate compiles yet. It takes a
-        second, once for a machine, a compiler and a number of threads; only what it is needed for waits for it.
-        """
-        folder, threads = self.options.cache, self.options.threads
-        self.rates = known_rates(folder, self.machine, version, threads)
-        large = any(inputs.captured.total_bytes > last_cache_bytes(self.machine) for inputs in found)
-        if self.rates is None and folder is not None and large and self.budget.left() > _RATES_S:
-            if self.loading is not None:
-                self.loading.join()  # it would count as a slower machine
-            self.rates = measured_rates(
-                folder,
-                self.machine,
-                self.options.cc,
-                self.environment,
-                self.scratch / "rates",
-                threads,
-                lambda text: self.progress(Message(text)),
-            )
-
-    def _target(self) -> Target:
-        return compiled_target(self.machine, self.options.threads, self.compiler, self.environment, self.rates)
-
-    def _model(self) -> CostModel:
-        """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""
-        if self.model is None:
-            from perfembed.learning.cost_models import load_cost_model, own_weights  # here, not above: a slow import
-
-            self.model = load_cost_model(folder=own_weights(self.options.weights))
-        return self.model
-
-    def _prepare(self) -> None:
-        """Begins to load what candidates come from; what is wrong with it is said where it is needed."""
-
-        def load() -> None:
-            with contextlib.suppress(PerfembedError, OSError, ProfilersError):
-                self._retrieval()
-                from perfembed.retrieval.retrieve import load_ahead
-
-                load_ahead()
-
-        if self.options.search == "transfer":
-            self.loading = threading.Thread(target=load)
-            self.loading.start()
-
-    def _retrieval(self) -> Retrieval:
-        """Opened once, where it is needed. Raises EnvironmentMissing without weights or donors."""
-        with self.retrieving:
-            return self._opened()
-
-    def _opened(self) -> Retrieval:
-        if self.retrieval is None:
-            from perfembed.retrieval.retrieve import open_retrieval  # here, not above: a slow import
-
-            options = self.options
-            database = Path(options.database) if options.database is not None else None
-            self.retrieval = open_retrieval(
-                self._target(),
-                database,
-                k=options.neighbours,
-                without_algorithms=options.without,
-                same=options.same,
-                weights=options.weights,
-            )
-        return self.retrieval
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
         """Runs the whole tuned program against the original; nests that change what it says are given back."""
@@ -424,7 +310,7 @@ class _Tuning:
 
     def _rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
-        vector_bytes = self._target().vector_bytes
+        vector_bytes = self.resources.target().vector_bytes
         assert self.surveyed is not None
         return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
 
@@ -438,68 +324,22 @@ class _Tuning:
         write_output(target, self._rewritten(self.winners) if self.winners else self.source.content)
         return target
 
-    # --------------------------------------------------------------------------------- reports
-
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
-        report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
+        report = replace(blank(self.source.path, nest), share=share, status="skipped", reason=spelled(reason))
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 
-    def _blank(self, nest: LoopNest) -> NestReport:
-        span = nest.span
-        return NestReport(
-            nest=nest.name,
-            function=nest.function,
-            file=self.source.path,
-            line=span.line if span else 0,
-            column=span.column if span else 0,
-            share=None,
-            status="skipped",
-            reason="the budget was spent before it was reached",
-        )
-
     def _report_of(self, nest: LoopNest) -> NestReport:
-        return self.reports.get(nest.name, self._blank(nest))
+        return self.reports.get(nest.name, blank(self.source.path, nest))
 
-    def _refused(self, index: int) -> NestReport:
-        r = self.source.rejections[index]
-        return NestReport(
-            nest=f"loop at line {r.span.line}",
-            function=r.function,
-            file=r.span.file,
-            line=r.span.line,
-            column=r.span.column,
-            share=None,
-            status="refused",
-            reason=f"{r.reason} ({r.advice})" if r.advice else r.reason,
-        )
+    def _open_recorder(self, version: str) -> Recorder | None:
+        """Where measurements go; a database that cannot be used is no reason not to tune."""
+        if self.options.database is None:
+            return None
+        from perfembed.tuning.recorder import Recorder  # here, not above: only runs with a database need DuckDB
 
-    def _tuned(self, nest: LoopNest, share: float | None, outcome: NestOutcome) -> NestReport:
-        winner = outcome.winner
-        comparison = winner.comparison if winner else None
-        told = comparison.told if comparison else None
-        return replace(
-            self._blank(nest),
-            share=share,
-            status="tuned" if winner else "kept",
-            reason="confirmed faster and checked" if winner else spelled(outcome.reason),
-            schedule=format_schedule(winner.scheduled.schedule) if winner else "",
-            speedup=comparison.ratio if comparison else None,
-            low=comparison.low if comparison else None,
-            high=comparison.high if comparison else None,
-            told_low=told.low if told else None,
-            told_high=told.high if told else None,
-            told_coverage=told.coverage if told else None,
-            runs=comparison.runs if comparison else None,
-            original_s=min(comparison.samples_original) if comparison else outcome.original_s,
-            tuned_s=min(comparison.samples_candidate) if comparison else None,
-            candidates=outcome.candidates,
-            predicted=outcome.predicted,
-            notes=tuple(outcome.notes),
-            less_work=outcome.less_work,
-            illegal=outcome.illegal,
-            failed=outcome.failed,
-            wrong=outcome.wrong,
-            normalization=outcome.normalization,
-            checks=winner.checks if winner else (),
-        )
+        recorder = Recorder(self.options, self.source, self.machine, self.compiler, version)
+        if recorder.problem:
+            self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
+            return None
+        return recorder

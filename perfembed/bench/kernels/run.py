@@ -29,8 +29,9 @@ from perfembed.bench.kernels.regions import Marked, mark_kernel
 from perfembed.bench.kernels.rows import ProgramRow, Row, Store, key_of, least_measured
 from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
-from perfembed.tuning.file_tuner import parse, tune
+from perfembed.tuning.file_tuner import tune
 from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.source import parse
 from profilers.build import CompilerConfig
 from profilers.calibration import CalibrationCache
 from profilers.lock import machine_lock

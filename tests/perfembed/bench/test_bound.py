@@ -9,8 +9,8 @@ import pytest
 from perfembed.bench.kernels.bound import Bound, Work, bound_of, capacities, kernel_work, products_of
 from perfembed.bench.kernels.openblas import Product, run_openblas
 from perfembed.bench.kernels.regions import mark_kernel
-from perfembed.tuning.file_tuner import parse
 from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.source import parse
 from profilers.build import CompilerConfig
 from profilers.calibration import FLAGS, KINDS, MEMORY, PRECISIONS, Calibration, Figure
 from profilers.machine import Cache, Machine
