@@ -19,9 +19,10 @@ import numpy as np
 from optdb.errors import OptdbError
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
+from perfembed.measuring.database_ledger import best_known, effort_spent
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
-from perfembed.measuring.store import best_known, conditions_record, effort_spent
+from perfembed.measuring.store import conditions_record
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs

@@ -1,56 +1,36 @@
-"""What measuring leaves in the optimization database, and what it finds there: the ledger of a nest, and of a run.
-
-Nests and schedules are stored under canonical names, so that the same nest is recognized in any file.
-"""
+"""What measuring leaves in the optimization database: runs, and the records of nests and conditions."""
 
 from __future__ import annotations
 
 import contextlib
-import math
-import re
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from optdb.codec import encode, object_text
 from optdb.database import Database
-from optdb.errors import OptdbError, RecordError
+from optdb.errors import OptdbError
 from optdb.ingest import IngestReport, ingest
-from optdb.queries import SearchEffort, exact_hit, measured, schedule_texts, search_effort
 from optdb.records import (
     ConditionsRecord,
     MachineRecord,
-    MeasurementRecord,
     NestRecord,
     Record,
     RunRecord,
-    ScheduleRecord,
-    describe_outcome,
-    measurement_id,
     sizes_text,
 )
 from optdb.spool import SpoolWriter, spool_directory
-from perfembed.measuring.checking import TOLERANCE
-from perfembed.measuring.ledger import DonorOf
-from perfembed.measuring.measurer import Checked, Measured
 from profilers.machine import Machine
-from profilers.outcome import BuildFailed, Crashed, Outcome, Stopped, Timed, TimedOut, WrongResult
-from profilers.timing import Comparison, coefficient_of_variation
 from scheduler.codegen.original import emit_original
-from scheduler.errors import SchedulerError
-from scheduler.identity import CanonicalNest, canonical_nest, canonical_text, carry_over, normalized_id
+from scheduler.identity import canonical_nest, canonical_text, normalized_id
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import nest_id
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import loops, placed_statements, uses
 from scheduler.replay import Replayer
-from scheduler.schedule import Schedule, format_schedule, parse_schedule
 
-_MAX_SAMPLES = 200
 _PACKAGES = ("perfembed", "islpy", "numpy", "duckdb")
-_SECONDS = re.compile(r"after ([0-9.e+-]+) s")
 
 
 class Store:
@@ -101,203 +81,6 @@ def finished_runs(path: Path) -> frozenset[str]:
         return frozenset()
     with Database.open(path, read_only=True) as database:
         return frozenset(row[0] for row in database.rows("SELECT run_id FROM runs WHERE ended IS NOT NULL"))
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a nest comes from and under which conditions it is measured; `conditions` are those of the database."""
-
-    nest: LoopNest
-    source_id: str
-    conditions: ConditionsRecord
-
-
-@dataclass(slots=True)
-class DatabaseLedger:
-    """The ledger (`perfembed.measuring.ledger`) of one nest in a database.
-
-    With `resume`, what an earlier run of the same seed measured is not measured again; otherwise it is kept beside.
-    """
-
-    store: Store
-    origin: Origin
-    resume: bool
-    _canonical: CanonicalNest | None = None
-    _here: Replayer | None = None  # of the nest as it is searched
-    _there: Replayer | None = None  # of the canonical one
-    _baseline: tuple[float, ...] = ()
-    _texts: dict[Schedule, str | None] = field(default_factory=dict)
-    _stored: dict[str, MeasurementRecord] = field(default_factory=dict)
-    _promising: tuple[Schedule, ...] = ()
-    _donors: dict[Schedule, DonorOf] = field(default_factory=dict)
-    _evaluation: int = 0
-
-    def begin(self, replayer: Replayer, baseline: Timed) -> None:
-        self._here = replayer
-        self._baseline = baseline.samples_s[:_MAX_SAMPLES]
-        try:
-            self._canonical = canonical_nest(self.origin.nest)
-            self._there = Replayer(self._canonical.nest, self.origin.conditions.reassociated)
-            self.store.append(
-                [self.origin.conditions, nest_record(self.origin.nest, self.origin.source_id, self._there)]
-            )
-        except (SchedulerError, RecordError):
-            self._canonical = None  # a nest the text form cannot hold is not stored
-            return
-        self._load()
-
-    def promising(self) -> Sequence[Schedule]:
-        return self._promising
-
-    def known(self, schedule: Schedule) -> Outcome | None:
-        if not self.resume:
-            return None
-        found = self._stored.get(self._id(schedule, "search", 0) or "")
-        return outcome_of(found) if found is not None else None
-
-    def searched(self, schedule: Schedule, measured: Measured, donor: DonorOf | None = None) -> None:
-        if donor is not None:
-            self._donors[schedule] = donor
-        kind = "search" if donor is None else "transfer"
-        self._keep(schedule, kind, measured.outcome, self._baseline, other_load=measured.other_load)
-
-    def concluded(self, schedule: Schedule) -> bool | None:
-        found = self._stored.get(self._id(schedule, "confirm", 0) or "") if self.resume else None
-        return None if found is None else found.verified and (found.speedup_low or 0.0) > 1.0
-
-    def confirmed(self, schedule: Schedule, comparison: Comparison, checked: Checked) -> None:
-        outcome = Timed(_spread(comparison.samples_candidate))
-        self._keep(
-            schedule, "confirm", outcome, _spread(comparison.samples_original), comparison=comparison, checked=checked
-        )
-
-    def refuted(self, schedule: Schedule, failure: Outcome) -> None:
-        self._keep(schedule, "confirm", failure, self._baseline)
-
-    # ----------------------------------------------------------------------------------------
-
-    def _load(self) -> None:
-        """What the database knows of this nest; nothing where there is none.
-
-        Raises OptdbError where others have it open and what is known must not be measured again.
-        """
-        if not self.store.path.exists():
-            return
-        conditions = self.origin.conditions
-        identity = nest_id(self.origin.nest)
-        try:
-            with Database.open(self.store.path, read_only=True) as database:
-                self._stored = measured(database, identity, conditions.conditions_id, seed=self.store.run.seed)
-                texts = schedule_texts(database, identity)
-                best = exact_hit(database, identity, conditions)
-        except OptdbError:
-            if self.resume:
-                raise
-            return
-        self._evaluation = 1 + max((m.evaluation for m in self._stored.values()), default=-1)
-        if best is not None and best.schedule_id in texts:
-            found = self._translated(texts[best.schedule_id])
-            self._promising = () if found is None else (found,)
-
-    def _translated(self, text: str) -> Schedule | None:
-        """A stored schedule in this nest's own names; None where it does not fit."""
-        assert self._canonical is not None and self._here is not None and self._there is not None
-        return _carried(text, self._canonical, self._there, self._here)
-
-    def _text(self, schedule: Schedule) -> str | None:
-        """The schedule's text under canonical names."""
-        if self._canonical is None or self._here is None or self._there is None:
-            return None
-        if schedule not in self._texts:
-            try:
-                carried = carry_over(schedule, self._here, self._there, self._canonical.names)
-                self._texts[schedule] = format_schedule(carried)
-            except SchedulerError:
-                self._texts[schedule] = None
-        return self._texts[schedule]
-
-    def _id(self, schedule: Schedule, kind: str, repetition: int) -> str | None:
-        text = self._text(schedule)
-        if text is None:
-            return None
-        schedule_id = ScheduleRecord(nest_id(self.origin.nest), text).schedule_id
-        return measurement_id(schedule_id, self.origin.conditions.conditions_id, kind, self.store.run.seed, repetition)
-
-    def _keep(
-        self,
-        schedule: Schedule,
-        kind: str,
-        outcome: Outcome,
-        baseline: tuple[float, ...],
-        *,
-        comparison: Comparison | None = None,
-        checked: Checked | None = None,
-        other_load: float | None = None,
-    ) -> None:
-        text = self._text(schedule)
-        if text is None:
-            return
-        donor = self._donors.get(schedule)
-        repetition = 0
-        while self._id(schedule, kind, repetition) in self._stored:
-            repetition += 1
-        named = ScheduleRecord(nest_id(self.origin.nest), text)
-        word, message, samples = describe_outcome(outcome)
-        seeds = tuple(seed for seed in checked.inputs if seed is not None) if checked else ()
-        record = MeasurementRecord(
-            schedule_id=named.schedule_id,
-            nest_id=named.nest_id,
-            conditions_id=self.origin.conditions.conditions_id,
-            run_id=self.store.run.run_id,
-            kind=kind,
-            seed=self.store.run.seed,
-            repetition=repetition,
-            evaluation=self._evaluation,
-            outcome=word,
-            message=message,
-            samples=samples[:_MAX_SAMPLES],
-            baseline=baseline,
-            speedup_low=_finite(comparison.low) if comparison else None,
-            speedup_high=_finite(comparison.high) if comparison else None,
-            verified=checked is not None,
-            verified_on=(("captured",) + ("randomized",) * bool(seeds)) if checked else (),
-            verify_seeds=seeds,
-            tolerance=TOLERANCE if self.origin.conditions.reassociated else 0.0,
-            noise=coefficient_of_variation(samples) if len(samples) > 1 else None,
-            other_load=other_load,
-            measured_at=time.time(),
-            donor_nest_id=donor[0] if donor else None,
-            donor_distance=donor[1] if donor else None,
-        )
-        self._evaluation += 1
-        self._stored[record.measurement_id] = record
-        self.store.append([named, record])
-
-
-def best_known(path: Path, nest: LoopNest, conditions: ConditionsRecord, here: Replayer) -> Schedule | None:
-    """The best verified schedule of a nest under the same conditions, in the names of `here`. Raises OptdbError."""
-    try:
-        canonical = canonical_nest(nest)
-        there = Replayer(canonical.nest, conditions.reassociated)
-    except SchedulerError:
-        return None
-    with Database.open(path, read_only=True) as database:
-        best = exact_hit(database, nest_id(nest), conditions)
-    return None if best is None else _carried(best.schedule, canonical, there, here)
-
-
-def effort_spent(path: Path, nest: LoopNest, conditions: ConditionsRecord) -> SearchEffort | None:
-    """On searches of a nest under these conditions; None where nothing was measured. Raises OptdbError."""
-    with Database.open(path, read_only=True) as database:
-        return search_effort(database, nest_id(nest), conditions.conditions_id)
-
-
-def _carried(text: str, canonical: CanonicalNest, there: Replayer, here: Replayer) -> Schedule | None:
-    own = {(kind, name): mine for (kind, mine), name in canonical.names.items()}
-    try:
-        return carry_over(parse_schedule(text), there, here, own)
-    except SchedulerError:
-        return None
 
 
 def nest_record(nest: LoopNest, source_id: str, canonical: Replayer) -> NestRecord:
@@ -361,25 +144,6 @@ def _features(nest: LoopNest) -> dict[str, object]:
     return dict(sorted(found.items()))
 
 
-def outcome_of(record: MeasurementRecord) -> Outcome:
-    """What was measured, from the database."""
-    match record.outcome:
-        case "timed":
-            return Timed(record.samples)
-        case "stopped":
-            found = _SECONDS.search(record.message)
-            return Stopped(float(found[1]) if found else 0.0)
-        case "timed_out":
-            found = _SECONDS.search(record.message)
-            return TimedOut(float(found[1]) if found else 0.0)
-        case "crashed":
-            return Crashed(record.message.partition(":")[0], record.message)
-        case "wrong_result":
-            return WrongResult("", 0, 0.0, record.message)
-        case _:
-            return BuildFailed(record.message)
-
-
 def installed_versions() -> str:
     """What a run depends on, as `RunRecord` wants it."""
     found = {}
@@ -387,16 +151,3 @@ def installed_versions() -> str:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return object_text(found)
-
-
-def _finite(value: float) -> float | None:
-    """None for the end of an interval that a single round gave."""
-    return value if math.isfinite(value) else None
-
-
-def _spread(samples: tuple[float, ...]) -> tuple[float, ...]:
-    """At most `_MAX_SAMPLES` of them, evenly taken, the least among them."""
-    if len(samples) <= _MAX_SAMPLES:
-        return samples
-    step = len(samples) / (_MAX_SAMPLES - 1)
-    return (min(samples), *(samples[int(k * step)] for k in range(_MAX_SAMPLES - 1)))

@@ -20,16 +20,9 @@ from optdb.ingest import IngestReport
 from optdb.records import RunRecord, SourceRecord
 from perfembed.errors import NoTunableNest, PerfembedError
 from perfembed.learning.cost_models import load_cost_model, own_weights
+from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
-from perfembed.measuring.store import (
-    DatabaseLedger,
-    Origin,
-    Store,
-    conditions_record,
-    finished_runs,
-    installed_versions,
-    settle,
-)
+from perfembed.measuring.store import Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.measuring.target import compiled_target
 from perfembed.populating.programs import Program, source_record
 from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up

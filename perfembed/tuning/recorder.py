@@ -9,8 +9,9 @@ from pathlib import Path
 
 from optdb.errors import OptdbError
 from optdb.records import RunRecord, SourceRecord
+from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.ledger import Ledger, NoLedger
-from perfembed.measuring.store import DatabaseLedger, Origin, Store, conditions_record, installed_versions, settle
+from perfembed.measuring.store import Store, conditions_record, installed_versions, settle
 from perfembed.tuning.result import TuneOptions
 from profilers.build import CompilerConfig
 from profilers.machine import Machine
