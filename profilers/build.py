@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from profilers.child import Command, Finished, Limits
 from profilers.errors import CompilerMissing, HarnessError, ProfilersError
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed
-from profilers.run import DEFAULT_ENVIRONMENT, Command, Finished, Limits, describe_signal, run_many
+from profilers.run import DEFAULT_ENVIRONMENT, describe_signal, run_many
 from profilers.workload import Workload
 
 _HARNESS = Path(__file__).with_name("harness.c")

@@ -11,12 +11,15 @@ from typing import Any
 
 from profilers.build import compiler_path, compiler_version
 from profilers.calibration import FLAGS, MEMORY, Calibration, Figure
+from profilers.child import Finished, Limits
 from profilers.errors import HarnessError
-from profilers.harness import OpenMP, harness_environment
+from profilers.harness import harness_environment
+from profilers.load import LoadMeter
 from profilers.machine import Machine
 from profilers.rates import StreamRates
-from profilers.run import Finished, Limits, run_contained
-from profilers.timing import LoadMeter, coefficient_of_variation
+from profilers.run import run_contained
+from profilers.specification import OpenMP
+from profilers.timing import coefficient_of_variation
 
 _SOURCE = Path(__file__).with_name("calibration.c")
 

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from profilers.build import Built
+from profilers.child import Finished, Limits
 from profilers.errors import HarnessError
-from profilers.harness import (
-    DEFAULT_LIMITS,
-    OpenMP,
-    TimingSettings,
-    answer_of,
-    harness_environment,
-    launch,
-    specification_of,
-)
+from profilers.harness import DEFAULT_LIMITS, answer_of, harness_environment, launch
 from profilers.machine import Machine
 from profilers.outcome import Crashed, TimedOut, WrongResult
-from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits
+from profilers.run import DEFAULT_ENVIRONMENT
+from profilers.specification import OpenMP, TimingSettings, specification_of
 from profilers.workload import Workload
 
 CONTROL_FD, ACK_FD = 100, 101  # see harness.c

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from profilers.build import compiler_path
+from profilers.child import Limits
 from profilers.errors import ProfilersError
-from profilers.run import Limits, run_contained
+from profilers.run import run_contained
 from profilers.scratch import scratch_folder
 
 _LIMITS = Limits(wall_s=20)

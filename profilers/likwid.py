@@ -14,6 +14,7 @@ from pathlib import Path
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compile_workloads
+from profilers.child import Finished, Limits
 from profilers.counting import Counted, Counting, count_workload, warmups
 from profilers.errors import ProfilersError
 from profilers.likwid_output import architecture, read_regions, read_single, refusal
@@ -21,7 +22,7 @@ from profilers.machine import CounterSupport
 from profilers.mapping import EventMap, Values, event_maps, medians
 from profilers.outcome import BuildFailed, TimedOut
 from profilers.profile import Profile
-from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, run_contained
+from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 _TOOL = "likwid-perfctr"
 _MARKER = Path(__file__).with_name("likwid_marker.c")

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from profilers.build import compiler_version
+from profilers.child import Finished, Limits
 from profilers.errors import ProfilersError
-from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, run_contained
+from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from profilers.scratch import scratch_folder
 
 FLAG = "-fopenmp"

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import compile_workloads
+from profilers.child import Finished, Limits, memory_file
 from profilers.counting import ACK_FD, CONTROL_FD, Counted, Counting, count_workload, warmups
 from profilers.errors import ProfilersError
 from profilers.machine import CounterSupport, Machine
 from profilers.mapping import EventMap, Run, Values, event_maps, medians
 from profilers.outcome import BuildFailed, TimedOut
 from profilers.profile import Profile
-from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, memory_file, run_contained
+from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 _TRIAL = Limits(wall_s=20.0)
 _LIMITS = Limits(wall_s=600.0, memory_bytes=16 << 30, output_bytes=1 << 16)

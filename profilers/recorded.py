@@ -10,9 +10,9 @@ from pathlib import Path
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.errors import ProfilersError
-from profilers.harness import inputs_digest
 from profilers.machine import CounterSupport
 from profilers.profile import Profile
+from profilers.specification import inputs_digest
 from profilers.workload import CapturedFill, Workload
 
 _CHUNK = 1 << 20

@@ -1,21 +1,21 @@
 """Comparing two builds of a kernel by interleaved runs, with an interval one can decide on."""
 
 import math
-import os
-import resource
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 from profilers.build import Built
+from profilers.child import Limits
 from profilers.errors import HarnessError
-from profilers.harness import DEFAULT_LIMITS, TimingSettings, time_workload
+from profilers.harness import DEFAULT_LIMITS, time_workload
+from profilers.load import LoadMeter
 from profilers.outcome import Failure, Timed
 from profilers.pairs import Interval, both, median_interval
-from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from profilers.run import DEFAULT_ENVIRONMENT
+from profilers.specification import TimingSettings
 
 _RESAMPLES = 2000
 _RANKS = 0.25  # of the error that is allowed, for the interval by ranks
@@ -226,27 +226,6 @@ def _rank_interval(rounds: Sequence[Round], error: float) -> tuple[float, float]
     return math.log(min(original) / max(candidate)), math.log(max(original) / min(candidate))
 
 
-class LoadMeter:
-    """Measures how many cores others kept busy between its creation and `other_load()`.
-
-    Our own share is the processor time of this process and of its ended children. The kernel counts
-    in steps of 10 ms, so intervals below a few tenths of a second say little; two steps are forgiven.
-    """
-
-    __slots__ = ("_busy", "_own", "_time")
-
-    def __init__(self) -> None:
-        self._time, self._busy, self._own = time.monotonic(), _busy_seconds(), _own_seconds()
-
-    def other_load(self) -> float:
-        """Cores kept busy by others; 0.0 where /proc/stat cannot be read."""
-        if self._busy is None or (busy := _busy_seconds()) is None:
-            return 0.0
-        elapsed = time.monotonic() - self._time
-        others = (busy - self._busy) - (_own_seconds() - self._own) - 2 / os.sysconf("SC_CLK_TCK")
-        return max(0.0, others) / max(elapsed, 1e-3)
-
-
 def other_load(interval_s: float = 0.5) -> float:
     """Cores kept busy by other processes (and stolen by the hypervisor) during the next `interval_s` seconds."""
     meter = LoadMeter()
@@ -317,19 +296,3 @@ def _summary(rounds: Sequence[Round], settings: CompareSettings, seed: int) -> C
         rounds=tuple(rounds),
         confidence=settings.confidence,
     )
-
-
-def _busy_seconds() -> float | None:
-    """Processor seconds spent by anyone since boot on all cores, time stolen by the hypervisor included."""
-    try:
-        line = Path("/proc/stat").read_text().splitlines()[0].split()
-    except (OSError, IndexError):
-        return None
-    user, nice, system, _, _, irq, softirq, *rest = (int(word) for word in line[1:])
-    steal = rest[0] if rest else 0
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-
-
-def _own_seconds() -> float:
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -14,7 +14,8 @@ from scheduler.ir.tree import TreeLoop
 from scheduler.microkernel import register_shapes
 from scheduler.normalize.stride import permute_steps
 from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile
-from scheduler.space import Chain, Space, Target, chains_with
+from scheduler.space import Chain, Space, chains_with
+from scheduler.target import Target
 
 _SHAPES = ((6, 2), (4, 3), (4, 2), (8, 1))  # (rows, vectors a row)
 _OF_WIDER = 2  # shapes for each width of vectors beyond the usual one

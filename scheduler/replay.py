@@ -11,8 +11,9 @@ from scheduler.ir.tree import TreeLoop, TreeNode
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.contraction import Contractor, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
-from scheduler.polyhedral.legality import Checker, Illegal, Legal, Unknown
+from scheduler.polyhedral.legality import Checker
 from scheduler.polyhedral.model import Model, QuotaExceeded
+from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
 from scheduler.schedule import Schedule, Shift, Sink, Split, format_transformation, leading_splits
 from scheduler.transform import apply_step, initial_tree
 from scheduler.transform.common import the_loop

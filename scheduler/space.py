@@ -9,13 +9,11 @@ time tiling), loop orders, parallelization, tiling, then what happens inside a t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
-from scheduler.ir.nest import Array, Loop
+from scheduler.ir.nest import Array
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
-from scheduler.microkernel import Core
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, directions, legal_orders, minimize_strides
@@ -30,31 +28,12 @@ from scheduler.schedule import (
     UnrollJam,
     Vectorize,
 )
+from scheduler.target import Target
+from scheduler.trip_counts import _Default, trip_counts
 
 Chain = tuple[TreeLoop, ...]
 _SHORT_LOOP = 8
 _LONG_STRIDE = 64  # elements; vectors of what lies farther apart are slow, and gcc may take for ever to make them
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The machine a nest is scheduled for: threads, bytes of a vector register, bytes of the data caches.
-
-    These numbers are what models were trained on. `core` has what register blocks are computed from; of its vectors
-    a block names those that are not of `vector_bytes`.
-    """
-
-    threads: int
-    vector_bytes: int = 32
-    l1_bytes: int = 32 * 1024
-    l2_bytes: int = 512 * 1024
-    l3_bytes: int = 8 * 1024 * 1024
-    core: Core = field(default_factory=Core)
-
-    def numbers(self) -> dict[str, int]:
-        """What stored measurements and weights know of a machine."""
-        names = ("threads", "vector_bytes", "l1_bytes", "l2_bytes", "l3_bytes")
-        return {name: getattr(self, name) for name in names}
 
 
 class Space:
@@ -295,27 +274,3 @@ def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
 def power_of_two(limit: int) -> int:
     """The greatest power of two that is not above the limit; 0 if there is none."""
     return 1 << (limit.bit_length() - 1) if limit > 0 else 0
-
-
-def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> dict[str, int]:
-    """Typical iterations of each loop, outer iterators at the middle of their ranges; 16 for opaque loops."""
-    middle: dict[str, int] = dict(parameters)
-    counts: dict[str, int] = {}
-    for loop in nest_loops:
-        if isinstance(loop.start, tuple) and isinstance(loop.stop, tuple):
-            values = [[a.evaluate(_Default(middle)) for a in bound] for bound in (loop.start, loop.stop)]
-            first = max(values[0]) if loop.step > 0 else min(values[0])
-            last = min(values[1]) if loop.step > 0 else max(values[1])
-            counts[loop.name] = max(0, -(-(last - first) // loop.step))
-            middle[loop.name] = (first + last) // 2
-        else:
-            counts[loop.name] = 16
-            middle[loop.name] = 0
-    return counts
-
-
-class _Default(dict[str, int]):
-    """Names without a value count as 1000."""
-
-    def __missing__(self, key: str) -> int:
-        return 1000

@@ -26,12 +26,13 @@ from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.harness import TimingSettings, harness_environment, launch, specification_of
+from profilers.child import Limits
+from profilers.harness import harness_environment, launch
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed, Crashed, TimedOut
-from profilers.run import Limits
 from profilers.scratch import scratch_folder
 from profilers.simulated.backend import Geometry, SimulatedBackend
+from profilers.specification import TimingSettings, specification_of
 from scheduler.ir.nest import Action, Assign, Binary, Call, Conditional, Expr, If, LoopNest
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import children

@@ -34,7 +34,7 @@ from scheduler.replay import Replayer
 if TYPE_CHECKING:
     from perfembed.embedding.network.interface import EmbedsNests
     from perfembed.retrieval.donors import StoredDonor
-    from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+    from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 
 Matrix = npt.NDArray[np.float64]
 NEIGHBOURS = 3

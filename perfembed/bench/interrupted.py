@@ -17,16 +17,16 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfembed.bench.population import inconsistencies, kill_tree
 from perfembed.errors import EnvironmentMissing
-from perfembed.report.documents import document
-from perfembed.report.style import Style, count, seconds
+from perfembed.report.style import count, seconds
+from profilers.child import Limits
 from profilers.errors import NotExecutable
 from profilers.lock import VARIABLE
-from profilers.run import Limits, run_contained
+from profilers.run import run_contained
 
 PROGRAM = b"""#include <stdio.h>
 #define N 600
@@ -288,21 +288,3 @@ class _Work:
 
     def _problem(self, text: str) -> None:
         self.result.problems.append(f"kill {self.result.kills}: {text}")
-
-
-def render_interrupted(result: InterruptedResult, style: Style) -> str:
-    """Verdict first, then what it rests on."""
-    good = "nothing lost, nothing left"
-    verdict = style.paint(good, "green") if result.passed else style.paint("NOT as it should be", "red")
-    lines = [
-        f"{count(result.kills, 'kill')}, {result.writing} of them while the file was written: {verdict}",
-        f"{count(result.old, 'old file')}, {count(result.new, 'new one')}; {result.alone} times the command alone was "
-        f"killed, its descendants ended within {seconds(result.slowest_end_s)}",
-        f"{count(result.whole_runs, 'run')} to the end, {seconds(result.undisturbed_s)} undisturbed",
-        *(f"  {problem}" for problem in result.problems[:_EXAMPLES]),
-    ]
-    return "\n".join([*lines, *(["interrupted"] if result.interrupted else [])])
-
-
-def interrupted_document(result: InterruptedResult) -> str:
-    return document("bench interrupted", {"passed": result.passed, **asdict(result)})

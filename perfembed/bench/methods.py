@@ -6,17 +6,15 @@ For transfer: Trümper et al. 2023, section 5.3 and table 2; for searches: Baghd
 from __future__ import annotations
 
 import json
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from typing import Literal as OneOf
 
-import numpy as np
-
 from optdb.errors import OptdbError
+from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.database_ledger import best_known, effort_spent
@@ -31,21 +29,20 @@ from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.result import Evaluate, TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import Built, CompilerConfig, compiler_version
-from profilers.harness import TimingSettings
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
 from profilers.outcome import Timed
 from profilers.run import contained_seconds
 from profilers.scratch import scratch_folder
+from profilers.specification import TimingSettings
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
-ORIGINAL, REFERENCE = "original", "long search"
 _SHARE = 0.05  # of the program's time; less is not worth tuning
 _ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until
 
@@ -86,27 +83,6 @@ class MethodsBench:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     seed: int = 0
     environment: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(slots=True)
-class NestRow:
-    """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
-
-    By method also candidates `measured` and `predicted` by a cost model, seconds of `tuning`, and `overhead`: those
-    in which neither a compiler nor a nest ran. `weight` turns seconds into the program's.
-    """
-
-    program: str
-    nest: str
-    line: int
-    weight: float
-    seconds: dict[str, float | None] = field(default_factory=dict)
-    measured: dict[str, int] = field(default_factory=dict)
-    tuning: dict[str, float] = field(default_factory=dict)
-    overhead: dict[str, float] = field(default_factory=dict)
-    schedules: dict[str, str] = field(default_factory=dict)
-    noise: float = 0.0
-    predicted: dict[str, int] = field(default_factory=dict)
 
 
 Donating = Callable[[str, Target], Mapping[str, Retrieval]]
@@ -288,58 +264,3 @@ class _Nest:
         self.row.weight = (self.inputs.share or 1.0) / original if original else 0.0
         spreads = [max(found) / min(found) - 1 for found in times.values() if found]
         self.row.noise = max(spreads, default=0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class MethodScore:
-    """Over all programs: time over that of `against`. `beyond`: how many programs are more than 25 % slower."""
-
-    method: str
-    programs: int
-    median: float
-    worst: float
-    within: int  # 5 %
-    beyond: int
-    speedup: float  # geometric mean over the original
-    measured: float  # candidates a nest
-    predicted: float  # candidates a nest
-    tuning_s: float  # a nest
-    overhead_s: float  # a program, in the median
-    overhead_most_s: float  # the most of a program
-
-
-def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
-    """One for each method, of the programs whose nests all have a time of `against`, a method or the long search."""
-    programs: dict[str, list[NestRow]] = {}
-    for row in rows:
-        programs.setdefault(row.program, []).append(row)
-    whole = [nests for nests in programs.values() if all(row.seconds.get(against) for row in nests)]
-    found = []
-    for method in dict.fromkeys((against, *methods)):
-        ratios = sorted(_time(nests, method) / _time(nests, against) for nests in whole)
-        gains = [_time(nests, ORIGINAL) / _time(nests, method) for nests in whole]
-        every = [row for nests in whole for row in nests]
-        if not ratios:
-            continue
-        overheads = [sum(row.overhead.get(method, 0.0) for row in nests) for nests in whole]
-        found.append(
-            MethodScore(
-                method=method,
-                programs=len(ratios),
-                median=float(np.median(ratios)),
-                worst=ratios[-1],
-                within=sum(r <= 1.05 for r in ratios),
-                beyond=sum(r > 1.25 for r in ratios),
-                speedup=math.exp(sum(map(math.log, gains)) / len(gains)),
-                measured=float(np.mean([row.measured.get(method, 0) for row in every])),
-                predicted=float(np.mean([row.predicted.get(method, 0) for row in every])),
-                tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
-                overhead_s=float(np.median(overheads)),
-                overhead_most_s=max(overheads),
-            )
-        )
-    return tuple(found)
-
-
-def _time(nests: Sequence[NestRow], method: str) -> float:
-    return sum(row.weight * (row.seconds[method] or row.seconds[ORIGINAL] or 0.0) for row in nests)

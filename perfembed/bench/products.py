@@ -17,14 +17,16 @@ from perfembed.errors import PerfembedError
 from perfembed.retrieval.donors import StoredDonor, donor_shards, read_donors
 from perfembed.tuning.file_tuner import tune
 from perfembed.tuning.result import TuneOptions
+from profilers.child import Limits
 from profilers.lock import machine_lock
-from profilers.run import Limits, run_contained
+from profilers.run import run_contained
 from profilers.scratch import scratch_folder
 from scheduler.contraction import contractions
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 
 _LABEL = "contraction"  # of the generator's products
 _TURNS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from perfembed.bench.methods import NestRow, scores
+from perfembed.bench.method_scores import NestRow, scores
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
 

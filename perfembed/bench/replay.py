@@ -29,7 +29,8 @@ from scheduler.replay import Replayed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search.beam import Beam
 from scheduler.search.explorer import SearchStopped
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from scheduler.transform import initial_tree
 
 REPLAY_AIM_MS = 10.0

@@ -26,7 +26,7 @@ from scheduler.cost.problem import CostModel
 from scheduler.errors import NotApplicable
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 
 PROFILES = SEED.with_name("profiles")
 NEAREST = "transfer, k = 5"

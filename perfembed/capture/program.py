@@ -11,7 +11,8 @@ from typing import Literal as OneOf
 from typing import Protocol
 
 from profilers.build import CompilerConfig, compiler_path
-from profilers.run import DEFAULT_ENVIRONMENT, Finished, Limits, describe_signal, run_contained
+from profilers.child import Finished, Limits
+from profilers.run import DEFAULT_ENVIRONMENT, describe_signal, run_contained
 
 COMPILE_LIMITS = Limits(wall_s=180.0, memory_bytes=8 << 30, output_bytes=1 << 16)
 PROGRAM_LIMITS = Limits(wall_s=600.0, memory_bytes=64 << 30, output_bytes=64 << 20)

@@ -20,15 +20,9 @@ from perfembed.capture.extents import (
     outer_arrays,
 )
 from perfembed.capture.instrument import Around, wrap
-from perfembed.capture.profile import (
-    NestProfile,
-    ProgramProfile,
-    named_values,
-    not_watched,
-    recorded_values,
-    values_text,
-)
+from perfembed.capture.profile import NestProfile, ProgramProfile, not_watched
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_failure, run_program
+from perfembed.capture.recorded import named_values, recorded_values, values_text
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import Array, LoopNest, Storage

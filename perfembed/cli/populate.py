@@ -35,9 +35,9 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
-    from perfembed.populating.populate import PopulateOptions, PopulateResult
+    from perfembed.populating.events import PopulateOptions, PopulateResult
     from perfembed.populating.programs import Program
-    from perfembed.profiling.profile_many import ProfilingOptions
+    from perfembed.profiling.subjects import ProfilingOptions
     from perfembed.tuning.result import Evaluate
     from scheduler.generator.programs import GeneratorSettings
 
@@ -156,8 +156,8 @@ def command(
             raise UsageError(
                 "--profiles goes with --generate N or shards of donors, and without --shard, clusters and --dry-run"
             )
-        from perfembed.profiling.profile_many import SETTINGS as PROFILED
-        from perfembed.profiling.profile_many import ProfilingOptions
+        from perfembed.profiling.subjects import SETTINGS as PROFILED
+        from perfembed.profiling.subjects import ProfilingOptions
         from perfembed.retrieval.donors import read_donors
 
         profiling = ProfilingOptions(
@@ -182,7 +182,8 @@ def command(
         return EXIT_DONE
 
     from optdb.errors import OptdbError
-    from perfembed.populating.populate import PopulateOptions, make_plan
+    from perfembed.populating.events import PopulateOptions
+    from perfembed.populating.populate import make_plan
     from perfembed.populating.programs import SETTINGS, programs_of
     from perfembed.report.population import plan_document, population_document, render_plan, render_population
 

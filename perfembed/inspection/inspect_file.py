@@ -16,9 +16,9 @@ from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.walk import loops
 from scheduler.polyhedral.dependences import Dependence
-from scheduler.polyhedral.legality import Illegal
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.polyhedral.reductions import is_exact
+from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import Interchange, Schedule, Vectorize
 

@@ -13,13 +13,13 @@ from perfembed.errors import EnvironmentMissing, UsageError
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.problem import CostModel, Problem
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.space import Target
+from scheduler.target import Target
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+    from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 
 SHIPPED = Path(__file__).parents[1] / "weights"
 KINDS: tuple[Kind, ...] = ("boosted", "lstm", "both")
@@ -83,7 +83,7 @@ def _without(missing: str) -> str:
 
 def load_lstm(path: Path) -> RecursiveLstmCostModel:
     """Raises EnvironmentMissing."""
-    from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+    from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 
     try:
         return RecursiveLstmCostModel.load(path)
@@ -148,7 +148,8 @@ def train_cost_model(
         else:
             finetune_boosted(BoostedCostModel.load(start), every, seed).save(path)
     else:
-        from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstmCostModel
+        from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
+        from scheduler.cost.recursive_lstm import LstmSettings
         from scheduler.cost.train_recursive_lstm import EpochDone, train_recursive_lstm
 
         def told(done: EpochDone) -> None:

@@ -19,7 +19,7 @@ from scheduler.errors import SchedulerError
 from scheduler.generator.programs import PATTERNS
 from scheduler.ir.text import parse_nest
 from scheduler.schedule import leading_splits, parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
 SHARD_VERSION = 1
 _GIVEN_UP = "given up after "

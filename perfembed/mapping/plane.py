@@ -18,7 +18,7 @@ from profilers import counters
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
 _FEW = 4  # vectors: fewer have no shape
 
@@ -108,7 +108,8 @@ def _laid_out(
 
 def _metrics(donors: Sequence[StoredDonor], space: NestSpace) -> npt.NDArray[np.float64]:
     """[n, 20]: what the model predicts of each donor on the machine it was measured on; NaN where it cannot read it."""
-    from perfembed.embedding.encoding.graph import NestGraph, encode
+    from perfembed.embedding.encoding.graph import encode
+    from perfembed.embedding.encoding.nest_graph import NestGraph
 
     by_target: dict[Target, dict[int, NestGraph]] = {}
     for number, donor in enumerate(donors):

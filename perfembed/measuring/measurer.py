@@ -12,9 +12,9 @@ from perfembed.errors import PerfembedError
 from perfembed.measuring.runner import Compile, Processes, Runner, Surroundings
 from perfembed.measuring.stopwatch import Phase, Stopwatch
 from profilers.build import Built, CompilerConfig
-from profilers.harness import TimingSettings
+from profilers.child import Limits
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed
-from profilers.run import Limits
+from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings, Comparison, ComparisonFailed
 from profilers.workload import Workload
 from scheduler.codegen.emit_c import emit
@@ -25,7 +25,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
 _ALIKE = 0.05  # of the logarithms of times
 _COLD = 0.3  # so much less than in the program, whose caches and memory are cold, is no other form

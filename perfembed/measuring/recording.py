@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from perfembed.errors import PerfembedError
 from perfembed.measuring.runner import Compile, Runner, Surroundings
 from profilers.build import Built
-from profilers.harness import TimingSettings
 from profilers.outcome import (
     BuildFailed,
     Crashed,
@@ -28,6 +27,7 @@ from profilers.outcome import (
     Verified,
     WrongResult,
 )
+from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings, Comparison, ComparisonFailed, Round
 from profilers.workload import Workload
 

@@ -9,8 +9,8 @@ from statistics import median
 
 from perfembed.measuring.measurer import Original
 from perfembed.measuring.trials import CLOSE, HOPEFUL, SAMPLED_S, Trials
-from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Timed
+from profilers.specification import TimingSettings
 from profilers.timing import Comparison
 from scheduler.codegen.original import emit_original
 from scheduler.replay import ScheduledNest

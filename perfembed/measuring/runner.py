@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from profilers.build import Built, CompilerConfig, compile_workloads, discard
-from profilers.harness import TimingSettings, check_workload, time_workload, write_reference
+from profilers.child import Limits
+from profilers.harness import check_workload, time_workload, write_reference
+from profilers.load import LoadMeter
 from profilers.outcome import (
     BuildFailed,
     Failure,
@@ -21,8 +23,8 @@ from profilers.outcome import (
     Timed,
     Verified,
 )
-from profilers.run import Limits
-from profilers.timing import CompareSettings, Comparison, ComparisonFailed, LoadMeter, compare_interleaved
+from profilers.specification import TimingSettings
+from profilers.timing import CompareSettings, Comparison, ComparisonFailed, compare_interleaved
 from profilers.workload import Workload
 
 

@@ -9,7 +9,7 @@ from profilers.isa import VectorUnits, vector_units
 from profilers.machine import Machine
 from profilers.rates import StreamRates
 from scheduler.microkernel import CacheLevel, Core, Rates
-from scheduler.space import Target
+from scheduler.target import Target
 
 _AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
 _BEFORE_HASWELL = frozenset((0x2A, 0x2D, 0x3A, 0x3E))

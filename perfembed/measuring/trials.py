@@ -11,8 +11,8 @@ from perfembed.measuring.ledger import DonorOf, Ledger
 from perfembed.measuring.less_work import READ_S, Shorter, shorter
 from perfembed.measuring.measurer import Measured, Measurer, Original
 from profilers.build import Built
-from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
+from profilers.specification import TimingSettings
 from scheduler.codegen.original import emit_original
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, format_schedule

@@ -20,7 +20,7 @@ from optdb.records import parse_record
 from optdb.spool import SUFFIX, SpoolWriter, spool_directory
 from optdb.spool_reader import Position, SpoolFile
 from perfembed.errors import EnvironmentMissing
-from perfembed.populating.populate import (
+from perfembed.populating.events import (
     Place,
     Plan,
     PopulateEvent,
@@ -29,10 +29,8 @@ from perfembed.populating.populate import (
     ProgramSkipped,
     ProgramStarted,
     Told,
-    search_program,
-    settled,
-    this_place,
 )
+from perfembed.populating.populate import search_program, settled, this_place
 from perfembed.populating.programs import Program
 from profilers.scratch import scratch_folder
 

@@ -11,12 +11,11 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from optdb.codec import digest
 from optdb.errors import OptdbError
-from optdb.ingest import IngestReport
 from optdb.records import RunRecord, SourceRecord
 from perfembed.errors import NoTunableNest, PerfembedError
 from perfembed.learning.cost_models import load_cost_model, own_weights
@@ -24,12 +23,26 @@ from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.store import Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.measuring.target import compiled_target
+from perfembed.populating.events import (
+    NEST_BUDGET_S,
+    NestSearched,
+    Place,
+    Plan,
+    PopulateEvent,
+    PopulateOptions,
+    PopulateResult,
+    ProgramDone,
+    ProgramSkipped,
+    ProgramStarted,
+    Stored,
+    Told,
+)
 from perfembed.populating.programs import Program, source_record
 from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
-from perfembed.tuning.result import Evaluate, TuneOptions
+from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import nothing_tunable, parse
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock
@@ -41,128 +54,12 @@ from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import Schedule
 
-NEST_BUDGET_S = 300.0
 _PREDICTED = 1000  # schedules of a nest, where a model chooses which of them are measured
-
-
-@dataclass(frozen=True, slots=True)
-class PopulateOptions:
-    """`shard` (i, n): only every n-th program, from the i-th on; i counts from 1. `budget_s` is for all of them,
-    `nest_budget_s` for each nest."""
-
-    database: Path
-    search: str = "random"
-    schedules: int = 32  # measured for each nest
-    seed: int = 0
-    budget_s: float = 1800.0
-    nest_budget_s: float = NEST_BUDGET_S
-    shard: tuple[int, int] = (1, 1)
-    cc: str = "gcc"
-    cflags: tuple[str, ...] = ("-O3", "-march=native")
-    threads: int = 1
-    reassociate: bool = False
-    refine: bool = False  # `Effort.refine`
-    all_nests: bool = False  # of files, those that hardly take time, too
-    environment: tuple[tuple[str, str], ...] = ()
-    command: str = "populate"
-    evaluate: Evaluate = "run"
-    weights: str | None = None  # folder of cost models of one's own
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What the id of a run takes from where it runs."""
-
-    machine: str  # fingerprint
-    compiler: str  # version
 
 
 def this_place(options: PopulateOptions) -> Place:
     """Raises ProfilersError where there is no such compiler."""
     return Place(describe_machine().fingerprint, compiler_version(options.cc, dict(options.environment)))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What there is to do: `waiting` of the `total` programs, the rest is done."""
-
-    waiting: tuple[Program, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramStarted:
-    program: Program
-    position: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class NestSearched:
-    """`labels`: candidates with an outcome, known ones included; `best`: original time / best time."""
-
-    program: Program
-    nest: str
-    labels: int
-    best: float | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramSkipped:
-    program: Program
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramDone:
-    program: Program
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """`problem`: the records wait in the spool, for this reason."""
-
-    report: IngestReport | None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What else is worth telling, such as whom it waits for."""
-
-    text: str
-
-
-PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | Stored | Told
-
-
-@dataclass(slots=True)
-class PopulateResult:
-    """`complete`: no program is waiting any more."""
-
-    programs: int = 0
-    skipped: int = 0
-    nests: int = 0
-    labels: int = 0
-    lost: int = 0
-    seconds: float = 0.0
-    complete: bool = False
-    interrupted: bool = False
-
-    def counting(self, progress: Callable[[PopulateEvent], None]) -> Callable[[PopulateEvent], None]:
-        """Counts what it hands on."""
-
-        def count(event: PopulateEvent) -> None:
-            if isinstance(event, NestSearched):
-                self.nests += 1
-                self.labels += event.labels
-            elif isinstance(event, ProgramSkipped | ProgramDone):
-                self.programs += 1
-                self.skipped += isinstance(event, ProgramSkipped)
-            progress(event)
-
-        return count
 
 
 def recover(database: Path) -> Stored:

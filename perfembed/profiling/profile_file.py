@@ -31,7 +31,7 @@ from scheduler.polyhedral.io_bound import IoBound, io_lower_bound
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule
-from scheduler.space import trip_counts
+from scheduler.trip_counts import trip_counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from perfembed.populating.populate import Plan, PopulateOptions, PopulateResult
+from perfembed.populating.events import Plan, PopulateOptions, PopulateResult
 from perfembed.report.documents import document
 from perfembed.report.style import count, seconds
 

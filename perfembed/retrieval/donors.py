@@ -20,7 +20,7 @@ import optdb
 from optdb.database import Database
 from optdb.errors import OptdbError
 from optdb.ingest import ingest
-from optdb.queries import embeddings
+from optdb.record_queries import embeddings
 from optdb.records import EmbeddingRecord
 from optdb.spool import SpoolWriter, spool_directory
 from perfembed.learning.shards import read_query, read_shards, write_shard
@@ -32,7 +32,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 
 if TYPE_CHECKING:
     from perfembed.retrieval.nest_space import NestSpace

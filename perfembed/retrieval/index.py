@@ -208,7 +208,7 @@ def database_index(database: Database, model_id: str, *, static_only: bool = Fal
 
     With `static_only` by the vectors made without profiles. Raises optdb.errors.OptdbError.
     """
-    from optdb.queries import embeddings
+    from optdb.record_queries import embeddings
 
     def vectors() -> tuple[Sequence[str], Vectors]:
         found = embeddings(database, model_id, static_only=static_only)

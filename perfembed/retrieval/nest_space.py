@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.encoding.graph import encode
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.interface import DIMENSION
 from perfembed.transfer.handmade import HandmadeEmbedder
 from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
 from scheduler.replay import Replayer
-from scheduler.space import Target, trip_counts
+from scheduler.target import Target
+from scheduler.trip_counts import trip_counts
 
 if TYPE_CHECKING:
     from perfembed.embedding.network.interface import EmbedsNests

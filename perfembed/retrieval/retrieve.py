@@ -28,7 +28,7 @@ from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
 if TYPE_CHECKING:
     from scheduler.cost.problem import CostModel

@@ -16,7 +16,8 @@ from scheduler.ir.types import known_type
 from scheduler.microkernel import register_shapes
 from scheduler.register_blocking import even_block
 from scheduler.schedule import Parallelize, RegisterBlock
-from scheduler.space import Target, power_of_two
+from scheduler.space import power_of_two
+from scheduler.target import Target
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4

@@ -12,21 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from perfembed.transfer.embedder import Tree
-from perfembed.transfer.instantiate import (
-    AlreadySo,
-    Counterpart,
-    Moment,
-    NoCounterpart,
-    Unmatched,
-    counterpart,
-    operands,
-)
+from perfembed.transfer.instantiate import counterpart, operands
 from perfembed.transfer.match import Matcher, Matching, Order, Pair, statement_key
+from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
 from perfembed.transfer.substitute import isolate, renamed, substitutes
 from perfembed.transfer.view import WHOLE, Part, Side, View
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.tree import tree_loops
-from scheduler.polyhedral.legality import Illegal
+from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import (
     Pack,

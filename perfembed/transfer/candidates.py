@@ -17,11 +17,11 @@ from scheduler.ir.tree import Leaf, TreeLoop
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
-from scheduler.polyhedral.legality import Illegal
+from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, Parallelize, Schedule, Vectorize, leading_splits, parse_schedule
-from scheduler.space import Target
 from scheduler.stencils import suited
+from scheduler.target import Target
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4

@@ -19,7 +19,7 @@ from scheduler.ir.walk import AccessUse, children, loops
 from scheduler.normalize.stride import access_stride
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer
-from scheduler.space import trip_counts
+from scheduler.trip_counts import trip_counts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from perfembed.transfer import adapt
-from perfembed.transfer.match import Matching, Pair
+from perfembed.transfer.match import Pair
+from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
 from perfembed.transfer.packing import pack
-from perfembed.transfer.view import Path, Side, View
-from scheduler.errors import SchedulerError
+from perfembed.transfer.view import Path, Side
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below, tree_loops
 from scheduler.normalize.stride import access_stride
@@ -22,7 +22,6 @@ from scheduler.schedule import (
     Parallelize,
     RegisterBlock,
     Reverse,
-    Schedule,
     Shift,
     Sink,
     Skew,
@@ -35,67 +34,6 @@ from scheduler.schedule import (
 )
 from scheduler.streams import streamable
 from scheduler.transform.common import siblings
-
-
-class NoCounterpart(SchedulerError):
-    """A step that has no equivalent on the target, and why."""
-
-
-class Unmatched(NoCounterpart):
-    """An operand of the step has no partner in the matching."""
-
-
-class AlreadySo(SchedulerError):
-    """A step whose effect the target has without it, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A step of the donor (`rest` follow it) at the trees before it, with the matching of their nodes."""
-
-    donor: Side
-    target: Side
-    ours: View
-    theirs: View
-    matching: Matching
-    step: Transformation
-    rest: Schedule
-
-    def pair(self, loop: str) -> Pair:
-        """Raises Unmatched."""
-        found = self.matching.loops.get(loop)
-        if found is None:
-            raise Unmatched(f"no loop of the target stands for {loop}")
-        return found
-
-    def loop(self, name: str) -> TreeLoop:
-        """A loop of the target. Raises NoCounterpart."""
-        found = self.theirs.loop(name)
-        if found is None:
-            raise NoCounterpart(f"there is no loop {name}")
-        return found
-
-    def common_path(self, *names: str) -> Path:
-        """The target's path with most work on which all these loops stand. Raises NoCounterpart."""
-        for path in self.theirs.paths:
-            if set(names) <= {loop.name for loop in path.loops}:
-                return path
-        raise NoCounterpart(f"loops {', '.join(names)} are not inside each other")
-
-
-@dataclass(frozen=True, slots=True)
-class Counterpart:
-    """The step for the target: `adapted` parameters, and the donor's own (`literal`) on the same loops.
-
-    `chain` are the loops that have to be perfectly nested, `innermost` whether that goes down to the statements.
-    """
-
-    adapted: Schedule
-    literal: Schedule
-    pairs: tuple[Pair, ...]
-    chain: tuple[str, ...] = ()
-    innermost: bool = False
-    note: str = ""
 
 
 def counterpart(moment: Moment) -> Counterpart:

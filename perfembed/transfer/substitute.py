@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from perfembed.transfer.adapt import parallel_grain, register_block
-from perfembed.transfer.instantiate import Counterpart, Moment, NoCounterpart, counterpart, innermost_loop, writes_along
+from perfembed.transfer.instantiate import counterpart, innermost_loop, writes_along
 from perfembed.transfer.match import distances
+from perfembed.transfer.moment import Counterpart, Moment, NoCounterpart
 from perfembed.transfer.view import Path, Side
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeLoop, path_to, tree_loops

@@ -11,7 +11,8 @@ from perfembed.transfer.handmade import sequential_loops
 from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 
 Kind = OneOf["point", "tile", "block", "register", "opaque"]
 

@@ -13,8 +13,8 @@ from perfembed.measuring.run_off import compared_on_less
 from perfembed.measuring.trials import HOPEFUL, SLOW_S, Trials
 from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
 from profilers.build import Built
-from profilers.harness import TimingSettings
 from profilers.outcome import BuildFailed, Outcome, Timed, WrongResult
+from profilers.specification import TimingSettings
 from profilers.timing import Comparison, ComparisonFailed, compare_apart
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule

@@ -12,8 +12,9 @@ from pathlib import Path
 from perfembed.capture import ProgramProfile
 from perfembed.capture.program import BOM, COMPILE_LIMITS, ProgramRun, c_string, difference, run_failure, run_program
 from profilers.build import CompilerConfig, compiler_path
+from profilers.child import Command, Finished
 from profilers.harness import harness_environment
-from profilers.run import Command, Finished, run_many
+from profilers.run import run_many
 
 _LONG_S = 20.0
 _KNOWN_S = 0.1  # of programs that take longer, the run that is known counts

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from profilers.backend import ProfileRequest
 from profilers.build import COMPILE_MEMORY_BYTES, Built, CompilerConfig, compile_workloads, compiler_path
-from profilers.harness import TimingSettings, time_workload
+from profilers.child import Limits
+from profilers.harness import time_workload
 from profilers.outcome import BuildFailed, Timed
-from profilers.run import Limits, run_contained
+from profilers.run import run_contained
 from profilers.simulated.assembly import Work, total
 from profilers.simulated.blocks import KERNEL, Instrumented, instrument
+from profilers.specification import TimingSettings
 
 _FRAME = Path(__file__).with_name("count.h")
 _FRAME_FLAGS = ("-O2", "-fopenmp", "-w")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import islpy as isl
 
+from scheduler.codegen.node_algebra import extreme
 from scheduler.codegen.nodes import (
     Bind,
     Branch,
@@ -17,7 +18,6 @@ from scheduler.codegen.nodes import (
     Scope,
     When,
     add,
-    extreme,
     scale,
     walk,
     with_bodies,

@@ -13,7 +13,8 @@ import islpy as isl
 
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.nodes import Block, BlockPoint, Branch, CNode, IntExpr
-from scheduler.codegen.polytree import PolyTree, tiled_row, time_name
+from scheduler.codegen.places import tiled_row, time_name
+from scheduler.codegen.polytree import PolyTree
 from scheduler.ir.nest import Access
 from scheduler.ir.tree import Leaf, RegisterMark, TreeLoop, statements_below
 from scheduler.polyhedral.model import isl_name

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scheduler.codegen.expr import RELATION, Printer, wrap
-from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale, substitute
+from scheduler.codegen.node_algebra import substitute
+from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Assign, Binary, Conditional, Expr, Read, Statement
 from scheduler.ir.walk import children

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from scheduler.codegen.polytree import Place, PolyTree
+from scheduler.codegen.places import Place
+from scheduler.codegen.polytree import PolyTree
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Predicate, Storage
 from scheduler.ir.tree import PackMark, statements_below

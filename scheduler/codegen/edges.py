@@ -12,22 +12,8 @@ from dataclasses import replace
 from itertools import product
 
 from scheduler.codegen.expr import Printer
-from scheduler.codegen.nodes import (
-    Block,
-    CNode,
-    For,
-    Instance,
-    IntExpr,
-    IntOp,
-    Micro,
-    Scope,
-    Text,
-    Tile,
-    add,
-    names_of,
-    scale,
-    substitute,
-)
+from scheduler.codegen.node_algebra import names_of, substitute
+from scheduler.codegen.nodes import Block, CNode, For, Instance, IntExpr, IntOp, Micro, Scope, Text, Tile, add, scale
 from scheduler.codegen.pack_text import Buffer
 from scheduler.codegen.register import Statements, around, typed
 from scheduler.ir.affine import Affine

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from scheduler.codegen.nodes import IntExpr, IntOp, Values, substitute
+from scheduler.codegen.node_algebra import substitute
+from scheduler.codegen.nodes import IntExpr, IntOp, Values
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scheduler.codegen.node_algebra import extreme, names_in, names_of, rename, substitute
 from scheduler.codegen.nodes import (
     Branch,
     CNode,
@@ -15,11 +16,6 @@ from scheduler.codegen.nodes import (
     Scope,
     Values,
     When,
-    extreme,
-    names_in,
-    names_of,
-    rename,
-    substitute,
     walk,
     with_bodies,
 )

@@ -13,7 +13,8 @@ from scheduler.codegen.ast import Walker
 from scheduler.codegen.copyable import copied_box, elements_exist
 from scheduler.codegen.nodes import Bind, CNode, For, IntExpr, IntOp, Packed, Scope, with_bodies
 from scheduler.codegen.opaque import written_arrays
-from scheduler.codegen.polytree import Place, PolyTree, is_aligned, time_name
+from scheduler.codegen.places import Place, is_aligned, time_name
+from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.vectors import canonical
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.codegen.expr import Printer
-from scheduler.codegen.nodes import For, Instance, IntExpr, names_of, walk
+from scheduler.codegen.node_algebra import names_of
+from scheduler.codegen.nodes import For, Instance, IntExpr, walk
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Assign

@@ -12,20 +12,8 @@ from dataclasses import replace
 from itertools import islice, product
 
 from scheduler.codegen.expr import Printer
-from scheduler.codegen.nodes import (
-    Block,
-    CNode,
-    For,
-    Instance,
-    IntExpr,
-    Micro,
-    Packed,
-    Scope,
-    Text,
-    add,
-    substitute,
-    with_bodies,
-)
+from scheduler.codegen.node_algebra import substitute
+from scheduler.codegen.nodes import Block, CNode, For, Instance, IntExpr, Micro, Packed, Scope, Text, add, with_bodies
 from scheduler.codegen.text import vector_type
 from scheduler.codegen.vectors import Lanes, Places, canonical
 from scheduler.ir.affine import Affine

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scheduler.codegen.expr import RELATION, Printer, wrap
-from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, names_of, scale, substitute
+from scheduler.codegen.node_algebra import names_of, substitute
+from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Assign, Statement, Storage
 from scheduler.ir.tree import TreeLoop

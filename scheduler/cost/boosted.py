@@ -27,7 +27,7 @@ from scheduler.polyhedral.contraction import Contractor
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 
 if TYPE_CHECKING:

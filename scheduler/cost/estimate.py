@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scheduler.cost.accesses import StatementFacts, array_bytes, statement_facts
-from scheduler.cost.body import Body, Place, estimate_body, place_of
+from scheduler.cost.body import Body, estimate_body, place_of
+from scheduler.cost.estimated import Estimate, Line, Region
 from scheduler.cost.footprint import Shape, make_shape
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
 from scheduler.polyhedral.model import Model
-from scheduler.space import Target
+from scheduler.target import Target
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,56 +32,6 @@ _FORK_CYCLES = 8000.0
 _CHUNK_CYCLES = 150.0
 _ENTRY_CYCLES = 8.0
 _MEMO = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A loop in parallel: `entries`: how often it is entered;"""
-
-    loop: TreeLoop
-    depth: int
-    entries: float
-    trips: float
-    imbalance: float
-    written_step: float  # bytes a thread's writes move by from its first to its next chunk
-    reduction: bool
-    sharers: float  # how many times what one iteration touches the threads together want in the shared cache
-
-
-@dataclass(slots=True)
-class Line:
-    """A statement in its place: the loops around it with the bytes that each touches in one run (and its body)."""
-
-    shape: Shape
-    path: tuple[TreeLoop, ...]
-    place: Place
-    body: Body
-    region: Region | None
-    sizes: list[float]
-    work: float = 0.0  # cycles of all instances on one thread
-    efficiency: float = 1.0  # threads that really work
-
-
-@dataclass(slots=True)
-class Estimate:
-    """Cycles and bytes; `traffic` and `waiting` [caches]: bytes into L1, L2, L3, and the cycles that takes."""
-
-    lines: list[Line] = field(default_factory=list)
-    regions: list[Region] = field(default_factory=list)
-    traffic: tuple[float, ...] = ()
-    waiting: tuple[float, ...] = ()
-    compute: float = 0.0
-    serial: float = 0.0
-    overhead: float = 0.0
-    fork: float = 0.0
-    footprint: float = 0.0
-    entries: float = 0.0  # of innermost loops
-    iterations: float = 0.0  # of all loops
-    packed_bytes: float = 0.0
-
-    @property
-    def cycles(self) -> float:
-        return max(self.compute, *self.waiting) + 0.3 * sum(self.waiting) + self.overhead + self.fork
 
 
 class Estimator:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scheduler.cost.body import STRIDES
-from scheduler.cost.estimate import Estimate, Estimator, Line
+from scheduler.cost.estimate import Estimator
+from scheduler.cost.estimated import Estimate, Line
 from scheduler.cost.feature_table import FEATURES, PROBLEM, TREE
 from scheduler.ir.tree import Leaf, TreeNode, tree_loops
 from scheduler.ir.walk import loops
 from scheduler.polyhedral.model import Model
 from scheduler.replay import ScheduledNest
-from scheduler.space import Target
+from scheduler.target import Target
 from scheduler.transform import initial_tree
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,33 +11,23 @@ Letters in shapes: as in `scheduler.cost.tree_batch`; W the width, H = W / 2.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from scheduler.cost.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from scheduler.cost.expressions import OPERATIONS, TYPES
 from scheduler.cost.representation import (
     AXIS,
     ENTRY,
-    FEATURE_VERSION,
     LOOP,
     MATRIX,
     STATEMENT,
     TARGET,
-    represent_nest,
 )
-from scheduler.cost.schedule_representation import LEVEL, OPERAND, STEP, TAG, ScheduleEncoder
-from scheduler.cost.tree_batch import NestBatch, RecordBatch, ScheduleBatch, Sequences, nest_batch, schedule_batch
-from scheduler.replay import Replayer, ScheduledNest
-from scheduler.space import Target
+from scheduler.cost.schedule_arrays import LEVEL, OPERAND, STEP, TAG
+from scheduler.cost.tree_batch import NestBatch, RecordBatch, ScheduleBatch, Sequences
 
 KIND = "recursive-lstm"
 _LIMIT = 12.0  # of the logarithm of a speedup: e**12 is 160,000
@@ -235,79 +225,3 @@ def _mean(rows: Tensor, groups: Tensor, count: int) -> Tensor:
     total = rows.new_zeros(count, rows.shape[1]).index_add(0, groups, rows)
     sizes = rows.new_zeros(count).index_add(0, groups, torch.ones_like(groups, dtype=rows.dtype))
     return total / sizes.clamp(min=1).unsqueeze(1)
-
-
-class RecursiveLstmCostModel:
-    """A trained network as a CostModel. `card`: how it came about (data, seed, metrics), for people and reports."""
-
-    def __init__(self, network: RecursiveLstm, card: Mapping[str, object]) -> None:
-        self.network = network.eval()
-        self.card = dict(card)
-        self._known: OrderedDict[object, tuple[Replayer, ScheduleEncoder, NestCodes]] = OrderedDict()
-
-    def predict(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
-    ) -> npt.NDArray[np.float64]:
-        """float64[len(schedules)], original time / time. What a nest's schedules share is computed once."""
-        found = np.empty(len(schedules))
-        with torch.inference_mode():
-            encoder, codes = self._encoded(replayer, parameters, target)
-            for first in range(0, len(schedules), _CHUNK):
-                chunk = schedules[first : first + _CHUNK]
-                arrays = encoder.encode([(s.schedule, s.tree) for s in chunk])
-                batch = schedule_batch([encoder.arrays], [arrays]).to(self._device)
-                logarithms = self.network.score(codes, batch)[1:]  # [0] is the nest as written
-                found[first : first + _CHUNK] = logarithms.double().exp().cpu().numpy()
-        return found
-
-    def embed(self, replayer: Replayer, parameters: Mapping[str, int], target: Target) -> npt.NDArray[np.float32]:
-        """[W] of the nest as written: the last layer before the regression."""
-        with torch.inference_mode():
-            encoder, codes = self._encoded(replayer, parameters, target)
-            batch = schedule_batch([encoder.arrays], [encoder.encode(())]).to(self._device)
-            found: npt.NDArray[np.float32] = self.network.roots_of(codes, batch)[0].cpu().numpy()
-        return found
-
-    def _encoded(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target
-    ) -> tuple[ScheduleEncoder, NestCodes]:
-        key = (id(replayer), tuple(sorted(parameters.items())), target)
-        known = self._known.pop(key, None)
-        if known is None or known[0] is not replayer:
-            boxes = not self.network.settings.matrices
-            arrays = represent_nest(replayer.nest, parameters, target, boxes=boxes)
-            codes = self.network.encode(nest_batch([arrays]).to(self._device))
-            known = (replayer, ScheduleEncoder(arrays, replayer.tree), codes)
-        self._known[key] = known
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        return known[1], known[2]
-
-    @property
-    def _device(self) -> torch.device:
-        return next(self.network.parameters()).device
-
-    def save(self, path: Path, *, half: bool = False) -> None:
-        """Weights at `path` (*.safetensors), the card as JSON beside. `half`: in 16 bits. Raises CheckpointError."""
-        tensors = {name: t.detach().cpu().numpy() for name, t in self.network.state_dict().items()}
-        if half:
-            tensors = {name: t.astype(np.float16) for name, t in tensors.items()}
-        card = {**self.card, "features": FEATURE_VERSION, "settings": asdict(self.network.settings)}
-        save_checkpoint(path, KIND, tensors, card)
-
-    @classmethod
-    def load(cls, path: Path) -> RecursiveLstmCostModel:
-        """Raises CheckpointError: no such file, damaged, another kind of model, or made for other features."""
-        tensors, card = load_checkpoint(path, KIND)
-        if card.get("features") != FEATURE_VERSION:
-            raise CheckpointError(
-                f"{path}: made for version {card.get('features')} of the features, this program has {FEATURE_VERSION}; "
-                "train it again"
-            )
-        try:
-            settings = LstmSettings(**card["settings"])
-            network = RecursiveLstm(settings)
-            network.load_state_dict({name: torch.from_numpy(t.astype(np.float32)) for name, t in tensors.items()})
-        except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-            raise CheckpointError(f"{path}: does not fit its card: {str(problem).splitlines()[0]}") from None
-        return cls(network, card)

@@ -14,63 +14,23 @@ from dataclasses import dataclass
 from math import cos, sin
 
 import numpy as np
-import numpy.typing as npt
 
 from scheduler.cost.expressions import statement_operations
+from scheduler.cost.nest_arrays import Floats, LoopNode, NestArrays, target_features
 from scheduler.cost.ranges import Interval, lg, linear_part, loop_range, parameter_values
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Expr, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import AccessUse, Placed, bound_names, loops, placed_statements, uses
-from scheduler.space import Target, trip_counts
+from scheduler.target import Target
+from scheduler.trip_counts import trip_counts
 
 FEATURE_VERSION = 1  # raise it with every change of what a feature means: weights go with one version
 
 ENTRY, MATRIX, AXIS, LOOP, STATEMENT, TARGET = 10, 18, 8, 8, 6, 5  # numbers of features
 
-Floats = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
 
 _CODE = 8  # numbers that identify a buffer
-
-
-@dataclass(frozen=True, slots=True)
-class LoopNode:
-    """A loop of the nest as written with what is below it: other loops and names of statements, in order."""
-
-    name: str
-    children: tuple[LoopNode | str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NestArrays:
-    """Sequences are stored end to end; `x_counts[k]` is how many belong to the k-th thing that has some.
-
-    Statements and loops are numbered in textual order, axes by statement, outermost loop first. `axis_columns` are
-    the columns that belong to a loop, `column_axes` the axes they belong to.
-    """
-
-    roots: tuple[LoopNode | str, ...]
-    statements: Mapping[str, int]
-    loops: Mapping[str, int]
-    axes: Mapping[tuple[str, str], int]  # (statement, loop)
-    extents: Mapping[str, int]  # of loops, typical ones
-    buffers: Mapping[str, float]  # bytes
-    operations: Integers  # [operations, 2]: operation, type
-    operation_counts: Integers  # [statements]
-    entries: Floats  # [entries, ENTRY]
-    entry_counts: Integers  # [columns]
-    column_counts: Integers  # [matrices]
-    axis_columns: Integers  # [columns of loops]
-    column_axes: Integers  # [columns of loops]
-    column_matrices: Integers  # [columns of loops]: the matrix of each
-    matrix_features: Floats  # [matrices, MATRIX]
-    matrix_counts: Integers  # [statements]
-    axis_features: Floats  # [axes, AXIS]
-    axis_statements: Integers  # [axes]
-    loop_features: Floats  # [loops, LOOP]
-    statement_features: Floats  # [statements, STATEMENT]
-    target_features: Floats  # [TARGET]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,13 +270,6 @@ class _Builder:
     def _bytes(self, array: Array) -> float:
         scalar = scalar_type(array.ctype)
         return float(np.prod(self._shape(array, 0), dtype=np.float64)) * (scalar.bits / 8 if scalar else 8)
-
-
-def target_features(target: Target) -> Floats:
-    """float32[TARGET]: logarithms of threads, vector bytes and cache sizes, each around 1."""
-    sizes = (target.threads, target.vector_bytes, target.l1_bytes, target.l2_bytes, target.l3_bytes)
-    usual = (1.0, 5.0, 15.0, 19.0, 23.0)  # log2 of a common machine's numbers
-    return np.array([1 + (np.log2(max(s, 1)) - u) / 4 for s, u in zip(sizes, usual, strict=True)], np.float32)
 
 
 def _tree(nodes: tuple[Node, ...]) -> Iterator[LoopNode | str]:

@@ -23,7 +23,8 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.forward import substitution_for
 from scheduler.frontend.integers import NotAffine
-from scheduler.frontend.scalars import access_path, changed_paths, dead_after, flatten, stored_variables
+from scheduler.frontend.scalar_uses import dead_after
+from scheduler.frontend.scalars import access_path, changed_paths, flatten, stored_variables
 from scheduler.ir.nest import (
     Access,
     Assign,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import islpy as isl
 
@@ -12,7 +11,7 @@ from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
 from scheduler.frontend.actions import WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
-from scheduler.frontend.context import ArrayInfo, Context, Frame, Refuse, Work
+from scheduler.frontend.context import Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
     CFunction,
     Compound,
@@ -23,22 +22,22 @@ from scheduler.frontend.csyntax import (
     IfStmt,
     Index,
     OtherStmt,
-    Ref,
     Set,
     Step,
     Unit,
     Variable,
     all_expressions,
     inner_statements,
-    statements,
     strip,
 )
 from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Premises, Rejection, SourceFile
-from scheduler.frontend.premises import callees, premises
+from scheduler.frontend.premises import premises
+from scheduler.frontend.prepare import prepare
+from scheduler.frontend.scalar_uses import mentioned, statement_use
 from scheduler.ir.names import safe_name, spelled
-from scheduler.ir.nest import LoopNest, Span, Storage
+from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
 
 _MISTAKES = (
@@ -153,7 +152,7 @@ class Finder:
             if position > first:
                 if self._directive_between(body[position - 1].end, stmt.begin):
                     break
-                if any(scalars.statement_use(v, stmt) == "read" for v in counted & scalars.mentioned(stmt)):
+                if any(statement_use(v, stmt) == "read" for v in counted & mentioned(stmt)):
                     break
             if isinstance(stmt, ForStmt):
                 last = position
@@ -267,7 +266,7 @@ class Finder:
         seen: dict[Variable, bool] = {}
         for number, stmt in enumerate(region):
             stored = scalars.stored_variables(stmt)
-            here = {v for v in scalars.mentioned(stmt) if v.ctype.kind in ("pointer", "array")}
+            here = {v for v in mentioned(stmt) if v.ctype.kind in ("pointer", "array")}
             if number:
                 for variable in here:
                     for other, written in seen.items():
@@ -311,55 +310,3 @@ def _redefined(directive: Directive) -> str | None:
     """The keyword that a #define gives another meaning."""
     match = _DEFINE.match(directive.text)
     return match[1] if match and match[1] in _WRITTEN and match[2].strip() != match[1] else None
-
-
-def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
-    """Classify the variables of a region before it is read."""
-    changed = scalars.written_variables(region)
-    ctx.writes = {v: len(places) for v, places in changed.items()}
-    ctx.changes = {v: places[0] for v, places in changed.items()}
-    ctx.inside = scalars.declared_inside(region)
-    ctx.written = set(ctx.writes)
-    iterators = set()
-    for stmt in region:
-        ctx.work.spend(sum(1 for _ in all_expressions(stmt)), stmt.begin)
-        for expr in all_expressions(stmt):
-            if isinstance(expr, Ref):
-                ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
-        ctx.stored |= scalars.stored_variables(stmt)
-        iterators |= _iterators(stmt)
-    for variable in _callee_globals(ctx.unit, region):
-        ctx.taken.add(variable.name)
-        ctx.outside.setdefault(variable.name, variable)
-    for variable in ctx.uses:
-        if variable not in ctx.inside and variable not in iterators:
-            ctx.taken.add(variable.name)
-            ctx.outside[variable.name] = variable
-    size = sum(ctx.uses.values())
-    for variable in ctx.writes:
-        ctx.work.spend(size // 4, region[0].begin)
-        if variable in ctx.inside or not variable.ctype.is_scalar:
-            continue
-        if not scalars.dead_after(variable, ctx.frames, ctx.function):
-            continue
-        places = scalars.privatize(variable, scalars.flatten(region), None)
-        if places is None:
-            continue
-        for number, place in enumerate(places):
-            name = variable.name if number == 0 else ctx.fresh(variable.name)
-            ctx.outside.pop(name, None)
-            ctx.arrays[name] = ArrayInfo(
-                name, variable.ctype.name, replace(variable.ctype), Storage.PRIVATE, variable, None, None
-            )
-            ctx.privates[(variable, place)] = name
-            ctx.pending_scopes[name] = place
-
-
-def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:
-    """Globals that functions called from the region name; their names must keep their meaning."""
-    bodies = [function.body for function in callees(unit, region)]
-    return {e.var for b in bodies for e in all_expressions(b) if isinstance(e, Ref) and e.var.storage == "global"}
-
-
-def _iterators(stmt: CStmt) -> set[object]:
-    return {scalars.iterator_of(s) for s in statements(stmt) if isinstance(s, ForStmt)}

@@ -6,12 +6,11 @@ locals are fresh variables of the call; arguments that are cheap to repeat are p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from scheduler.frontend.clone import _MAX_REPEATED, clone, repeatable
 from scheduler.frontend.context import Context, Expansion, Refuse
 from scheduler.frontend.csyntax import (
-    Bin,
     CCall,
     CExpr,
     CFunction,
@@ -23,10 +22,6 @@ from scheduler.frontend.csyntax import (
     DeclStmt,
     ExprStmt,
     IfStmt,
-    Index,
-    Items,
-    Lit,
-    Member,
     Ref,
     ReturnStmt,
     Set,
@@ -35,13 +30,11 @@ from scheduler.frontend.csyntax import (
     Un,
     Variable,
     all_expressions,
-    subexpressions,
 )
 from scheduler.frontend.scalars import declared_inside, flatten
 
 _MAX_DEPTH = 6
 _MAX_EXPANSIONS = 2000
-_MAX_REPEATED = 12
 _MAX_ANYWHERE = 60  # where nothing can be computed ahead
 _ADVICE = "write the body of the function in the loop, or make it a pure function of its arguments"
 
@@ -255,47 +248,3 @@ def _explicit(expr: CExpr, ctype: CType) -> CExpr:
     if expr.ctype.name != ctype.name and expr.ctype.is_scalar:
         return Conv(expr, True, ctype, expr.at)
     return expr
-
-
-def repeatable(expr: CExpr, most: int = _MAX_REPEATED) -> bool:
-    """Cheap enough to be computed at every use: a scalar, a constant, an element, a few sums and products."""
-    for count, part in enumerate(subexpressions(expr)):
-        if count >= most or not isinstance(part, Lit | Ref | Index | Conv | Bin | Un | Member | Cond):
-            return False
-        if isinstance(part, Bin) and most == _MAX_REPEATED and part.op not in ("+", "-", "*"):
-            return False
-        if isinstance(part, Un) and part.op == "&":
-            return False
-    return True
-
-
-def clone(expr: CExpr, values: Mapping[Variable, CExpr], at: int, depth: int) -> CExpr:
-    """A copy at another place with variables replaced."""
-    match expr:
-        case Ref(var=var):
-            return values.get(var) or replace(expr, at=at)
-        case Index() | Bin() | Set():
-            left, right = _pair(expr)
-            new_left, new_right = clone(left, values, at, depth), clone(right, values, at, depth)
-            if isinstance(expr, Index):
-                return Index(new_left, new_right, expr.ctype, at)
-            return replace(expr, left=new_left, right=new_right, at=at)
-        case Member(base=base):
-            return replace(expr, base=clone(base, values, at, depth), at=at)
-        case Un(operand=operand) | Step(operand=operand) | Conv(operand=operand):
-            return replace(expr, operand=clone(operand, values, at, depth), at=at)
-        case CCall(arguments=arguments):
-            return replace(expr, arguments=tuple(clone(a, values, at, depth) for a in arguments), at=at, depth=depth)
-        case Items(items=items):
-            return replace(expr, items=tuple(clone(a, values, at, depth) for a in items), at=at)
-        case Strange(parts=parts):
-            return replace(expr, parts=tuple(clone(a, values, at, depth) for a in parts), at=at)
-        case Cond():
-            condition, then, orelse = (clone(e, values, at, depth) for e in (expr.condition, expr.then, expr.orelse))
-            return Cond(condition, then, orelse, expr.ctype, at)
-        case Lit():
-            return replace(expr, at=at)
-
-
-def _pair(expr: Index | Bin | Set) -> tuple[CExpr, CExpr]:
-    return (expr.base, expr.index) if isinstance(expr, Index) else (expr.left, expr.right)

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal as OneOf
 
-from scheduler.frontend.context import Frame
 from scheduler.frontend.csyntax import (
     Bin,
     CExpr,
-    CFunction,
     Compound,
     CStmt,
     DeclStmt,
     ExprStmt,
     ForStmt,
-    IfStmt,
     Index,
-    JumpStmt,
     Member,
     OtherStmt,
     Ref,
-    ReturnStmt,
     Set,
     Step,
     Un,
@@ -34,8 +28,8 @@ from scheduler.frontend.csyntax import (
     strip,
     subexpressions,
 )
+from scheduler.frontend.scalar_uses import occurs, sequence_use, statement_use
 
-Use = OneOf["read", "kill", "none"]
 Path = tuple[Variable, tuple[str, ...]]  # a variable, or a member of one
 
 
@@ -157,132 +151,7 @@ def declared_inside(region: Iterable[CStmt]) -> set[Variable]:
     return {v for s in region for d in statements(s) if isinstance(d, DeclStmt) for v in d.variables}
 
 
-def mentioned(stmt: CStmt) -> set[Variable]:
-    """Every variable a statement names."""
-    found = {e.var for e in all_expressions(stmt) if isinstance(e, Ref)}
-    for inner in statements(stmt):
-        if isinstance(inner, DeclStmt):
-            found.update(inner.variables)
-    return found
-
-
-def occurs(variable: Variable, stmt: CStmt) -> bool:
-    return any(isinstance(e, Ref) and e.var is variable for e in all_expressions(stmt))
-
-
 # --------------------------------------------------------------------------------------- liveness
-
-
-def expression_use(variable: Variable, expr: CExpr) -> Use:
-    """What evaluating the expression does first to the variable (`none` where it may do nothing)."""
-    if isinstance(expr, Set) and isinstance(expr.left, Ref) and expr.left.var is variable:
-        if expr.op != "=":
-            return "read"
-        inner = expression_use(variable, expr.right)
-        return "read" if inner == "read" else "kill"
-    if isinstance(expr, Set):
-        right = expression_use(variable, expr.right)
-        if right != "none":
-            return right
-        return expression_use(variable, expr.left)
-    if isinstance(expr, Bin) and expr.op == ",":
-        left = expression_use(variable, expr.left)
-        return left if left != "none" else expression_use(variable, expr.right)
-    if isinstance(expr, Ref):
-        return "read" if expr.var is variable else "none"
-    for node in subexpressions(expr):
-        if isinstance(node, Ref) and node.var is variable:
-            return "read"
-    return "none"
-
-
-def sequence_use(variable: Variable, body: Iterable[CStmt], inside_loop: bool) -> Use:
-    """First use over a statement list; `inside_loop`: a break or continue ends at a loop in the list."""
-    for stmt in body:
-        use = statement_use(variable, stmt, inside_loop)
-        if use != "none":
-            return use
-    return "none"
-
-
-def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) -> Use:
-    """`read`: its old value may be read. `kill`: it is overwritten on every path. `none`: neither is sure."""
-    match stmt:
-        case ExprStmt(expr=expr):
-            return expression_use(variable, expr)
-        case DeclStmt(variables=variables):
-            for declared in variables:
-                if declared.init is not None and expression_use(variable, declared.init) == "read":
-                    return "read"
-                if declared is variable:
-                    return "kill"
-            return "none"
-        case Compound(body=body):
-            return sequence_use(variable, body, inside_loop)
-        case IfStmt():
-            use = expression_use(variable, stmt.condition)
-            if use != "none":
-                return use
-            then = statement_use(variable, stmt.then, inside_loop)
-            orelse = "none" if stmt.orelse is None else statement_use(variable, stmt.orelse, inside_loop)
-            if "read" in (then, orelse):
-                return "read"
-            return "kill" if then == orelse == "kill" else "none"
-        case ForStmt():
-            if stmt.init is not None:
-                use = statement_use(variable, stmt.init)
-                if use != "none":
-                    return use
-            if stmt.condition is not None and expression_use(variable, stmt.condition) == "read":
-                return "read"
-            around = statement_use(variable, stmt.body, True)
-            if around == "none" and stmt.increment is not None:
-                around = expression_use(variable, stmt.increment)
-            return "read" if around == "read" else "none"
-        case ReturnStmt(value=value):
-            return "read" if value is not None and expression_use(variable, value) == "read" else "kill"
-        case JumpStmt():
-            return "kill" if inside_loop and stmt.what != "goto" else "read"
-        case OtherStmt():
-            for expr in stmt.exprs:
-                if any(isinstance(e, Ref) and e.var is variable for e in subexpressions(expr)):
-                    return "read"
-            if stmt.what in ("while", "do", "switch", "case", "null", "pragma"):
-                if stmt.what in ("switch", "case") and occurs(variable, stmt):
-                    return "read"
-                return "read" if sequence_use(variable, stmt.body, True) == "read" else "none"
-            return "read" if occurs(variable, stmt) else "none"
-
-
-def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> bool:
-    """No path from behind the innermost frame's point reads the variable before overwriting it."""
-    if variable.storage not in ("local", "param") or variable.address_taken or function.has_goto:
-        return False
-    for frame in reversed(frames):
-        use = sequence_use(variable, frame.body[frame.last + 1 :], False)
-        if use == "read":
-            return False
-        if use == "kill":
-            return True
-        owner = frame.owner
-        if owner is None or isinstance(owner, IfStmt | Compound):
-            continue
-        if isinstance(owner, ForStmt) or (isinstance(owner, OtherStmt) and owner.what in ("while", "do")):
-            around = (owner.increment, owner.condition) if isinstance(owner, ForStmt) else owner.exprs
-            first: Use = "none"
-            for expr in around:
-                if expr is None:
-                    continue
-                first = expression_use(variable, expr)
-                if first != "none":
-                    break
-            if first == "read":
-                return False
-            if first == "none" and sequence_use(variable, frame.body, False) == "read":
-                return False
-        else:
-            return not occurs(variable, owner)
-    return True
 
 
 # ---------------------------------------------------------------------------------- privatization

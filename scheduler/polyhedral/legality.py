@@ -9,7 +9,6 @@ between T(s) and T(t) in that loop's row.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Union
 
 import islpy as isl
@@ -19,46 +18,7 @@ from scheduler.ir.tree import TreeLoop, TreeNode, paths_of, tree_loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
 from scheduler.polyhedral.reductions import is_exact, reduction_over
-
-
-@dataclass(frozen=True, slots=True)
-class Legal:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Illegal:
-    """A dependence the schedule breaks, with a witness: two instances and parameter values.
-
-    `loop` is set when they do not run in the wrong order but may run at the same time in that loop.
-    """
-
-    dependence: str
-    source: str
-    sink: str
-    source_instance: tuple[tuple[str, int], ...]
-    sink_instance: tuple[tuple[str, int], ...]
-    parameters: tuple[tuple[str, int], ...]
-    loop: str | None = None
-
-    def __str__(self) -> str:
-        def show(name: str, point: tuple[tuple[str, int], ...]) -> str:
-            return f"{name}({', '.join(f'{k}={v}' for k, v in point)})"
-
-        where = f"may run at the same time in loop {self.loop} as" if self.loop else "no longer runs before"
-        at = f" for {', '.join(f'{k}={v}' for k, v in self.parameters)}" if self.parameters else ""
-        return (
-            f"{self.dependence}: {show(self.source, self.source_instance)} {where} "
-            f"{show(self.sink, self.sink_instance)}{at}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """No verdict; never treated as legal."""
-
-    reason: str
-
+from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
 
 _MEMO_ENTRIES = 20_000
 

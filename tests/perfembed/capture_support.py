@@ -18,9 +18,10 @@ from perfembed.capture import (
 )
 from perfembed.capture.fills import dtype_of
 from profilers.build import Built, CompilerConfig, compile_workloads
+from profilers.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
-from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from profilers.run import DEFAULT_ENVIRONMENT
 from profilers.workload import CapturedFill, ConstantFill
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source, plain

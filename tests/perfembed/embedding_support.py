@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import torch
 
-from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.encoding.graph import encode
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.interface import NetworkSettings
 from scheduler.ir.nest import LoopNest

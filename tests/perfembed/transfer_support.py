@@ -11,7 +11,7 @@ from perfembed.tuning.source import parse
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 
 MACHINE = Target(threads=2, vector_bytes=32, l1_bytes=32 << 10, l2_bytes=1 << 20, l3_bytes=32 << 20)
 EMBEDDER = HandmadeEmbedder()

@@ -6,11 +6,11 @@ import stat
 
 import pytest
 
+from profilers.child import Limits, memory_file
 from profilers.counting import ACK_FD, CONTROL_FD, Counted, Counting, count_workload, warmups
 from profilers.errors import HarnessError
 from profilers.machine import Cache, describe_machine
 from profilers.outcome import TimedOut, WrongResult
-from profilers.run import Limits, memory_file
 from profilers.workload import Argument, ConstantFill, Workload
 
 CELL = Argument("x", "double", (1,), ConstantFill(0.0), True)

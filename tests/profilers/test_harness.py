@@ -7,18 +7,11 @@ import struct
 import numpy as np
 import pytest
 
+from profilers.child import Limits
 from profilers.errors import HarnessError
-from profilers.harness import (
-    OpenMP,
-    TimingSettings,
-    check_workload,
-    harness_environment,
-    inputs_digest,
-    time_workload,
-    write_reference,
-)
+from profilers.harness import check_workload, harness_environment, time_workload, write_reference
 from profilers.outcome import Crashed, Stopped, Timed, TimedOut, Verified, WrongResult
-from profilers.run import Limits
+from profilers.specification import OpenMP, TimingSettings, inputs_digest
 from profilers.workload import ELEMENT_TYPES, Argument, CapturedFill, ConstantFill, RandomFill
 
 SHORT = TimingSettings(min_samples=2, max_samples=5, target_seconds=0.01)

@@ -15,13 +15,14 @@ import pytest
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
+from profilers.child import Finished
 from profilers.errors import ProfilersError
 from profilers.likwid import LikwidBackend, choose
 from profilers.likwid_output import architecture, read_regions, read_single, refusal
 from profilers.machine import describe_machine
 from profilers.mapping import event_maps
 from profilers.profile import Profile
-from profilers.run import DEFAULT_ENVIRONMENT, Finished
+from profilers.run import DEFAULT_ENVIRONMENT
 from profilers.workload import Argument, ConstantFill, Workload
 
 RECORDED = Path(__file__).parent / "recorded"

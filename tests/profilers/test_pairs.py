@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from profilers.harness import TimingSettings
 from profilers.outcome import Timed
 from profilers.pairs import Interval, both, median_interval
+from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings, Comparison, Round, _summary
 
 Rng = np.random.Generator

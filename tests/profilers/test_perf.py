@@ -9,12 +9,12 @@ import pytest
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
+from profilers.child import Finished
 from profilers.errors import ProfilersError
 from profilers.machine import describe_machine
 from profilers.mapping import Mapped, Run, load
 from profilers.perf import PerfBackend, read_counts, refusal, verdict
 from profilers.profile import Profile
-from profilers.run import Finished
 from profilers.workload import Argument, ConstantFill, Workload
 
 RECORDED = Path(__file__).parent / "recorded"

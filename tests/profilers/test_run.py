@@ -9,17 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from profilers.child import Command, Finished, Limits, memory_file
 from profilers.errors import ContainmentError, NotExecutable
-from profilers.run import (
-    DEFAULT_ENVIRONMENT,
-    Command,
-    Finished,
-    Limits,
-    contained_seconds,
-    memory_file,
-    run_contained,
-    run_many,
-)
+from profilers.run import DEFAULT_ENVIRONMENT, contained_seconds, run_contained, run_many
 
 ROOT = Path(__file__).parents[2]
 TIMES = int(os.environ.get("PERFEMBED_ATTACK_TIMES", "2"))  # how often each attack is made
@@ -269,7 +261,8 @@ def test_overhead_is_small():
 
 PARENT = """
 import signal, sys
-from profilers.run import Limits, run_contained
+from profilers.run import run_contained
+from profilers.child import Limits
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 env = dict(item.split("=", 1) for item in sys.argv[1:])
 command = ("sh", "-c", "setsid sleep 60 & sleep 60")
@@ -301,7 +294,8 @@ def test_interrupted_or_killed_parent_takes_the_tree_along(number, marked, tmp_p
 
 STOPPED = """
 import sys
-from profilers.run import DEFAULT_ENVIRONMENT, Limits, run_contained
+from profilers.run import DEFAULT_ENVIRONMENT, run_contained
+from profilers.child import Limits
 command = ("sh", "-c", "echo > begun; sleep 0.3")
 finished = run_contained(command, limits=Limits(wall_s=1), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
 print(finished.returncode, finished.timed_out)

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from profilers.child import Limits
 from profilers.errors import HarnessError
-from profilers.harness import TimingSettings
 from profilers.outcome import Crashed, Timed
-from profilers.run import Limits
+from profilers.specification import TimingSettings
 from profilers.timing import (
     CompareSettings,
     Comparison,

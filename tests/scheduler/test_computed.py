@@ -7,7 +7,8 @@ from scheduler.computed import MOST, computed
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import RegisterBlock, Schedule, Tile
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.scheduler import nests
 
 

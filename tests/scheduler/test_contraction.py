@@ -11,7 +11,8 @@ from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.microkernel import Core
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, Parallelize, RegisterBlock, Schedule, Tile
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.scheduler import nests
 
 WIDE = Target(2, core=Core(registers=((64, 32), (32, 16))))

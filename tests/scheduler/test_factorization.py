@@ -10,7 +10,8 @@ from scheduler.ir.nest import LoopNest, Storage
 from scheduler.microkernel import Core
 from scheduler.replay import Replayer
 from scheduler.schedule import Pack, RegisterBlock, Schedule, Split, format_schedule
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same, with_storage
 

@@ -10,7 +10,8 @@ from scheduler.ir.text import nest_id, parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.search.random import RandomSearch
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.scheduler import nests
 
 

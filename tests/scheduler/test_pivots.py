@@ -9,7 +9,8 @@ from scheduler.ir.nest import Storage
 from scheduler.pivots import pivots
 from scheduler.replay import Replayer
 from scheduler.schedule import Parallelize, Schedule, Split, format_schedule
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same, with_storage
 

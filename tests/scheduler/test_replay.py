@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.polyhedral.legality import Illegal
+from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Refused, Replayed, Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from tests.scheduler import nests

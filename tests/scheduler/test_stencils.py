@@ -10,8 +10,9 @@ from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.microkernel import CacheLevel, Core
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Parallelize, Schedule, Skew, Tile
-from scheduler.space import Space, Target
+from scheduler.space import Space
 from scheduler.stencils import suited, time_tiles
+from scheduler.target import Target
 from tests.scheduler import nests
 
 VALUES = {"T": 100, "n": 2000, "m": 900, "l": 800}

@@ -12,8 +12,9 @@ from scheduler.ir.tree import find_loop
 from scheduler.microkernel import CacheLevel, Core, Rates
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Parallelize, Schedule, Stream, Tile
-from scheduler.space import Space, Target
+from scheduler.space import Space
 from scheduler.streams import streamable, streams
+from scheduler.target import Target
 from tests.scheduler import nests
 
 CACHES = (CacheLevel(32 << 10), CacheLevel(512 << 10), CacheLevel(8 << 20))

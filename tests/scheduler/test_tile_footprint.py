@@ -3,7 +3,8 @@
 import pytest
 
 from scheduler.replay import Replayer
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from scheduler.tile_footprint import tile_bytes
 from scheduler.time_tiling import time_band
 from tests.scheduler import nests

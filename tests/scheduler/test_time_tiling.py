@@ -12,7 +12,8 @@ from scheduler.ir.tree import TreeLoop
 from scheduler.permutable import sink_into_band
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, Sink, Tile
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from scheduler.time_tiling import time_tiled
 from tests.scheduler import nests
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from perfembed.bench.kernels.peers import Peer
 from profilers.build import CompilerConfig, compiler_path, compiler_version
+from profilers.child import Finished, Limits
 from profilers.errors import ProfilersError
 from profilers.openmp import openmp_problem
-from profilers.run import Finished, Limits, run_contained
+from profilers.run import run_contained
 
 FLAGS = ("-O3", "-march=native")
 _GRAPHITE = ("-floop-nest-optimize", "-floop-parallelize-all")

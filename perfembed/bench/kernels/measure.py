@@ -10,9 +10,11 @@ from pathlib import Path
 from perfembed.bench.kernels.openblas import Product, run_openblas
 from perfembed.bench.kernels.regions import MARKS_VARIABLE, read_marks
 from perfembed.capture.program import run_failure
+from profilers.child import Limits
 from profilers.harness import harness_environment
-from profilers.run import Limits, run_contained
-from profilers.timing import LoadMeter, coefficient_of_variation, other_load
+from profilers.load import LoadMeter
+from profilers.run import run_contained
+from profilers.timing import coefficient_of_variation, other_load
 
 LIMITS = Limits(wall_s=900.0, memory_bytes=64 << 30, output_bytes=1 << 20)
 

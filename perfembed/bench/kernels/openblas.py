@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profilers.run import Finished, Limits, run_contained
+from profilers.child import Finished, Limits
+from profilers.run import run_contained
 
 _CHILD = """
 import sys, time

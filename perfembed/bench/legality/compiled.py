@@ -16,9 +16,10 @@ from perfembed.bench.legality.model import Campaign, Disagreement, Kind, Runnabl
 from perfembed.bench.legality.program import generate
 from perfembed.bench.legality.subject import difference
 from profilers.build import Built, CompilerConfig, compile_workloads
+from profilers.child import Limits
 from profilers.harness import check_workload, write_reference
 from profilers.outcome import BuildFailed, Timed, Verified
-from profilers.run import DEFAULT_ENVIRONMENT, Limits
+from profilers.run import DEFAULT_ENVIRONMENT
 from profilers.scratch import scratch_folder
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload
 from scheduler.codegen import ArgumentSpec, emit_original, kernel_source, plain

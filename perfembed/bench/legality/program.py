@@ -19,8 +19,8 @@ from scheduler.ir.nest import Loop, LoopNest, Predicate
 from scheduler.ir.text import format_nest
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import placed_statements, uses
-from scheduler.polyhedral.legality import Illegal, Unknown
 from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.polyhedral.verdict import Illegal, Unknown
 from scheduler.replay import Refused, Replayed, ScheduledNest
 from scheduler.schedule import format_schedule
 from scheduler.transform import NotApplicable

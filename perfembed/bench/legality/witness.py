@@ -18,7 +18,7 @@ from scheduler.ir.interpret import InterpreterError, execution_order
 from scheduler.ir.nest import Access, Constraint, Guard, Loop, LoopNest, Predicate
 from scheduler.ir.tree import TreeLoop, TreeNode, path_to, tree_loops
 from scheduler.ir.walk import AccessUse, Placed, placed_statements, uses
-from scheduler.polyhedral.legality import Illegal
+from scheduler.polyhedral.verdict import Illegal
 
 _SMALL = 8  # parameters up to this are also executed
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from perfembed.bench.written.model import ALWAYS, Way
 from profilers.build import compiler_path
+from profilers.child import Finished, Limits
 from profilers.errors import CompilerMissing
-from profilers.run import Finished, Limits, run_contained
+from profilers.run import run_contained
 
 _COMPILE = Limits(wall_s=240.0, memory_bytes=8 << 30, output_bytes=1 << 16, stack_bytes=64 << 20)
 RUN_S = 60.0

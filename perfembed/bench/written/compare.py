@@ -15,7 +15,8 @@ from perfembed.bench.written.model import Compared, Way
 from perfembed.bench.written.sizes import defines
 from perfembed.bench.written.subject import Subject
 from profilers.build import compiler_path
-from profilers.run import Finished, Limits, describe_signal, run_contained
+from profilers.child import Finished, Limits
+from profilers.run import describe_signal, run_contained
 
 _BOTH = ("original", "written")
 _UNFUSED = (("-fno-tree-vectorize",), ("-mno-fma", "-mno-avx512f"))  # ways to do without fused operations of vectors

@@ -29,7 +29,8 @@ from scheduler.schedule import (
     Vectorize,
     format_schedule,
 )
-from scheduler.space import Chain, Space, Target
+from scheduler.space import Chain, Space
+from scheduler.target import Target
 from scheduler.transform import NotApplicable
 
 Maker = Callable[[Schedule, Chain], Iterator[Schedule]]

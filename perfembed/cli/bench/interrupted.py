@@ -45,13 +45,8 @@ def command(
     not matter here: it does not wait for other measurements on this machine.
     """
     from optdb.errors import OptdbError
-    from perfembed.bench.interrupted import (
-        PROGRAM,
-        InterruptedBench,
-        interrupted_document,
-        render_interrupted,
-        run_interrupted,
-    )
+    from perfembed.bench.interrupted import PROGRAM, InterruptedBench, run_interrupted
+    from perfembed.bench.render_interrupted import interrupted_document, render_interrupted
     from perfembed.files import read_input
     from perfembed.report.style import Style
 

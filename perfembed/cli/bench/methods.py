@@ -55,7 +55,8 @@ def transfer(
         reference = _LONG
     if reference is not None and not reference.exists():
         raise UsageError(f"--reference {reference}: there is no such database", "perfembed populate FILES fills one")
-    from perfembed.bench.methods import REFERENCE, MethodsBench
+    from perfembed.bench.method_scores import REFERENCE
+    from perfembed.bench.methods import MethodsBench
     from perfembed.bench.transfer import MACHINES, METHODS
 
     session = context.ensure_object(Session)

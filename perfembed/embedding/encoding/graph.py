@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfembed.embedding.encoding.memlets import Layout, Memlet, layout_of, memlets_of
+from perfembed.embedding.encoding.nest_graph import GraphNode, NestGraph
 from perfembed.embedding.encoding.operations import (
     assignments,
     is_conditional,
@@ -42,39 +42,7 @@ from scheduler.polyhedral.legality import concurrent_loops
 from scheduler.transform import initial_tree
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from scheduler.replay import Replayer
-
-
-@dataclass(frozen=True, slots=True)
-class GraphNode:
-    """`name`: of the array, tree loop or statement; a memlet's is its array's. `level`: loops around it (arrays: 0).
-
-    `statement`: of bodies and memlets.
-    """
-
-    kind: NodeKind
-    name: str
-    level: int
-    statement: str | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NestGraph:
-    """`features` float32 [n, F] and `edge_features` float32 [m, E] after `schema`; `edges` int64 [2, m]: from, to."""
-
-    nodes: tuple[GraphNode, ...]
-    features: npt.NDArray[np.float32]
-    edges: npt.NDArray[np.int64]
-    edge_features: npt.NDArray[np.float32]
-
-    def find(self, kind: NodeKind, name: str) -> int:
-        """The node of that kind and name (of memlets the first). Raises KeyError."""
-        for position, node in enumerate(self.nodes):
-            if node.kind == kind and node.name == name:
-                return position
-        raise KeyError(name)
 
 
 def encode(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.graph import NestGraph
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.targets import targets, to_learned
-from scheduler.space import Target
+from scheduler.target import Target
 
 
 @dataclass(frozen=True, slots=True)

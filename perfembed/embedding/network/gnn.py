@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import AttentionalAggregation, TransformerConv, global_max_pool
 
-from perfembed.embedding.encoding.graph import NestGraph
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.encoding.schema import NODE_KINDS, columns, edge_features, node_features
 from perfembed.embedding.network.interface import (
     DIMENSION,
@@ -39,7 +39,7 @@ from perfembed.embedding.network.interface import (
 from perfembed.embedding.network.targets import from_learned, targets
 from profilers.counters import feature_names
 from profilers.scratch import scratch_folder
-from scheduler.space import Target
+from scheduler.target import Target
 
 _BATCH = 64  # graphs embedded at once
 _FEW = 8  # graphs too few to be worth several threads

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.graph import NestGraph
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.encoding.schema import NODE_KINDS, edge_features, node_features
 from perfembed.embedding.network.interface import (
     DIMENSION,
@@ -28,7 +28,7 @@ from perfembed.embedding.network.interface import (
 )
 from perfembed.embedding.network.targets import from_learned, targets
 from profilers.counters import feature_names
-from scheduler.space import Target
+from scheduler.target import Target
 
 Floats = npt.NDArray[np.float32]
 _BATCH = 64  # graphs embedded at once

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.encoding.graph import encode
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.interface import EmbedsNests
 from scheduler.ir.tree import TreeNode
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 
 Vectors = Mapping[str, npt.NDArray[np.float32]]
 _KEPT = 256  # embedded trees

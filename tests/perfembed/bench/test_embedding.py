@@ -14,7 +14,8 @@ from perfembed.embedding.network.targets import targets
 from perfembed.learning.training_profiles import read_examples, read_profiles
 from perfembed.retrieval.donors import donor_shards, read_donors
 from perfembed.retrieval.nest_space import NestSpace
-from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm, RecursiveLstmCostModel
+from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
+from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm
 from tests.perfembed.embedding_support import tiny_model
 
 SPACE = NestSpace(tiny_model())

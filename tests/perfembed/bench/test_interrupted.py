@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.interrupted import (
-    PROGRAM,
-    InterruptedBench,
-    InterruptedResult,
-    _Work,
-    render_interrupted,
-    run_interrupted,
-)
+from perfembed.bench.interrupted import PROGRAM, InterruptedBench, InterruptedResult, _Work, run_interrupted
+from perfembed.bench.render_interrupted import render_interrupted
 from perfembed.report.style import Style
 
 SMALL = PROGRAM.replace(b"#define N 600", b"#define N 400")

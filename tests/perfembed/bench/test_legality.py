@@ -21,7 +21,8 @@ from perfembed.cli.session import Session
 from perfembed.report.style import Style
 from scheduler.codegen import emit_original, plain
 from scheduler.ir.text import parse_nest
-from scheduler.polyhedral.legality import Checker, Illegal, Legal
+from scheduler.polyhedral.legality import Checker
+from scheduler.polyhedral.verdict import Illegal, Legal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 

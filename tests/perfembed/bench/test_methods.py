@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.methods import ORIGINAL, REFERENCE, Method, MethodsBench, NestRow, run_methods, scores
+from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, scores
+from perfembed.bench.methods import Method, MethodsBench, run_methods
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import MACHINES, METHODS, leaving_out
 from perfembed.errors import UsageError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from perfembed.bench.render import render_timing, timing_document
 from perfembed.bench.timing import TimingBench, TimingResult, run_timing
 from perfembed.report.style import Style
-from profilers.harness import TimingSettings
+from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings
 
 QUICK = CompareSettings(

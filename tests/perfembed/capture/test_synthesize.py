@@ -8,9 +8,9 @@ import pytest
 
 from perfembed.capture import CapturedNest, CaptureFailed, RandomisedInputs, make_workload, synthesize
 from profilers.build import Built, compile_workloads
+from profilers.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
-from profilers.run import Limits
 from profilers.workload import CapturedFill, RandomFill
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source, plain

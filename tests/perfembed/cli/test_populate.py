@@ -13,14 +13,7 @@ from optdb.database import Database
 from perfembed.cli.main import main
 from perfembed.cli.populate_progress import populate_progress
 from perfembed.cli.session import Session
-from perfembed.populating.populate import (
-    NestSearched,
-    PopulateEvent,
-    ProgramDone,
-    ProgramSkipped,
-    ProgramStarted,
-    Stored,
-)
+from perfembed.populating.events import NestSearched, PopulateEvent, ProgramDone, ProgramSkipped, ProgramStarted, Stored
 from perfembed.populating.programs import Program
 
 ONE, TWO = Program("a.c", "a"), Program("b\x1b[31m.c", "b")

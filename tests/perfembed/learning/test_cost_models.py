@@ -17,7 +17,7 @@ from perfembed.learning.cost_models import (
     weights_path,
 )
 from scheduler.cost.boosted import BoostedCostModel
-from scheduler.cost.recursive_lstm import RecursiveLstmCostModel
+from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 from tests.scheduler.cost.test_boosted import ALL
 
 TRAIN = [p for p in ALL if part_of(p.group) == "train"][:2]

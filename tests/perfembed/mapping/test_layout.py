@@ -15,7 +15,7 @@ from perfembed.report.map_page import map_page
 from perfembed.retrieval.retrieve import open_sources
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.perfembed.retrieval.test_retrieve import DONORS, SPACE, stored
 from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE
 

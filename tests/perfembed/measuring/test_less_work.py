@@ -16,7 +16,7 @@ from scheduler.fewer import fewer_iterations
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 
 PRODUCT = """nest product { param n: int in [1, ?];
 array A: double[n][n] restrict const; array B: double[n][n] restrict const; array C: double[n][n] restrict;

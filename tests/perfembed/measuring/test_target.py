@@ -9,7 +9,7 @@ from profilers.isa import VectorUnits
 from profilers.machine import describe_machine
 from profilers.rates import StreamRates
 from scheduler.microkernel import Rates
-from scheduler.space import Target
+from scheduler.target import Target
 
 HERE = describe_machine()
 

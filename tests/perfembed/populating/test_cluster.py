@@ -15,18 +15,15 @@ from optdb.records import SourceRecord, format_record
 from perfembed.bench.population import content, inconsistencies
 from perfembed.errors import EnvironmentMissing
 from perfembed.populating.cluster import Returned, connected, keep, places, populate_cluster, search_apart
-from perfembed.populating.populate import (
+from perfembed.populating.events import (
     NestSearched,
     PopulateEvent,
     PopulateOptions,
     ProgramDone,
     ProgramSkipped,
     ProgramStarted,
-    make_plan,
-    populate,
-    recover,
-    this_place,
 )
+from perfembed.populating.populate import make_plan, populate, recover, this_place
 from perfembed.populating.programs import programs_of
 from tests.perfembed.populate_support import write_programs
 

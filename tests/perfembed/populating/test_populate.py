@@ -16,7 +16,8 @@ from optdb.exchange import merge
 from optdb.locks import FileLock
 from perfembed.bench.population import content, inconsistencies, kill_tree, measurements
 from perfembed.errors import UsageError
-from perfembed.populating.populate import Place, PopulateOptions, make_plan, recover, this_place
+from perfembed.populating.events import Place, PopulateOptions
+from perfembed.populating.populate import make_plan, recover, this_place
 from perfembed.populating.programs import Program, programs_of, source_record
 from scheduler.generator.programs import GeneratorSettings
 from tests.perfembed.populate_support import run, spooled, start, write_programs

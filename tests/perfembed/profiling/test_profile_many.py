@@ -8,7 +8,8 @@ import pytest
 
 from optdb.database import Database
 from perfembed.learning.training_profiles import export_profiles, is_nest, read_examples
-from perfembed.profiling.profile_many import ProfilingOptions, ProgramProfiled, profile_nests, variant
+from perfembed.profiling.profile_many import ProgramProfiled, profile_nests
+from perfembed.profiling.subjects import ProfilingOptions, variant
 from perfembed.retrieval.donors import donor_shards, read_donors
 
 TEXT = """#include <math.h>

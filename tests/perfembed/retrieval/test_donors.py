@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optdb.database import Database
-from optdb.queries import embeddings
+from optdb.record_queries import embeddings
 from perfembed.errors import UsageError
 from perfembed.retrieval.donors import (
     Found,

@@ -11,7 +11,7 @@ from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
 

@@ -13,7 +13,8 @@ from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.rewriting import read, rewritten, without_originals
 
 KERNELS = Path(__file__).parents[2] / "kernels"

@@ -11,7 +11,8 @@ from profilers.build import CompilerConfig
 from profilers.machine import Cache, Machine, describe_machine
 from profilers.profile import Profile
 from profilers.simulated.assembly import Work
-from profilers.simulated.backend import Counted, SimulatedBackend, _counters, geometry
+from profilers.simulated.backend import SimulatedBackend, geometry
+from profilers.simulated.traced_report import Counted, _counters
 from profilers.workload import Argument, RandomFill, Workload
 
 N = 40_000

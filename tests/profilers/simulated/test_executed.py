@@ -8,8 +8,8 @@ import pytest
 
 from profilers.backend import ProfileRequest
 from profilers.build import CompilerConfig
+from profilers.child import Limits
 from profilers.machine import describe_machine
-from profilers.run import Limits
 from profilers.simulated.assembly import Work
 from profilers.simulated.executed import executed
 from profilers.workload import Argument, RandomFill, Workload

@@ -17,7 +17,8 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from scheduler.schedule import format_schedule
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import GEMM, check_same, scheduled
 

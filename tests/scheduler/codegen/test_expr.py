@@ -6,7 +6,8 @@ import pytest
 
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.expr import Printer
-from scheduler.codegen.nodes import IntOp, add, extreme, scale, substitute
+from scheduler.codegen.node_algebra import extreme, substitute
+from scheduler.codegen.nodes import IntOp, add, scale
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.text import helpers_for
 from scheduler.codegen.workload import kernel_source

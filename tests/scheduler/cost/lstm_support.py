@@ -2,13 +2,15 @@
 
 import re
 
+from scheduler.cost.nest_arrays import NestArrays
 from scheduler.cost.problem import Problem
-from scheduler.cost.representation import NestArrays, represent_nest
-from scheduler.cost.schedule_representation import ScheduleArrays, ScheduleEncoder
+from scheduler.cost.representation import represent_nest
+from scheduler.cost.schedule_arrays import ScheduleArrays
+from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.scheduler import nests
 
 TARGET = Target(2)

@@ -6,7 +6,7 @@ from scheduler.cost.body import Body, Place
 from scheduler.cost.estimate import Estimator
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

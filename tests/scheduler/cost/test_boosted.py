@@ -21,7 +21,7 @@ from scheduler.cost.metrics import spearman
 from scheduler.cost.problem import CostModel, Problem
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.scheduler import nests
 
 TARGET = Target(threads=2)

@@ -4,10 +4,11 @@ import math
 
 import pytest
 
-from scheduler.cost.estimate import Estimate, Estimator, Line
+from scheduler.cost.estimate import Estimator
+from scheduler.cost.estimated import Estimate, Line
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

@@ -15,7 +15,8 @@ from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search import make_search
-from scheduler.space import Space, Target
+from scheduler.space import Space
+from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

@@ -14,7 +14,7 @@ from scheduler.ir.nest import Loop
 from scheduler.ir.tree import TreeLoop, path_to
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

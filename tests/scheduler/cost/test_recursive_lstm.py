@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from scheduler.cost.checkpoint import CheckpointError, card_path
+from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 from scheduler.cost.problem import CostModel
-from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm, RecursiveLstmCostModel, last_states
+from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm, last_states
 from scheduler.cost.tree_batch import nest_batch, schedule_batch, sequences
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.cost.lstm_support import (
     GEMM_SCHEDULES,

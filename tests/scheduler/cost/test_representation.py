@@ -5,9 +5,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from scheduler.cost.representation import AXIS, ENTRY, LOOP, MATRIX, STATEMENT, NestArrays, represent_nest
+from scheduler.cost.nest_arrays import NestArrays
+from scheduler.cost.representation import AXIS, ENTRY, LOOP, MATRIX, STATEMENT, represent_nest
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.cost.lstm_support import SIZES, TARGET, arrays, renamed
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from scheduler.cost.ranges import lg
-from scheduler.cost.schedule_representation import KINDS, ScheduleArrays, ScheduleEncoder
+from scheduler.cost.schedule_arrays import KINDS, ScheduleArrays
+from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.errors import NotApplicable
 from scheduler.replay import Replayer
 from scheduler.schedule import Interchange, Parallelize, Tile, Transformation, parse_schedule

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from scheduler.cost.checkpoint import CheckpointError
+from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 from scheduler.cost.problem import Problem
-from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstmCostModel
+from scheduler.cost.recursive_lstm import LstmSettings
 from scheduler.cost.train_recursive_lstm import EpochDone, TrainSettings, data_hash, train_recursive_lstm
 from scheduler.errors import NotApplicable
 from scheduler.replay import Replayer

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.encoding.graph import encode
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.encoding.schema import columns, edge_columns
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.generator import generate

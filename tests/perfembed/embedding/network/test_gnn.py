@@ -17,7 +17,7 @@ from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from profilers.counters import feature_names
 from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.perfembed.embedding_support import MATMUL, MATMUL_VARIANTS, SIZES, STENCIL, graph, nest, permuted
 from tests.scheduler.nests import CHOLESKY, SPMM
 

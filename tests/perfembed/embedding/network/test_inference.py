@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from perfembed.embedding.encoding.graph import NestGraph, encode
+from perfembed.embedding.encoding.graph import encode
+from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.checkpoint import load_model
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.inference import NumpyEmbeddingModel, erf, weight_shapes
@@ -23,7 +24,7 @@ from perfembed.tuning.result import TuneOptions
 from profilers.counters import feature_names
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.perfembed.embedding_support import MATMUL, STENCIL, graph
 
 KERNELS = Path(__file__).parents[3] / "kernels"

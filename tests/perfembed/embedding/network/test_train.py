@@ -14,12 +14,13 @@ from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.examples import Example, data_hash, learned, split_by_group
 from perfembed.embedding.network.interface import NetworkSettings, machine_numbers
+from perfembed.embedding.network.losses import contrastive_loss, stress_loss
 from perfembed.embedding.network.targets import metric_row, scale_metrics, targets
-from perfembed.embedding.network.train import EpochDone, TrainSettings, contrastive_loss, stress_loss, train_embedding
+from perfembed.embedding.network.train import EpochDone, TrainSettings, train_embedding
 from profilers.profile import Profile
 from scheduler.polyhedral.io_bound import io_lower_bound
 from scheduler.polyhedral.model import Model
-from scheduler.space import Target
+from scheduler.target import Target
 from tests.perfembed.embedding_support import MATMUL, STENCIL, nest
 from tests.scheduler.nests import CHOLESKY
 

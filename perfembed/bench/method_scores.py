@@ -1,0 +1,87 @@
+"""How methods of transfer compare, over all nests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+ORIGINAL, REFERENCE = "original", "long search"
+
+
+@dataclass(slots=True)
+class NestRow:
+    """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
+
+    By method also candidates `measured` and `predicted` by a cost model, seconds of `tuning`, and `overhead`: those
+    in which neither a compiler nor a nest ran. `weight` turns seconds into the program's.
+    """
+
+    program: str
+    nest: str
+    line: int
+    weight: float
+    seconds: dict[str, float | None] = field(default_factory=dict)
+    measured: dict[str, int] = field(default_factory=dict)
+    tuning: dict[str, float] = field(default_factory=dict)
+    overhead: dict[str, float] = field(default_factory=dict)
+    schedules: dict[str, str] = field(default_factory=dict)
+    noise: float = 0.0
+    predicted: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodScore:
+    """Over all programs: time over that of `against`. `beyond`: how many programs are more than 25 % slower."""
+
+    method: str
+    programs: int
+    median: float
+    worst: float
+    within: int  # 5 %
+    beyond: int
+    speedup: float  # geometric mean over the original
+    measured: float  # candidates a nest
+    predicted: float  # candidates a nest
+    tuning_s: float  # a nest
+    overhead_s: float  # a program, in the median
+    overhead_most_s: float  # the most of a program
+
+
+def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
+    """One for each method, of the programs whose nests all have a time of `against`, a method or the long search."""
+    programs: dict[str, list[NestRow]] = {}
+    for row in rows:
+        programs.setdefault(row.program, []).append(row)
+    whole = [nests for nests in programs.values() if all(row.seconds.get(against) for row in nests)]
+    found = []
+    for method in dict.fromkeys((against, *methods)):
+        ratios = sorted(_time(nests, method) / _time(nests, against) for nests in whole)
+        gains = [_time(nests, ORIGINAL) / _time(nests, method) for nests in whole]
+        every = [row for nests in whole for row in nests]
+        if not ratios:
+            continue
+        overheads = [sum(row.overhead.get(method, 0.0) for row in nests) for nests in whole]
+        found.append(
+            MethodScore(
+                method=method,
+                programs=len(ratios),
+                median=float(np.median(ratios)),
+                worst=ratios[-1],
+                within=sum(r <= 1.05 for r in ratios),
+                beyond=sum(r > 1.25 for r in ratios),
+                speedup=math.exp(sum(map(math.log, gains)) / len(gains)),
+                measured=float(np.mean([row.measured.get(method, 0) for row in every])),
+                predicted=float(np.mean([row.predicted.get(method, 0) for row in every])),
+                tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
+                overhead_s=float(np.median(overheads)),
+                overhead_most_s=max(overheads),
+            )
+        )
+    return tuple(found)
+
+
+def _time(nests: Sequence[NestRow], method: str) -> float:
+    return sum(row.weight * (row.seconds[method] or row.seconds[ORIGINAL] or 0.0) for row in nests)

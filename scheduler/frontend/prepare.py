@@ -1,0 +1,72 @@
+"""A function made ready for the extraction: helpers inlined, index variables substituted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.frontend import scalars
+from scheduler.frontend.context import ArrayInfo, Context
+from scheduler.frontend.csyntax import (
+    CStmt,
+    ForStmt,
+    Ref,
+    Unit,
+    Variable,
+    all_expressions,
+    statements,
+)
+from scheduler.frontend.premises import callees
+from scheduler.frontend.scalar_uses import dead_after
+from scheduler.ir.nest import Storage
+
+
+def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
+    """Classify the variables of a region before it is read."""
+    changed = scalars.written_variables(region)
+    ctx.writes = {v: len(places) for v, places in changed.items()}
+    ctx.changes = {v: places[0] for v, places in changed.items()}
+    ctx.inside = scalars.declared_inside(region)
+    ctx.written = set(ctx.writes)
+    iterators = set()
+    for stmt in region:
+        ctx.work.spend(sum(1 for _ in all_expressions(stmt)), stmt.begin)
+        for expr in all_expressions(stmt):
+            if isinstance(expr, Ref):
+                ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
+        ctx.stored |= scalars.stored_variables(stmt)
+        iterators |= _iterators(stmt)
+    for variable in _callee_globals(ctx.unit, region):
+        ctx.taken.add(variable.name)
+        ctx.outside.setdefault(variable.name, variable)
+    for variable in ctx.uses:
+        if variable not in ctx.inside and variable not in iterators:
+            ctx.taken.add(variable.name)
+            ctx.outside[variable.name] = variable
+    size = sum(ctx.uses.values())
+    for variable in ctx.writes:
+        ctx.work.spend(size // 4, region[0].begin)
+        if variable in ctx.inside or not variable.ctype.is_scalar:
+            continue
+        if not dead_after(variable, ctx.frames, ctx.function):
+            continue
+        places = scalars.privatize(variable, scalars.flatten(region), None)
+        if places is None:
+            continue
+        for number, place in enumerate(places):
+            name = variable.name if number == 0 else ctx.fresh(variable.name)
+            ctx.outside.pop(name, None)
+            ctx.arrays[name] = ArrayInfo(
+                name, variable.ctype.name, replace(variable.ctype), Storage.PRIVATE, variable, None, None
+            )
+            ctx.privates[(variable, place)] = name
+            ctx.pending_scopes[name] = place
+
+
+def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:
+    """Globals that functions called from the region name; their names must keep their meaning."""
+    bodies = [function.body for function in callees(unit, region)]
+    return {e.var for b in bodies for e in all_expressions(b) if isinstance(e, Ref) and e.var.storage == "global"}
+
+
+def _iterators(stmt: CStmt) -> set[object]:
+    return {scalars.iterator_of(s) for s in statements(stmt) if isinstance(s, ForStmt)}

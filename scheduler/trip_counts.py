@@ -1,0 +1,31 @@
+"""How often loops run, about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scheduler.ir.nest import Loop
+
+
+def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> dict[str, int]:
+    """Typical iterations of each loop, outer iterators at the middle of their ranges; 16 for opaque loops."""
+    middle: dict[str, int] = dict(parameters)
+    counts: dict[str, int] = {}
+    for loop in nest_loops:
+        if isinstance(loop.start, tuple) and isinstance(loop.stop, tuple):
+            values = [[a.evaluate(_Default(middle)) for a in bound] for bound in (loop.start, loop.stop)]
+            first = max(values[0]) if loop.step > 0 else min(values[0])
+            last = min(values[1]) if loop.step > 0 else max(values[1])
+            counts[loop.name] = max(0, -(-(last - first) // loop.step))
+            middle[loop.name] = (first + last) // 2
+        else:
+            counts[loop.name] = 16
+            middle[loop.name] = 0
+    return counts
+
+
+class _Default(dict[str, int]):
+    """Names without a value count as 1000."""
+
+    def __missing__(self, key: str) -> int:
+        return 1000
