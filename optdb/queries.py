@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optdb.database import Database
-from optdb.record_queries import _fields, _records
+from optdb.record_queries import fields_of, records_where
 from optdb.records import (
     ConditionsRecord,
     MeasurementRecord,
@@ -99,7 +99,7 @@ def best_schedules(
         found = _few(database, where, parameters, limit)
         if found is not None:
             return found
-    sql = f"SELECT {_fields(BestSchedule)} FROM best_schedules WHERE schedule IS NOT NULL AND machine IS NOT NULL"
+    sql = f"SELECT {fields_of(BestSchedule)} FROM best_schedules WHERE schedule IS NOT NULL AND machine IS NOT NULL"
     sql += "".join(f" AND {name} = ?" for name in where) + _ORDER
     if limit is not None:
         sql += " LIMIT ?"
@@ -216,7 +216,7 @@ def measured(
     if seed is not None:
         where += " AND seed = ?"
         parameters.append(seed)
-    found = _records(database, "measurement", f"{where} ORDER BY evaluation, measurement_id", parameters)
+    found = records_where(database, "measurement", f"{where} ORDER BY evaluation, measurement_id", parameters)
     return {r.measurement_id: r for r in found if isinstance(r, MeasurementRecord)}
 
 

@@ -34,19 +34,19 @@ class Embeddings:
 
 def machine(database: Database, fingerprint: str) -> MachineRecord | None:
     """The machine of a fingerprint."""
-    found = _records(database, "machine", "machine = ?", [fingerprint])
+    found = records_where(database, "machine", "machine = ?", [fingerprint])
     return found[0] if found and isinstance(found[0], MachineRecord) else None
 
 
 def conditions(database: Database, conditions_id: str) -> ConditionsRecord | None:
     """The conditions of an id."""
-    found = _records(database, "conditions", "conditions_id = ?", [conditions_id])
+    found = records_where(database, "conditions", "conditions_id = ?", [conditions_id])
     return found[0] if found and isinstance(found[0], ConditionsRecord) else None
 
 
 def runs(database: Database) -> tuple[RunRecord, ...]:
     """All runs, the oldest first."""
-    found = _records(database, "run", "true ORDER BY started_at, run_id", [])
+    found = records_where(database, "run", "true ORDER BY started_at, run_id", [])
     return tuple(r for r in found if isinstance(r, RunRecord))
 
 
@@ -57,7 +57,7 @@ def profiles(database: Database, nest_id: str, *, machine: str | None = None) ->
     if machine is not None:
         where += " AND conditions_id IN (SELECT conditions_id FROM _store.conditions WHERE machine = ?)"
         parameters.append(machine)
-    found = _records(database, "profile", f"{where} ORDER BY profile_id", parameters)
+    found = records_where(database, "profile", f"{where} ORDER BY profile_id", parameters)
     return tuple(r for r in found if isinstance(r, ProfileRecord))
 
 
@@ -87,7 +87,7 @@ def embeddings(database: Database, model_id: str, *, static_only: bool = False) 
 
 def records(database: Database, kind: str) -> tuple[Record, ...]:
     """Every stored record of a kind but nests (see `nests`), checked as if it came from elsewhere, by id."""
-    return _records(database, kind, f"true ORDER BY {_columns(kind)[0]}", [])
+    return records_where(database, kind, f"true ORDER BY {_columns(kind)[0]}", [])
 
 
 def _columns(kind: str) -> tuple[str, ...]:
@@ -95,11 +95,11 @@ def _columns(kind: str) -> tuple[str, ...]:
     return tuple(name for name, _ in columns(RECORDS[kind]))
 
 
-def _records(database: Database, kind: str, where: str, parameters: Sequence[object]) -> tuple[Record, ...]:
+def records_where(database: Database, kind: str, where: str, parameters: Sequence[object]) -> tuple[Record, ...]:
     names = _columns(kind)
     rows = database.rows(f"SELECT {', '.join(names)} FROM {TABLES[kind]} WHERE {where}", parameters)
     return tuple(from_document(RECORDS[kind], dict(zip(names, row, strict=True))) for row in rows)
 
 
-def _fields(cls: Any) -> str:
+def fields_of(cls: Any) -> str:
     return ", ".join(f.name for f in fields(cls))

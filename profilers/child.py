@@ -110,7 +110,7 @@ class _Stream:
                     break
 
 
-class _Child:
+class Child:
     """A started command: its supervisor, the control socket, the captured streams."""
 
     __slots__ = ("command", "control", "deadline", "popen", "report", "started", "streams")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from profilers.child import Command, Finished, Limits, _Child
+from profilers.child import Child, Command, Finished, Limits
 
 DEFAULT_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"})
 
@@ -29,7 +29,7 @@ def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
     On any exception (KeyboardInterrupt too) everything started is killed before it is passed on.
     """
     results: dict[int, Finished] = {}
-    running: dict[int, _Child] = {}
+    running: dict[int, Child] = {}
     spans: list[tuple[float, float]] = []
     waiting = enumerate(commands)
     more = True
@@ -41,7 +41,7 @@ def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
                     if command is None:
                         more = False
                         break
-                    child = running[index] = _Child(command)
+                    child = running[index] = Child(command)
                     selector.register(child.control, selectors.EVENT_READ, (index, None))
                     for stream in child.streams:
                         selector.register(stream.file, selectors.EVENT_READ, (index, stream))

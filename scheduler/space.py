@@ -29,7 +29,7 @@ from scheduler.schedule import (
     Vectorize,
 )
 from scheduler.target import Target
-from scheduler.trip_counts import _Default, trip_counts
+from scheduler.trip_counts import OrThousand, trip_counts
 
 Chain = tuple[TreeLoop, ...]
 _SHORT_LOOP = 8
@@ -92,7 +92,7 @@ class Space:
 
     def shape(self, array: Array) -> tuple[int | None, ...]:
         """The extents of an array, None where they are not known; parameters without a value count as 1000."""
-        return tuple(None if e is None else e.evaluate(_Default(self.parameters)) for e in array.shape)
+        return tuple(None if e is None else e.evaluate(OrThousand(self.parameters)) for e in array.shape)
 
     def element_bytes(self, chain: Chain) -> int:
         """Size of the widest floating or integer element the statements of a chain touch."""

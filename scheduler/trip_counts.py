@@ -13,7 +13,7 @@ def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> 
     counts: dict[str, int] = {}
     for loop in nest_loops:
         if isinstance(loop.start, tuple) and isinstance(loop.stop, tuple):
-            values = [[a.evaluate(_Default(middle)) for a in bound] for bound in (loop.start, loop.stop)]
+            values = [[a.evaluate(OrThousand(middle)) for a in bound] for bound in (loop.start, loop.stop)]
             first = max(values[0]) if loop.step > 0 else min(values[0])
             last = min(values[1]) if loop.step > 0 else max(values[1])
             counts[loop.name] = max(0, -(-(last - first) // loop.step))
@@ -24,7 +24,7 @@ def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> 
     return counts
 
 
-class _Default(dict[str, int]):
+class OrThousand(dict[str, int]):
     """Names without a value count as 1000."""
 
     def __missing__(self, key: str) -> int:

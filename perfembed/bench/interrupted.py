@@ -60,7 +60,7 @@ _MARK = "PERFEMBED_INTERRUPTED"  # in the environment of everything that is star
 _WAIT_S = 10.0  # for descendants of a killed one to end
 _POLL_S = 0.001
 _PATIENCE = 10  # runs that take so many times as long as the undisturbed one are stuck
-_EXAMPLES = 20
+EXAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)

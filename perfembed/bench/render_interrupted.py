@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from perfembed.bench.interrupted import _EXAMPLES, InterruptedResult
+from perfembed.bench.interrupted import EXAMPLES, InterruptedResult
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds
 
@@ -18,7 +18,7 @@ def render_interrupted(result: InterruptedResult, style: Style) -> str:
         f"{count(result.old, 'old file')}, {count(result.new, 'new one')}; {result.alone} times the command alone was "
         f"killed, its descendants ended within {seconds(result.slowest_end_s)}",
         f"{count(result.whole_runs, 'run')} to the end, {seconds(result.undisturbed_s)} undisturbed",
-        *(f"  {problem}" for problem in result.problems[:_EXAMPLES]),
+        *(f"  {problem}" for problem in result.problems[:EXAMPLES]),
     ]
     return "\n".join([*lines, *(["interrupted"] if result.interrupted else [])])
 

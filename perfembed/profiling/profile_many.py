@@ -24,7 +24,7 @@ from perfembed.errors import PerfembedError
 from perfembed.learning.training_data import is_generated
 from perfembed.measuring.store import Store, conditions_record, finished_runs, installed_versions, nest_record, settle
 from perfembed.profiling.profile_file import canonical_request
-from perfembed.profiling.subjects import ProfilingOptions, _only, _subject
+from perfembed.profiling.subjects import ProfilingOptions, subject_of, only_of
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
@@ -84,7 +84,7 @@ def profile_nests(
                 while waiting or running:
                     late = time.monotonic() - began > options.budget_s
                     while waiting and not late and len(running) < 2 * options.jobs:
-                        running.add(pool.submit(_profile_program, *_only(options, waiting.pop()), share))
+                        running.add(pool.submit(_profile_program, *only_of(options, waiting.pop()), share))
                     if not running:
                         break
                     finished, running = wait(running, return_when=FIRST_COMPLETED)
@@ -174,7 +174,7 @@ class _Profiling:
 
     def _program(self) -> tuple[str, SourceRecord, list[tuple[LoopNest, Mapping[str, int]]]]:
         """Its name, its text, and each different nest once, with its sizes."""
-        subject = _subject(self.options, self.number)
+        subject = subject_of(self.options, self.number)
         asked = replace(self.asked, cflags=(*self.options.cflags, *subject.flags))
         parsed = parse(subject.path, subject.text.encode(errors="surrogateescape"), asked)
         different = {nest_id(n): n for n in reversed(parsed.nests) if subject.function in (None, n.function)}

@@ -70,7 +70,7 @@ _DEFINE = re.compile(r"#define\s+(\w+)\s+(\d+)\s*$", re.MULTILINE)
 _INCLUDE = re.compile(r"^\s*#\s*include\b")
 
 
-def _subject(options: ProfilingOptions, number: int) -> Subject:
+def subject_of(options: ProfilingOptions, number: int) -> Subject:
     """Raises NothingFits, PerfembedError."""
     if options.files:
         return variant(options.files[number // options.count], number % options.count, options.seed)
@@ -110,6 +110,6 @@ def _sizes(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _only(options: ProfilingOptions, number: int) -> tuple[ProfilingOptions, int]:
+def only_of(options: ProfilingOptions, number: int) -> tuple[ProfilingOptions, int]:
     """What another process has to know of it."""
     return (replace(options, donors=options.donors[number : number + 1]), 0) if options.donors else (options, number)

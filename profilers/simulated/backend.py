@@ -21,7 +21,7 @@ from profilers.outcome import BuildFailed, Timed
 from profilers.profile import Profile
 from profilers.simulated.assembly import total
 from profilers.simulated.executed import Counting, build_counting, run_counting
-from profilers.simulated.traced_report import Counted, Traced, _counters, parse_report, sampling_errors
+from profilers.simulated.traced_report import Counted, Traced, counters_of, parse_report, sampling_errors
 from profilers.specification import TimingSettings
 
 _TRACE = Path(__file__).with_name("trace.h")
@@ -136,9 +136,9 @@ class SimulatedBackend:
             return traced
         ran = counting if isinstance(counting, str) else run_counting(request, counting, _LIMITS)
         if isinstance(ran, str):
-            return Counted(traced, tuple(_counters(one.counts, None, {}) for one in traced), ran)
+            return Counted(traced, tuple(counters_of(one.counts, None, {}) for one in traced), ran)
         flops = total((1, work) for work in ran).flops
-        return Counted(traced, tuple(_counters(t.counts, w, flops) for t, w in zip(traced, ran, strict=True)))
+        return Counted(traced, tuple(counters_of(t.counts, w, flops) for t, w in zip(traced, ran, strict=True)))
 
     def _side_by_side(self, *tasks: Callable[[], Any]) -> list[Any]:
         """Their results in order. All that they start ends by itself, at the latest by its limits."""

@@ -86,7 +86,7 @@ def sampling_errors(traced: Sequence[Traced]) -> dict[str, float]:
     return found
 
 
-def _counters(
+def counters_of(
     traced: Mapping[str, float], ran: Work | None, flops: Mapping[tuple[int, int], float]
 ) -> dict[str, float]:
     """The 19 counters of one thread; `flops` of all threads tell the widths of what this one did not execute."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from scheduler.cost.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from scheduler.cost.recursive_lstm import _CHUNK, _REMEMBERED, KIND, LstmSettings, NestCodes, RecursiveLstm
+from scheduler.cost.recursive_lstm import CHUNK, KIND, REMEMBERED, LstmSettings, NestCodes, RecursiveLstm
 from scheduler.cost.representation import (
     FEATURE_VERSION,
     represent_nest,
@@ -38,12 +38,12 @@ class RecursiveLstmCostModel:
         found = np.empty(len(schedules))
         with torch.inference_mode():
             encoder, codes = self._encoded(replayer, parameters, target)
-            for first in range(0, len(schedules), _CHUNK):
-                chunk = schedules[first : first + _CHUNK]
+            for first in range(0, len(schedules), CHUNK):
+                chunk = schedules[first : first + CHUNK]
                 arrays = encoder.encode([(s.schedule, s.tree) for s in chunk])
                 batch = schedule_batch([encoder.arrays], [arrays]).to(self._device)
                 logarithms = self.network.score(codes, batch)[1:]  # [0] is the nest as written
-                found[first : first + _CHUNK] = logarithms.double().exp().cpu().numpy()
+                found[first : first + CHUNK] = logarithms.double().exp().cpu().numpy()
         return found
 
     def embed(self, replayer: Replayer, parameters: Mapping[str, int], target: Target) -> npt.NDArray[np.float32]:
@@ -65,7 +65,7 @@ class RecursiveLstmCostModel:
             codes = self.network.encode(nest_batch([arrays]).to(self._device))
             known = (replayer, ScheduleEncoder(arrays, replayer.tree), codes)
         self._known[key] = known
-        if len(self._known) > _REMEMBERED:
+        if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return known[1], known[2]
 

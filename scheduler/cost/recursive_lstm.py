@@ -31,8 +31,8 @@ from scheduler.cost.tree_batch import NestBatch, RecordBatch, ScheduleBatch, Seq
 
 KIND = "recursive-lstm"
 _LIMIT = 12.0  # of the logarithm of a speedup: e**12 is 160,000
-_CHUNK = 256  # schedules predicted at once
-_REMEMBERED = 8  # nests whose codes are kept
+CHUNK = 256  # schedules predicted at once
+REMEMBERED = 8  # nests whose codes are kept
 
 
 @dataclass(frozen=True, slots=True)

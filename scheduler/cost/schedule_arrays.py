@@ -86,7 +86,7 @@ class _Table:
 
 
 @dataclass(slots=True)
-class _Batch:
+class Batch:
     steps: _Table = field(default_factory=_Table)
     levels: _Table = field(default_factory=_Table)
     plans: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict)
@@ -130,9 +130,9 @@ class _Batch:
         )
 
 
-def _height(loop: TreeLoop) -> int:
+def height_of(loop: TreeLoop) -> int:
     """Loops on the longest path below."""
-    return max((1 + _height(child) for child in loop.children if isinstance(child, TreeLoop)), default=0)
+    return max((1 + height_of(child) for child in loop.children if isinstance(child, TreeLoop)), default=0)
 
 
 def _floats(rows: list[Row], width: int) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 
 from scheduler.cost.nest_arrays import LoopNode, NestArrays
 from scheduler.cost.ranges import lg, linear_part
-from scheduler.cost.schedule_arrays import KINDS, Operand, Record, Row, ScheduleArrays, _Batch, _height
+from scheduler.cost.schedule_arrays import KINDS, Batch, Operand, Record, Row, ScheduleArrays, height_of
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.schedule import (
@@ -55,7 +55,7 @@ class ScheduleEncoder:
 
     def encode(self, schedules: Iterable[tuple[Schedule, Tree]]) -> ScheduleArrays:
         """Raises NotApplicable for a schedule that does not fit the nest."""
-        batch = _Batch()
+        batch = Batch()
         nest = self.arrays
         for schedule, tree in (((), self.tree(())), *schedules):
             steps: dict[str, list[Record]] = {name: [] for name in nest.statements}
@@ -69,7 +69,7 @@ class ScheduleEncoder:
             batch.rows.append(tuple(self._node(batch, root, plans, tags) for root in nest.roots))
         return batch.arrays()
 
-    def _node(self, batch: _Batch, node: LoopNode | str, plans: dict[str, int], tags: dict[str, list[float]]) -> int:
+    def _node(self, batch: Batch, node: LoopNode | str, plans: dict[str, int], tags: dict[str, list[float]]) -> int:
         if isinstance(node, str):
             return plans[node]
         children = tuple(self._node(batch, child, plans, tags) for child in node.children)
@@ -132,7 +132,7 @@ class ScheduleEncoder:
             if node.register is not None:
                 registers = registers | dict(zip(node.register.loops, node.register.sizes, strict=True))
             register = registers.get(node.name, 0)
-            below = _height(node)
+            below = height_of(node)
             place = (depth, below, position, len(nodes), len(node.children), len(node.rows))
             marks = (node.tile, node.opaque, node.parallel, node.vector, node.unroll, node.packs, register)
             for statement, row in node.rows:

@@ -24,15 +24,15 @@ from scheduler.frontend.csyntax import (
     subexpressions,
 )
 
-_MAX_REPEATED = 12
+MAX_REPEATED = 12
 
 
-def repeatable(expr: CExpr, most: int = _MAX_REPEATED) -> bool:
+def repeatable(expr: CExpr, most: int = MAX_REPEATED) -> bool:
     """Cheap enough to be computed at every use: a scalar, a constant, an element, a few sums and products."""
     for count, part in enumerate(subexpressions(expr)):
         if count >= most or not isinstance(part, Lit | Ref | Index | Conv | Bin | Un | Member | Cond):
             return False
-        if isinstance(part, Bin) and most == _MAX_REPEATED and part.op not in ("+", "-", "*"):
+        if isinstance(part, Bin) and most == MAX_REPEATED and part.op not in ("+", "-", "*"):
             return False
         if isinstance(part, Un) and part.op == "&":
             return False

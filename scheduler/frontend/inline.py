@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.clone import _MAX_REPEATED, clone, repeatable
+from scheduler.frontend.clone import MAX_REPEATED, clone, repeatable
 from scheduler.frontend.context import Context, Expansion, Refuse
 from scheduler.frontend.csyntax import (
     CCall,
@@ -146,7 +146,7 @@ class _Inliner:
                 self.values[parameter] = argument
                 return
             raise _Impure("takes a parameter that is not a number")
-        most = _MAX_REPEATED if self.ctx.may_hoist else _MAX_ANYWHERE
+        most = MAX_REPEATED if self.ctx.may_hoist else _MAX_ANYWHERE
         uses = sum(isinstance(e, Ref) and e.var is parameter for e in all_expressions(self.function.body))
         if not assigned and (uses <= 1 or repeatable(argument, most)):
             self.values[parameter] = _explicit(argument, parameter.ctype)
