@@ -18,7 +18,7 @@ from perfembed.retrieval.donors import SEED, Donors, Found, StoredDonor
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector
 from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
-from perfembed.transfer.match import assign
+from perfembed.transfer.loop_assignment import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
 from scheduler.codegen.workload import plain

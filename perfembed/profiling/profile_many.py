@@ -24,7 +24,7 @@ from perfembed.errors import PerfembedError
 from perfembed.learning.training_data import is_generated
 from perfembed.measuring.store import Store, conditions_record, finished_runs, installed_versions, nest_record, settle
 from perfembed.profiling.profile_file import canonical_request
-from perfembed.profiling.subjects import ProfilingOptions, subject_of, only_of
+from perfembed.profiling.subjects import ProfilingOptions, only_of, subject_of
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse

@@ -13,7 +13,8 @@ from typing import Literal as OneOf
 
 from perfembed.transfer.embedder import Tree
 from perfembed.transfer.instantiate import counterpart, operands
-from perfembed.transfer.match import Matcher, Matching, Order, Pair, statement_key
+from perfembed.transfer.loop_assignment import Order, statement_key
+from perfembed.transfer.match import Matcher, Matching, Pair
 from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
 from perfembed.transfer.substitute import isolate, renamed, substitutes
 from perfembed.transfer.view import WHOLE, Part, Side, View

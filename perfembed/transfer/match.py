@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from perfembed.transfer.embedder import Vectors
+from perfembed.transfer.loop_assignment import LoopCosts, Order, assign, assign_paths, distances, of_paths
 from perfembed.transfer.view import WHOLE, Part, Path, View
 
 if TYPE_CHECKING:
@@ -22,14 +23,8 @@ if TYPE_CHECKING:
     Matrix = npt.NDArray[np.float64]
     Solved = dict[tuple[str, int, bytes], tuple[float, list[tuple[int, int]], bool]]
 
-Order = OneOf["outer", "free", "level"]
-"""How loops along two paths may be matched: an outer loop's partner stands outside an inner one's (as near as may be);
-in any order, where that makes a difference; only with loops of the same level, as in the paper."""
 
 ORDERS: tuple[Order, ...] = ("outer", "free", "level")
-_NEVER = 1e6
-_LENGTH_COST = 0.15
-_KEPT_DISCOUNT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class Matcher:
         `known`: donor's loop -> target's loop (names in the nests as written) of earlier steps, and donor's statement
         -> target's, their keys made by `statement_key`; these are preferred.
         """
-        costs = _LoopCosts(donor, target, known, self._solved)
+        costs = LoopCosts(donor, target, known, self._solved)
         ours = _visible(donor.paths, self._parts[0])
         theirs = _visible(target.paths, self._parts[1])
         kept = False
@@ -90,7 +85,7 @@ class Matcher:
         target: View,
         ours: list[Path],
         theirs: list[Path],
-        costs: _LoopCosts,
+        costs: LoopCosts,
         order: Order,
         known: Mapping[str, str],
     ) -> Matching:
@@ -99,8 +94,8 @@ class Matcher:
         rows = [[number[s] for s in path.statements] for path in ours]
         number = {name: k for k, name in enumerate(target.statements)}
         columns = [[number[s] for s in path.statements] for path in theirs]
-        statement_costs = _of_paths(apart, rows, columns)
-        chosen = _assign_paths(ours, theirs, costs, statement_costs, order, known)
+        statement_costs = of_paths(apart, rows, columns)
+        chosen = assign_paths(ours, theirs, costs, statement_costs, order, known)
         loops: dict[str, Pair] = {}
         statements: dict[str, Pair] = {}
         for r, c in chosen:
@@ -136,35 +131,6 @@ class Matcher:
         return self._known[key][2]
 
 
-def statement_key(statement: str) -> str:
-    """A statement's key in `known`, different from every loop's."""
-    return f"statement {statement}"
-
-
-def distances(ours: tuple[str, ...], theirs: tuple[str, ...], first: Vectors, second: Vectors) -> Matrix:
-    """|a - b| / (|a| + |b|) of every pair of vectors, shape (ours, theirs), 0 to 1 whatever the embedding's scale."""
-    import numpy as np
-
-    if not ours or not theirs:
-        return np.zeros((len(ours), len(theirs)))
-    a = np.stack([np.asarray(first[name], dtype=np.float64) for name in ours])
-    b = np.stack([np.asarray(second[name], dtype=np.float64) for name in theirs])
-    apart = np.linalg.norm(a[:, None, :] - b[None, :, :], axis=2)
-    scale = np.linalg.norm(a, axis=1)[:, None] + np.linalg.norm(b, axis=1)[None, :]
-    found: Matrix = np.nan_to_num(apart / np.maximum(scale, 1e-12), nan=1.0, posinf=1.0)
-    return found
-
-
-def assign(costs: Matrix) -> list[tuple[int, int]]:
-    """The pairs (row, column) of least total cost, as many as there are rows or columns; none that is forbidden."""
-    from scipy.optimize import linear_sum_assignment  # type: ignore[attr-defined]
-
-    if not costs.size:
-        return []
-    rows, columns = linear_sum_assignment(costs)
-    return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if costs[r, c] < _NEVER / 2]
-
-
 def _visible(paths: Sequence[Path], part: Part) -> list[Path]:
     """The paths that take part, without their hidden loops."""
     found = []
@@ -173,153 +139,3 @@ def _visible(paths: Sequence[Path], part: Part) -> list[Path]:
         if loops and (part.statements is None or not part.statements.isdisjoint(path.statements)):
             found.append(Path(loops, path.statements, path.work))
     return found
-
-
-class _LoopCosts:
-    """What it costs to match loops: their distance; infinite where the kinds differ, less for known partners."""
-
-    def __init__(self, donor: View, target: View, known: Mapping[str, str], solved: Solved) -> None:
-        self.crossed = False  # whether keeping the order has made a difference
-        self._solved = solved
-        self.rows = {name: k for k, name in enumerate(donor.loops)}
-        self.columns = {name: k for k, name in enumerate(target.loops)}
-        self._distances = distances(tuple(self.rows), tuple(self.columns), donor.loops, target.loops)
-        self.matrix = self._distances.copy()
-        origins = {loop.name: loop.origin for path in target.paths for loop in path.loops}
-        for path in donor.paths:
-            partners = {known[x.origin] for x in path.loops if x.origin in known}
-            for ours in path.loops:
-                row = self.rows[ours.name]
-                wanted = known.get(ours.origin)
-                for name, column in self.columns.items():
-                    if donor.kinds[ours.name] != target.kinds[name]:
-                        self.matrix[row, column] = _NEVER
-                    elif wanted is not None and origins.get(name) == wanted:
-                        self.matrix[row, column] = self._distances[row, column] * _KEPT_DISCOUNT
-                    elif wanted is not None or origins.get(name) in partners:
-                        self.matrix[row, column] = self._distances[row, column] + _KEPT_DISCOUNT
-
-    def distance(self, donor: str, target: str) -> float:
-        return float(self._distances[self.rows[donor], self.columns[target]])
-
-    def along(
-        self, one: Path, other: Path, order: Order, fixed: Mapping[str, str], taken: Mapping[str, str]
-    ) -> tuple[float, list[tuple[str, str]]]:
-        """(mean cost, pairs) of the loops along two paths; `fixed` and `taken` come from paths matched before."""
-        rows, columns = one.loops, other.loops
-        costs = self.matrix[self.numbers(one, self.rows)[:, None], self.numbers(other, self.columns)]
-        if fixed or taken:
-            for r, ours in enumerate(rows):
-                for c, theirs in enumerate(columns):
-                    other_partner = fixed.get(ours.name, theirs.name) != theirs.name
-                    if other_partner or taken.get(theirs.name, ours.name) != ours.name:
-                        costs[r, c] = _NEVER
-        mean, pairs = self._solution(costs, order)
-        return mean, [(rows[r].name, columns[c].name) for r, c in pairs]
-
-    def between(self, ours: list[Path], theirs: list[Path], order: Order) -> Iterator[tuple[float, int]]:
-        """(mean cost, how many pairs) of the loops along every pair of paths, row by row."""
-        columns = [self.numbers(path, self.columns) for path in theirs]
-        for path in ours:
-            block = self.matrix[self.numbers(path, self.rows)]
-            for column in columns:
-                mean, pairs = self._solution(block[:, column], order)
-                yield mean, len(pairs)
-
-    def numbers(self, path: Path, of: Mapping[str, int]) -> npt.NDArray[np.intp]:
-        import numpy as np
-
-        return np.array([of[loop.name] for loop in path.loops], dtype=np.intp)
-
-    def _solution(self, costs: Matrix, order: Order) -> tuple[float, list[tuple[int, int]]]:
-        key = (order, costs.shape[0], costs.tobytes())
-        known = self._solved.get(key)
-        if known is None:
-            known = self._solved[key] = _solve(costs, order)
-        self.crossed = self.crossed or known[2]
-        return known[0], known[1]
-
-
-def _solve(costs: Matrix, order: Order) -> tuple[float, list[tuple[int, int]], bool]:
-    """(mean cost, pairs, whether they had to be kept from crossing)."""
-    if order == "level":
-        costs = costs.copy()
-        for r in range(costs.shape[0]):
-            for c in range(costs.shape[1]):
-                if r != c:
-                    costs[r, c] = _NEVER
-    pairs = assign(costs)
-    crossed = order == "outer" and pairs != sorted(pairs, key=lambda pair: pair[1])
-    if crossed:
-        pairs = in_order(costs)
-    if not pairs:
-        return 1.0, [], crossed
-    return sum(float(costs[pair]) for pair in pairs) / len(pairs), pairs, crossed
-
-
-def in_order(costs: Matrix) -> list[tuple[int, int]]:
-    """The cheapest pairs that do not cross: most pairs first, then least cost.
-
-    An assignment cannot say that outer stays outer; along a path that is the alignment of two sequences
-    (Needleman and Wunsch 1970).
-    """
-    rows, columns = costs.shape
-    best: list[list[tuple[int, float]]] = [[(0, 0.0)] * (columns + 1) for _ in range(rows + 1)]
-    for r in range(rows):
-        for c in range(columns):
-            options = [best[r][c + 1], best[r + 1][c]]
-            if costs[r, c] < _NEVER / 2:
-                count, total = best[r][c]
-                options.append((count - 1, total + float(costs[r, c])))
-            best[r + 1][c + 1] = min(options)
-    pairs = []
-    r, c = rows, columns
-    while r and c:
-        if best[r][c] == best[r - 1][c]:
-            r -= 1
-        elif best[r][c] == best[r][c - 1]:
-            c -= 1
-        else:
-            r, c = r - 1, c - 1
-            pairs.append((r, c))
-    return pairs[::-1]
-
-
-def _of_paths(apart: Matrix, rows: list[list[int]], columns: list[list[int]]) -> Matrix:
-    """For each pair of paths how far, on average, a statement of the first is from the nearest of the second."""
-    import numpy as np
-
-    nearest = np.empty((len(apart), len(columns)))
-    for c, numbers in enumerate(columns):
-        nearest[:, c] = apart[:, numbers].min(axis=1)
-    found = np.empty((len(rows), len(columns)))
-    for r, numbers in enumerate(rows):
-        found[r] = nearest[numbers].mean(axis=0)
-    return found
-
-
-def _assign_paths(
-    ours: list[Path],
-    theirs: list[Path],
-    costs: _LoopCosts,
-    statement_costs: Matrix,
-    order: Order,
-    known: Mapping[str, str],
-) -> list[tuple[int, int]]:
-    """Numbers of pairs of paths, those with most work first."""
-    matrix = statement_costs.copy()
-    heaviest = [max((path.work for path in paths), default=1.0) for paths in (ours, theirs)]
-    solved = costs.between(ours, theirs, order)
-    for r, one in enumerate(ours):
-        partners = {known[key] for s in one.statements if (key := statement_key(s)) in known}
-        for c, other in enumerate(theirs):
-            loops, pairs = next(solved)
-            longest = max(len(one.loops), len(other.loops))
-            if partners:
-                loops += _KEPT_DISCOUNT if partners.isdisjoint(other.statements) else -_KEPT_DISCOUNT
-            matrix[r, c] += (
-                loops
-                + _LENGTH_COST * (longest - pairs) / max(longest, 1)
-                + _LENGTH_COST * abs(one.work / heaviest[0] - other.work / heaviest[1])
-            )
-    return sorted(assign(matrix), key=lambda p: -min(ours[p[0]].work / heaviest[0], theirs[p[1]].work / heaviest[1]))

@@ -6,7 +6,8 @@ of j, is the target's W[j'][k'] with its dimensions the other way round.
 
 from __future__ import annotations
 
-from perfembed.transfer.match import Matching, Pair, distances
+from perfembed.transfer.loop_assignment import distances
+from perfembed.transfer.match import Matching, Pair
 from perfembed.transfer.view import Side, View
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access

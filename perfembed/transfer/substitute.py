@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 from perfembed.transfer.adapt import parallel_grain, register_block
 from perfembed.transfer.instantiate import counterpart, innermost_loop, writes_along
-from perfembed.transfer.match import distances
+from perfembed.transfer.loop_assignment import distances
 from perfembed.transfer.moment import Counterpart, Moment, NoCounterpart
 from perfembed.transfer.view import Path, Side
 from scheduler.errors import SchedulerError

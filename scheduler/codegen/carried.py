@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scheduler.codegen.expr import RELATION, Printer, wrap
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.integer_text import RELATION, wrap
 from scheduler.codegen.node_algebra import substitute
 from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale
 from scheduler.ir.affine import Affine

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.carried import carry_values
 from scheduler.codegen.edges import expand_partial
-from scheduler.codegen.expr import OR, RELATION, Printer, wrap
+from scheduler.codegen.expr import Printer
 from scheduler.codegen.heap import thread_array
+from scheduler.codegen.integer_text import OR, RELATION, wrap
 from scheduler.codegen.node_algebra import names_of, rename
 from scheduler.codegen.nodes import (
     Bind,

@@ -7,7 +7,8 @@ from dataclasses import replace
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
-from scheduler.codegen.expr import AND, RELATION, Printer, wrap
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.integer_text import AND, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.codegen.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported

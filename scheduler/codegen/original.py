@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.codegen.expr import RELATION, Printer, wrap
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.integer_text import RELATION, wrap
 from scheduler.codegen.text import block, declarator, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array, Bound, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage

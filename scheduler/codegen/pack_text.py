@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scheduler.codegen.expr import CHOICE, RELATION, Printer, wrap
+from scheduler.codegen.expr import Printer
 from scheduler.codegen.heap import STACK_BYTES
+from scheduler.codegen.integer_text import CHOICE, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr, IntOp, Packed, add, scale
 from scheduler.codegen.text import block
 from scheduler.errors import CodegenUnsupported

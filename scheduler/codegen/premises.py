@@ -278,6 +278,6 @@ def _values(premises: Premises) -> Iterator[str]:
 
 
 def _samples(premises: Premises) -> Iterator[str]:
-    printer = Printer({}, {})
+    printer = Printer()
     for call, result in premises.samples:
         yield f"pe_agree({call}, {printer.expr(result)[0]})"

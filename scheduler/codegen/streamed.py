@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scheduler.codegen.expr import RELATION, Printer, wrap
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.integer_text import RELATION, wrap
 from scheduler.codegen.node_algebra import names_of, substitute
 from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale
 from scheduler.ir.affine import Affine

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from scheduler.codegen.expr import POSTFIX, PRODUCT, SUM, UNARY, Printer, Rendered, wrap
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.integer_text import POSTFIX, PRODUCT, SUM, UNARY, Rendered, wrap
 from scheduler.codegen.nodes import IntExpr, add
 from scheduler.codegen.text import vector_type
 from scheduler.ir.affine import Affine

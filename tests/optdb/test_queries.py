@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optdb import queries
+from optdb import queries, record_queries
 from optdb.database import Database
 from optdb.errors import OptdbError
 from optdb.records import EmbeddingRecord, NestRecord, ProfileRecord, RunRecord, SourceRecord
@@ -152,13 +152,16 @@ def test_machines_conditions_runs_profiles(database: Database) -> None:
     profile = ProfileRecord(NEST.nest_id, CONDITIONS.conditions_id, "perf", document)
     later = RunRecord("9" * 16, 3, "mcts", 5.0, "{}", "populate", RUN.started_at + 1, RUN.started_at + 2)
     store(database, MACHINE, *BASE, profile, later)
-    assert queries.machine(database, MACHINE.machine) == MACHINE and queries.machine(database, "0" * 16) is None
-    assert queries.conditions(database, CONDITIONS.conditions_id) == CONDITIONS
-    assert queries.conditions(database, "0" * 16) is None
-    assert queries.runs(database) == (RUN, later)
-    assert queries.profiles(database, NEST.nest_id) == (profile,)
-    assert queries.profiles(database, NEST.nest_id, machine="0" * 16) == ()
-    assert queries.records(database, "profile") == (profile,)
+    assert (
+        record_queries.machine(database, MACHINE.machine) == MACHINE
+        and record_queries.machine(database, "0" * 16) is None
+    )
+    assert record_queries.conditions(database, CONDITIONS.conditions_id) == CONDITIONS
+    assert record_queries.conditions(database, "0" * 16) is None
+    assert record_queries.runs(database) == (RUN, later)
+    assert record_queries.profiles(database, NEST.nest_id) == (profile,)
+    assert record_queries.profiles(database, NEST.nest_id, machine="0" * 16) == ()
+    assert record_queries.records(database, "profile") == (profile,)
 
 
 def test_embeddings(database: Database) -> None:
@@ -168,10 +171,10 @@ def test_embeddings(database: Database) -> None:
     profiled = EmbeddingRecord("0" * 16, "m", "f" * 16, tuple([0.5] * 128))
     store(database, *records, profiled, EmbeddingRecord("0" * 16, "odd", None, (1.0,)))
     store(database, EmbeddingRecord("1" * 16, "odd", None, (1.0, 2.0)))
-    found = queries.embeddings(database, "m", static_only=True)
+    found = record_queries.embeddings(database, "m", static_only=True)
     assert found.nest_ids == tuple(rows) and found.vectors.dtype == np.float32
     assert np.array_equal(found.vectors, np.stack(list(rows.values())))
-    assert np.array_equal(queries.embeddings(database, "m").vectors[0], np.full(128, 0.5, np.float32))
-    assert queries.embeddings(database, "nobody").vectors.shape == (0, 0)
+    assert np.array_equal(record_queries.embeddings(database, "m").vectors[0], np.full(128, 0.5, np.float32))
+    assert record_queries.embeddings(database, "nobody").vectors.shape == (0, 0)
     with pytest.raises(OptdbError, match="differ in length"):
-        queries.embeddings(database, "odd")
+        record_queries.embeddings(database, "odd")

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from perfembed.transfer.match import distances
+from perfembed.transfer.loop_assignment import distances
 from scheduler.schedule import parse_schedule
 from tests.perfembed.transfer_support import GEMM, JACOBI, side
 

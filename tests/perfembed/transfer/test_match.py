@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from perfembed.transfer.match import Matcher, assign, distances, in_order
+from perfembed.transfer.loop_assignment import assign, distances, in_order
+from perfembed.transfer.match import Matcher
 from perfembed.transfer.view import Part
 from scheduler.schedule import parse_schedule
 from tests.perfembed.transfer_support import GEMM, JACOBI, LINE, MVT, TRANSPOSED, TWO, side

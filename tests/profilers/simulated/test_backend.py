@@ -12,7 +12,7 @@ from profilers.machine import Cache, Machine, describe_machine
 from profilers.profile import Profile
 from profilers.simulated.assembly import Work
 from profilers.simulated.backend import SimulatedBackend, geometry
-from profilers.simulated.traced_report import Counted, _counters
+from profilers.simulated.traced_report import Counted, counters_of
 from profilers.workload import Argument, RandomFill, Workload
 
 N = 40_000
@@ -158,10 +158,10 @@ def test_widths_and_what_stands_in_for_them() -> None:
     names = ("reads", "writes", "branches", "misses", "l1_in", "l1_out", "l2_in", "l2_out", "memory_in", "memory_out")
     traced = {"flops32": 0.0, "flops64": 120.0, **dict.fromkeys(names, 10.0)}
     own, of_all = Work(50, 5, 20, 10, {(64, 256): 10, (64, 0): 20}), {(64, 128): 7.0}
-    assert (found := _counters(traced, own, of_all))["fp64_256"] == 20 and found["fp64_scalar"] == 40
+    assert (found := counters_of(traced, own, of_all))["fp64_256"] == 20 and found["fp64_scalar"] == 40
     assert found["branches"] == 10  # no fewer than were predicted wrongly
-    assert _counters(traced, Work(9), of_all)["fp64_128"] == 60  # another thread did this one's share
-    unknown = _counters(traced, None, {})
+    assert counters_of(traced, Work(9), of_all)["fp64_128"] == 60  # another thread did this one's share
+    unknown = counters_of(traced, None, {})
     assert unknown["fp64_scalar"] == 120 and unknown["loads"] == 10 and unknown["instructions"] == 150
 
 

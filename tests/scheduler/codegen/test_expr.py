@@ -19,7 +19,7 @@ from tests.scheduler.codegen import nests
 from tests.scheduler.codegen.support import FAST, build, check_same, inputs, run, scheduled
 
 a, b, c = (Read(Access(x), "double") for x in "abc")
-PRINTER = Printer({x: Array(x, "double") for x in "abc"}, {"n": "int", "u": "size_t"})
+PRINTER = Printer(arrays={x: Array(x, "double") for x in "abc"}, parameters={"n": "int", "u": "size_t"})
 
 
 def binary(op: str, left: Expr, right: Expr) -> Binary:
@@ -64,12 +64,12 @@ def test_affine(text: str, printed: str) -> None:
 
 
 def test_wide_parameters_cannot_wrap() -> None:
-    wide = Printer({}, {"n": "int", "u": "size_t"}, wide=True)
+    wide = Printer(parameters={"n": "int", "u": "size_t"}, wide=True)
     assert wide.affine(parse_affine("2*n + 3*u + i"))[0] == "i + 2L*n + 3*(long)u"
 
 
 def test_iterators_keep_their_type() -> None:
-    wide = Printer({}, {}, values={"i": parse_affine("i - t")}, wide=True)
+    wide = Printer(values={"i": parse_affine("i - t")}, wide=True)
     assert wide.expr(Name("i", "unsigned int"))[0] == "(unsigned int)(i - t)"
     assert wide.expr(Name("i", "long"))[0] == "i - t"
 
