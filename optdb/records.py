@@ -2,6 +2,7 @@
 
 A record checks itself when it is made and raises RecordError; text from elsewhere comes in through `parse`.
 Seconds are seconds, `sizes` is canonical JSON (`optdb.codec.object_text`) from parameter to value.
+Long, because it has one record beside the other.
 """
 
 from __future__ import annotations

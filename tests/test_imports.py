@@ -30,6 +30,7 @@ FLOORS = (  # of perfembed, from the ground up: a room imports from its own floo
     ("cli",),
 )
 ORDER = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+LINES = 300
 HELP_MODULES = 200  # of 200 ms; 128 today
 
 
@@ -90,6 +91,11 @@ def test_packages_import_only_what_they_may(package: str) -> None:
         if target.split(".")[0] in set(PACKAGES) - ALLOWED[package] - {package}
     }
     assert not wrong
+
+
+def test_files_are_short_or_say_why_they_are_not() -> None:
+    long = {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > LINES}
+    assert not {name for name in long if "Long, because" not in (ast.get_docstring(parsed(name)) or "")}
 
 
 def test_tests_are_not_imported() -> None:

@@ -1,4 +1,7 @@
-"""`perfembed db …`: looks after the database: what is in it, is it whole, in and out, smaller."""
+"""`perfembed db …`: looks after the database: what is in it, is it whole, in and out, smaller.
+
+Long, because it has one command beside the other.
+"""
 
 from __future__ import annotations
 

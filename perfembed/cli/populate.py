@@ -1,4 +1,7 @@
-"""`perfembed populate [FILES]...`: fills the database by searching the nests of many programs."""
+"""`perfembed populate [FILES]...`: fills the database by searching the nests of many programs.
+
+Long, because the command has many options.
+"""
 
 from __future__ import annotations
 

@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
-from perfembed.capture.program import ProgramRun
 from perfembed.errors import EnvironmentMissing, NoTunableNest
 from perfembed.files import check_output, read_input, write_output
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.nest_outcome import Effort, Winner
+from perfembed.tuning.nest_outcome import Effort
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.reports import blank, refused, tuned
 from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
-from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.source import nothing_tunable, parse
 from perfembed.tuning.surroundings import Surveyed, survey
-from perfembed.tuning.verifying import Verifier
+from perfembed.tuning.winners import Winners
 from profilers.build import CompilerConfig, compiler_version, prepare_harness
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
@@ -90,7 +88,7 @@ class _Tuning:
         self.machine: Machine = describe_machine()
         self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
         self.reports: dict[str, NestReport] = {}
-        self.winners: list[tuple[LoopNest, Winner]] = []
+        self.winners: Winners
         self.interrupted = False
         self.recorder: Recorder | None = None
         self.surveyed: Surveyed | None = None
@@ -114,6 +112,18 @@ class _Tuning:
         )
         with self.watch.phase("front end"):
             self._survey()
+        assert self.surveyed is not None
+        self.winners = Winners(
+            self.source,
+            self.surveyed,
+            self.options,
+            self.compiler,
+            self.resources.target().vector_bytes,
+            self.scratch,
+            self.reports,
+            self.progress,
+            self.budget.left,
+        )
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
         self.recorder = self._open_recorder(version)
@@ -145,7 +155,8 @@ class _Tuning:
             except KeyboardInterrupt:
                 self.interrupted = True
             with self.watch.phase("checking"):
-                comparison = self._verify(profile)
+                comparison = self.winners.verify(profile)
+                self.interrupted |= self.winners.interrupted
         written = self._write()
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
@@ -167,20 +178,6 @@ class _Tuning:
             interrupted=self.interrupted,
             exit_code=130 if self.interrupted else 0,
         )
-
-    def _verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
-        """The whole program with its winners; without one (a file without a main), that it compiles."""
-        comparison: ProgramComparison | None = None
-        if self.winners and profile is not None:
-            self.progress(Message("verifying the whole program"))
-            comparison = self._verify_program(profile)
-            while comparison is not None and comparison.tuned_s > comparison.original_s and self.winners:
-                self._revert_last("faster on its own, but the whole program did not get faster with it")
-                comparison = self._verify_program(profile) if self.winners else None
-        elif self.winners:
-            program = ProgramRun(self.compiler, Path.cwd(), environment=self.environment)
-            self._give_back(*self._verifier().that_compile(program, self.winners))
-        return comparison
 
     def _survey(self) -> None:
         """Nests whose surroundings cannot be tested in the written file are left alone."""
@@ -254,7 +251,7 @@ class _Tuning:
             outcome.reason = "interrupted before a schedule was confirmed"
         self.interrupted |= tuner.interrupted
         if outcome.winner is not None:
-            self.winners.append((nest, outcome.winner))
+            self.winners.found.append((nest, outcome.winner))
         report = tuned(self.source.path, nest, inputs.share, outcome)
         if outcome.retrieved is not None:
             from perfembed.tuning.explanation import explain  # here, not above: searches do without
@@ -263,65 +260,14 @@ class _Tuning:
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 
-    def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
-        """Runs the whole tuned program against the original; nests that change what it says are given back."""
-        verifier = self._verifier()
-        try:
-            comparison: ProgramComparison | None = verifier.compare(
-                profile.program, self.winners, known=profile, most_s=self.budget.left()
-            )
-            if comparison is not None and not verifier.sound(comparison):
-                self.progress(Message("the program says something else: looking for the nests that cause it"))
-                self._give_back(*verifier.kept(profile.program, self.winners, comparison.difference))
-                comparison = verifier.compare(profile.program, self.winners) if self.winners else None
-                if comparison is not None and not verifier.sound(comparison):
-                    reason = f"the program says something else now and then: {comparison.difference}"
-                    self._give_back((), reason)
-                    comparison = None
-            return comparison
-        except KeyboardInterrupt:
-            self.interrupted = True
-            self.winners.clear()
-            return None
-
-    def _verifier(self) -> Verifier[tuple[LoopNest, Winner]]:
-        return Verifier(
-            Path(self.source.path),
-            self.source.content,
-            self._rewritten,
-            self.compiler,
-            self.scratch / "whole",
-            self.options.threads,
-            self.options.reassociate,
-        )
-
-    def _give_back(self, left: Sequence[tuple[LoopNest, Winner]], reason: str) -> None:
-        """The winners that are not left stay as they were written."""
-        for nest, _ in self.winners:
-            if not any(nest is other for other, _ in left):
-                report = self.reports[nest.name]
-                self.reports[nest.name] = replace(report, status="kept", reason=reason, given_back=True)
-        self.winners = list(left)
-
-    def _revert_last(self, reason: str) -> None:
-        """Gives up the tuned nest with the smallest share of the time."""
-        nest, _ = self.winners.pop()
-        self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
-
-    def _rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
-        rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
-        vector_bytes = self.resources.target().vector_bytes
-        assert self.surveyed is not None
-        return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
-
     def _write(self) -> str | None:
         """The tuned file, or the original's bytes where nothing was better; None on a dry run."""
         if self.options.dry_run:
             return None
         target = self.source.path if self.options.in_place else self.options.output
-        if target is None or (self.options.in_place and not self.winners):
+        if target is None or (self.options.in_place and not self.winners.found):
             return None
-        write_output(target, self._rewritten(self.winners) if self.winners else self.source.content)
+        write_output(target, self.winners.rewritten(self.winners.found) if self.winners.found else self.source.content)
         return target
 
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:

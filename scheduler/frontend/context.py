@@ -1,4 +1,7 @@
-"""The state of one extraction: names, arrays, parameters, enclosing loops."""
+"""The state of one extraction: names, arrays, parameters, enclosing loops.
+
+Long, because it is the state that every part of an extraction shares.
+"""
 
 from __future__ import annotations
 

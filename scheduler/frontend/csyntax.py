@@ -1,6 +1,7 @@
 """A small C syntax tree: what `lower` makes of libclang's cursors, with implicit conversions explicit.
 
 Offsets are byte offsets into the file being read; nodes from headers carry -1.
+Long, because it has one kind of node beside the other.
 """
 
 from __future__ import annotations

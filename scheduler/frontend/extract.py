@@ -1,4 +1,7 @@
-"""Finds the loop nests of a file and reads each one, or says why not."""
+"""Finds the loop nests of a file and reads each one, or says why not.
+
+Long, because it is one pass over a function, whose state every step needs.
+"""
 
 from __future__ import annotations
 

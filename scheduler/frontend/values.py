@@ -1,4 +1,7 @@
-"""C expressions to expression trees that evaluate to the same bits."""
+"""C expressions to expression trees that evaluate to the same bits.
+
+Long, because values and places of C are defined by each other.
+"""
 
 from __future__ import annotations
 

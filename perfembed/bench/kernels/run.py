@@ -1,4 +1,7 @@
-"""The benchmark: for each kernel tune it, check it, and measure it beside what the compilers make of the original."""
+"""The benchmark: for each kernel tune it, check it, and measure it beside what the compilers make of the original.
+
+Long, because it is the life of one kernel, from its file to its row.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rewrites of statements, functions and expressions: what people write in another way."""
+"""Rewrites of statements, functions and expressions: what people write in another way.
+
+Long, because it has one way to spell a thing beside the other.
+"""
 
 from __future__ import annotations
 

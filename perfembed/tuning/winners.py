@@ -1,0 +1,112 @@
+"""The nests of a file that were tuned: together in the whole program, which has to say the same and be faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfembed.capture import ProgramProfile
+from perfembed.capture.program import ProgramRun
+from perfembed.tuning.nest_outcome import Winner
+from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
+from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.surroundings import Surveyed
+from perfembed.tuning.verifying import Verifier
+from profilers.build import CompilerConfig
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import LoopNest
+
+
+class Winners:
+    """`found`: nests with their schedules. What is given back is said in `reports`."""
+
+    def __init__(
+        self,
+        source: SourceFile,
+        surveyed: Surveyed,
+        options: TuneOptions,
+        compiler: CompilerConfig,
+        vector_bytes: int,
+        scratch: Path,
+        reports: dict[str, NestReport],
+        progress: Callable[[Event], None],
+        left_s: Callable[[], float],
+    ) -> None:
+        """`left_s`: seconds that are left for more runs of the program than are needed."""
+        self.source = source
+        self.surveyed = surveyed
+        self.options = options
+        self.compiler = compiler
+        self.environment: Mapping[str, str] = dict(options.environment)
+        self.vector_bytes = vector_bytes
+        self.scratch = scratch
+        self.reports = reports
+        self.progress = progress
+        self.left_s = left_s
+        self.found: list[tuple[LoopNest, Winner]] = []
+        self.interrupted = False
+
+    def verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
+        """The whole program with its winners; without one (a file without a main), that it compiles."""
+        comparison: ProgramComparison | None = None
+        if self.found and profile is not None:
+            self.progress(Message("verifying the whole program"))
+            comparison = self._verify_program(profile)
+            while comparison is not None and comparison.tuned_s > comparison.original_s and self.found:
+                self._revert_last("faster on its own, but the whole program did not get faster with it")
+                comparison = self._verify_program(profile) if self.found else None
+        elif self.found:
+            program = ProgramRun(self.compiler, Path.cwd(), environment=self.environment)
+            self._give_back(*self._verifier().that_compile(program, self.found))
+        return comparison
+
+    def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
+        """Runs the whole tuned program against the original; nests that change what it says are given back."""
+        verifier = self._verifier()
+        try:
+            comparison: ProgramComparison | None = verifier.compare(
+                profile.program, self.found, known=profile, most_s=self.left_s()
+            )
+            if comparison is not None and not verifier.sound(comparison):
+                self.progress(Message("the program says something else: looking for the nests that cause it"))
+                self._give_back(*verifier.kept(profile.program, self.found, comparison.difference))
+                comparison = verifier.compare(profile.program, self.found) if self.found else None
+                if comparison is not None and not verifier.sound(comparison):
+                    reason = f"the program says something else now and then: {comparison.difference}"
+                    self._give_back((), reason)
+                    comparison = None
+            return comparison
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.found.clear()
+            return None
+
+    def _verifier(self) -> Verifier[tuple[LoopNest, Winner]]:
+        return Verifier(
+            Path(self.source.path),
+            self.source.content,
+            self.rewritten,
+            self.compiler,
+            self.scratch / "whole",
+            self.options.threads,
+            self.options.reassociate,
+        )
+
+    def _give_back(self, left: Sequence[tuple[LoopNest, Winner]], reason: str) -> None:
+        """The winners that are not left stay as they were written."""
+        for nest, _ in self.found:
+            if not any(nest is other for other, _ in left):
+                report = self.reports[nest.name]
+                self.reports[nest.name] = replace(report, status="kept", reason=reason, given_back=True)
+        self.found = list(left)
+
+    def _revert_last(self, reason: str) -> None:
+        """Gives up the tuned nest with the smallest share of the time."""
+        nest, _ = self.found.pop()
+        self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
+
+    def rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
+        rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
+        return rewrite_source(self.source, rewrites, self.vector_bytes, self.surveyed, self.options.reassociate)
