@@ -162,7 +162,7 @@ def exit_codes_page() -> str:
         table(["code", "meaning", "exception"], rows),
         "With `--json` errors, too, are a document on stdout:\n"
         '`{"schema_version": 1, "kind": "error", "error": {…}}`.\n',
-        "Where the reader of the output goes away (`| head`) the code is 141, as the shell reports it of a C program.\n",
+        "Where the reader of the output goes away (`| head`) the code is 141, as a shell reports it of a C program.\n",
         "The exceptions:\n",
         "\n".join(f"- `{kind.__name__}`: {' '.join(paragraphs(kind.__doc__))}" for kind in raised.values()) + "\n",
     ]
