@@ -16,7 +16,7 @@ from scheduler.target import Target
 MACHINE = Target(threads=2, vector_bytes=32, l1_bytes=32 << 10, l2_bytes=1 << 20, l3_bytes=32 << 20)
 EMBEDDER = HandmadeEmbedder()
 
-# What the README's beam search found for tests/kernels/gemm.c, its loops of that nest's names.
+# What a beam search found for tests/kernels/gemm.c, its loops of that nest's names.
 GEMM_SCHEDULE = (
     "interchange(j_2, k); interchange(i_2, j_2); tile([j_2, k, i_2], [280, 304, 204]); interchange(k, i_2); "
     "register_block([i_2, j_2], [6, 8]); pack(i_2_t, A, [0, 1], 0, 6); pack(k_t, B, [1, 0], 1, 8); "

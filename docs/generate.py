@@ -1,0 +1,499 @@
+"""Writes the reference pages that follow from the code: `python -m docs.generate` in the repository's root.
+
+`tests/test_docs.py` makes the same texts in memory and compares.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from optdb.database import Database
+from perfembed import errors
+from perfembed.cli.main import app
+from profilers.counters import STATISTICS, counters, feature_names, metrics
+from scheduler.codegen.emit_c import emit
+from scheduler.codegen.original import emit_original
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import TRANSFORMATIONS, Transformation, parse_schedule
+
+FOLDER = Path(__file__).parent / "reference"
+_NOTE = "<!-- Written by docs/generate.py: change the code it is made from, or that script. -->\n"
+
+
+def code(text: str) -> str:
+    """Code in a cell of a table, where Markdown dialects disagree about a bar."""
+    return "<code>" + text.replace("<", "&lt;").replace("|", "&#124;") + "</code>" if "|" in text else f"`{text}`"
+
+
+def cell(text: str) -> str:
+    """Plain text in a cell of a table."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("|", "&#124;")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in lines)
+
+
+def paragraphs(documentation: str | None) -> list[str]:
+    return [" ".join(part.split()) for part in inspect.cleandoc(documentation or "").split("\n\n")]
+
+
+# ------------------------------------------------------------------------------------------------ command line
+
+_CLI = """\
+Every command and option, as `--help` lists them. `-h` and `--help` work everywhere. What commands end with is in
+[exit codes](exit-codes.md). A report goes to stdout, progress to stderr; with `--json` errors, too, are a document on
+stdout.
+"""
+
+
+def commands(command: Any = None, path: tuple[str, ...] = ("perfembed",)) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with the words that call it, groups before what is in them."""
+    command = command or typer.main.get_command(app)
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def options(command: Any) -> list[Any]:
+    return [p for p in command.params if p.param_type_name == "option" and not p.hidden]
+
+
+def _argument(parameter: Any) -> str:
+    name = parameter.metavar or parameter.name.upper()
+    return name if parameter.required or name.startswith("[") else f"[{name}]"
+
+
+def _limits(parameter: Any) -> str:
+    # Of older versions of typer the type knows them, of newer ones the parameter itself.
+    low, high = (
+        getattr(parameter, end, getattr(getattr(parameter, "type", None), end, None)) for end in ("min", "max")
+    )
+    if low is None and high is None:
+        return ""
+    return f"{low} to {high}" if high is not None and low is not None else f"at least {low}"
+
+
+def _option(parameter: Any) -> list[str]:
+    names = ", ".join(code(name) for name in parameter.opts)
+    if parameter.secondary_opts:
+        names += " / " + ", ".join(code(name) for name in parameter.secondary_opts)
+    elif not parameter.is_flag:
+        names += f" {code(parameter.metavar or 'VALUE')}"
+    meaning, _, rest = (parameter.help or "").partition("[default: ")
+    default, shown = rest.rstrip("]"), parameter.show_default
+    if not default and isinstance(shown, str):
+        default = shown
+    elif not default and shown and not parameter.is_flag and isinstance(parameter.default, str | int | float | Path):
+        default = code(str(parameter.default)) if parameter.default != "" else ""
+    elif parameter.secondary_opts and isinstance(parameter.default, bool):
+        default = code((parameter.opts if parameter.default else parameter.secondary_opts)[0])
+    limits = _limits(parameter)
+    meaning = cell(meaning)
+    return [names, f"{meaning} ({limits})".strip() if limits else meaning, default if "`" in default else cell(default)]
+
+
+def cli_page() -> str:
+    parts = [
+        "# Command line\n",
+        _NOTE,
+        _CLI,
+    ]
+    for path, command in commands():
+        inner = getattr(command, "commands", {})
+        parts.append(f"{'#' * min(len(path) + 1, 4)} {' '.join(path)}\n")
+        parts += [f"{cell(text)}\n" for text in paragraphs(command.help)]
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        words = [*path, *(["[OPTIONS]"] if options(command) else []), *map(_argument, arguments)]
+        parts.append(f"```text\n{' '.join([*words, *(['COMMAND …'] if inner else [])])}\n```\n")
+        if arguments:
+            rows = [[code(_argument(p)), cell(getattr(p, "help", None) or "")] for p in arguments]
+            parts.append(table(["argument", "meaning"], rows))
+        if options(command):
+            parts.append(table(["option", "meaning", "default"], [_option(p) for p in options(command)]))
+    return "\n".join(parts)
+
+
+# --------------------------------------------------------------------------------------------------- exit codes
+
+_EXITS = {
+    "EXIT_DONE": "done; also when the original turned out to be the best",
+    "EXIT_VERIFICATION": "a check failed: `db check` found something, `db merge` or `db import` refused records, a "
+    "`bench` found a fault",
+    "EXIT_USAGE": "wrong usage: an unknown option, a bad value, a path that cannot be read or written",
+    "EXIT_NO_NEST": "no tunable loop nest",
+    "EXIT_SOURCE": "the C file does not parse, compile or run",
+    "EXIT_ENVIRONMENT": "the environment lacks something (a compiler, OpenMP): see `perfembed doctor`",
+    "EXIT_STOPPED": "`sql`: the query was stopped at its limit of time or memory",
+    "EXIT_DATABASE": "the database cannot be used: locked by another process, damaged, of a newer version, or the disk "
+    "is full",
+    "EXIT_INTERNAL": "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
+    "EXIT_INTERRUPTED": "interrupted; the best so far was written",
+}
+
+
+def exit_codes_page() -> str:
+    raised = {
+        kind.exit_code: kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.PerfembedError) and kind is not errors.PerfembedError
+    }
+    rows = []
+    for name in (name for name in vars(errors) if name.startswith("EXIT_")):
+        value: int = getattr(errors, name)
+        kind = raised.get(value)
+        rows.append([str(value), _EXITS[name], code(kind.__name__) if kind else ""])
+    parts = [
+        "# Exit codes\n",
+        _NOTE,
+        "In Python the same failures are exceptions of `perfembed.errors`, all below `PerfembedError`.\n",
+        table(["code", "meaning", "exception"], rows),
+        "With `--json` errors, too, are a document on stdout:\n"
+        '`{"schema_version": 1, "kind": "error", "error": {…}}`.\n',
+        "Where the reader of the output goes away (`| head`) the code is 141, as a shell reports it of a C program.\n",
+        "The exceptions:\n",
+        "\n".join(f"- `{kind.__name__}`: {' '.join(paragraphs(kind.__doc__))}" for kind in raised.values()) + "\n",
+    ]
+    return "\n".join(parts)
+
+
+# -------------------------------------------------------------------------------------------- views of the database
+
+_COLUMNS = {
+    "algorithm": "what was computed: the name of a file, or a generator's pattern; must not be on both sides of an "
+    "evaluation",
+    "algorithms": "of the sources it was found in",
+    "baseline": "seconds of each run of the original next to which it was measured",
+    "baseline_min_s": "least time of the original next to which it was measured, s",
+    "best_s": "least time of the run up to here, s",
+    "best_speedup": "`baseline_min_s` / `best_s`",
+    "budget_s": "the time it was given, s",
+    "byte_offset": "where in the file, bytes",
+    "c_text": "the nest as C",
+    "caches": "the data caches, as JSON",
+    "command": "the command line",
+    "compiler": "its name",
+    "compiler_version": "the first line of its `--version`",
+    "conditions_id": "identifies everything a time depends on but nest and schedule",
+    "cpu_model": "as the processor names itself",
+    "donor_distance": "Euclidean, of the embeddings",
+    "donor_name": "its name where it was found",
+    "donor_nest_id": "the nest whose schedule was transferred",
+    "element_type": "the C type that decides how wide vectors are",
+    "ended": "UTC; NULL for a run that goes on or was killed",
+    "evaluation": "counts the candidates of a run and nest, from 0",
+    "features": "counts of what the nest is made of, as JSON",
+    "file": "of the spool",
+    "flags": "of the compiler",
+    "functions": "it was found in",
+    "isa": "architecture and vector extensions",
+    "kind": "`search`, `confirm` (interleaved with the original) or `transfer`",
+    "line": "number expected there; the header is 0",
+    "logical_cores": "hardware threads",
+    "lost": "records, as far as their numbers tell",
+    "machine": "fingerprint, 16 hex digits",
+    "measured": "when, UTC",
+    "measured (best_schedules)": "verified measurements under these conditions",
+    "measurement_id": "identifies schedule, conditions, kind, seed and repetition",
+    "measurements": "of this nest",
+    "median_s": "median of the samples, s",
+    "memory_bytes": "bytes",
+    "message": "what went wrong, where something did",
+    "min_s": "least of the samples, s",
+    "name": "of the nest, where it was found first",
+    "nest_id": "equal for nests that differ in names and sizes only",
+    "noise": "coefficient of variation",
+    "normalized_id": "mostly equal for nests that differ in names, loop order and fission",
+    "origin": "`file` or `generated`",
+    "other_load": "cores that others kept busy meanwhile",
+    "outcome": "`timed`; `stopped` (given up, slower than the cut-off); `build_failed`, `crashed`, `timed_out`, "
+    "`wrong_result`",
+    "physical_cores": "cores",
+    "place": "the path, or what makes the generator write it again",
+    "places": "of the sources it was found in",
+    "reason": "why it could not be stored",
+    "reassociated": "whether sums may be reordered (`--reassociate`)",
+    "repetition": "which of several measurements of the same",
+    "run_id": "identifies the run",
+    "samples": "seconds of each repetition",
+    "schedule": "its text form: see [transformations](transformations.md)",
+    "schedule_id": "identifies nest and schedule",
+    "schedules": "of this nest",
+    "search": "`transfer`, `beam`, `mcts`, `random` or `exhaustive`",
+    "seed": "of everything random",
+    "sizes": "parameter to value, as JSON",
+    "source_id": "SHA-256 of the text",
+    "speedup": "`baseline_min_s` / `min_s`",
+    "speedup_high": "upper end of the confidence interval",
+    "speedup_low": "lower end of the confidence interval",
+    "started": "UTC",
+    "text": "the nest in the tool's notation, under canonical names",
+    "threads": "OpenMP threads",
+    "tolerance": "largest relative difference that was allowed; 0 is bit for bit",
+    "vendor": "of the processor",
+    "verified": "whether its output agreed with the original's on all `verified_on`",
+    "verified (nests)": "measurements whose output was verified",
+    "verified_on": "`captured`, `randomized`",
+    "verify_seeds": "of the randomized inputs",
+    "versions": "of the packages it depends on, as JSON",
+}
+_STABLE = """\
+The views are the stable interface: they and their columns stay when the tables change. `perfembed sql` without a query
+lists them. Every view of times carries what a time depends on (`machine`, `cpu_model`, `isa`, `compiler`,
+`compiler_version`, `flags`, `threads`, `sizes`, `element_type`, `reassociated`): rows that differ in any of it are not
+to be compared.
+"""
+_VIEWS = """
+    SELECT v.view_name, v.comment, c.column_name, c.data_type
+    FROM duckdb_views() v JOIN duckdb_columns() c ON c.table_name = v.view_name AND c.schema_name = v.schema_name
+    WHERE NOT v.internal ORDER BY v.view_name, c.column_index
+"""
+
+
+def views() -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """(view, its comment) -> its columns and their types, of a new database."""
+    with tempfile.TemporaryDirectory() as folder, Database.open(Path(folder) / "empty.duckdb") as database:
+        rows = database.rows(_VIEWS)
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for view, comment, column, kind in rows:
+        found.setdefault((str(view), str(comment)), []).append((str(column), str(kind)))
+    return found
+
+
+def views_page() -> str:
+    parts = [
+        "# Views of the database\n",
+        _NOTE,
+        _STABLE,
+    ]
+    for (view, comment), columns in views().items():
+        rows = []
+        for column, kind in columns:
+            meaning = _COLUMNS.get(f"{column} ({view})") or _COLUMNS[column]
+            rows.append([code(column), code(kind.partition("(")[0]), meaning])
+        parts += [f"## {view}\n", f"{comment[:1].upper()}{comment[1:]}.\n", table(["column", "type", "meaning"], rows)]
+    return "\n".join(parts)
+
+
+# ------------------------------------------------------------------------------------------------------- metrics
+
+
+_COUNTERS = """\
+A profile (`perfembed profile FILE`) has {counters} counters, one value a thread, for one run of the nest in its
+canonical schedule. Their statistics over the threads ({statistics}) are {features} numbers: the profile's part of what
+is embedded. From the sums follow {metrics} metrics, which the embedding is trained to predict.
+
+Source: Trümper et al. 2023 (Performance Embeddings, ICS), section 3.2 and table 5.
+"""
+_METRICS = """\
+Names in formulas are sums of counters over the threads, `runtime` (s), `threads`, `line` (bytes of a cache line) and
+`lower_bound` (bytes of memory traffic that the nest needs at least). 0 / 0 is 0.
+"""
+
+
+def metrics_page() -> str:
+    numbers = {
+        "counters": len(counters()),
+        "statistics": ", ".join(STATISTICS),
+        "features": len(feature_names()),
+        "metrics": len(metrics()),
+    }
+    counted = [[code(c.name), c.group, c.unit, cell(c.meaning)] for c in counters()]
+    derived = [[code(m.name), "" if m.unit == "1" else m.unit, code(m.formula), cell(m.meaning)] for m in metrics()]
+    parts = [
+        "# Counters and metrics\n",
+        _NOTE,
+        _COUNTERS.format(**numbers),
+        "## Counters\n",
+        table(["counter", "group", "unit", "meaning"], counted),
+        "## Metrics\n",
+        _METRICS,
+        table(["metric", "unit", "formula", "meaning"], derived),
+    ]
+    return "\n".join(parts)
+
+
+# ------------------------------------------------------------------------------------------------ transformations
+
+_STEPS = """\
+A schedule is a sequence of steps, separated by `; `. Loops and statements are named, never numbered. The text form is
+what reports print and what the database stores; it reads back exactly. Loops that a step makes have names of their own:
+`i_t` (tiles), `i_r` (register blocks), `i_u` (unroll-and-jam), `i_d` (distribution), `i_s` (splits).
+
+A step is refused where its own preconditions do not hold: it is not *applicable*. Whether a schedule is *legal* is
+decided once, of the result: see [dependences and legality](../how-it-works/legality.md).
+
+The code below is what the code generator writes; `pe_…` are helpers that it defines in the same file.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A nest, the schedule of its first picture, and the steps that lead to the second; `says`: what to look at."""
+
+    nest: str
+    before: str
+    steps: str
+    says: str = ""
+
+
+_ADD = """nest n {
+  param n: int in [1, ?]; array A: double[n]; array B: double[n];
+  for i: int in [0, n) step 1 { S0: A[i] = B[i] + 1.0; }
+}"""
+_TRANSPOSE = """nest n {
+  param n: int in [1, ?]; array A: double[n][n]; array B: double[n][n] const;
+  for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { S0: A[i][j] = B[j][i]; } }
+}"""
+_STENCIL = """nest n {
+  param T: int in [1, ?]; param n: int in [1, ?]; array A: double[n];
+  for t: int in [0, T) step 1 { for i: int in [1, n - 1) step 1 { S0: A[i] = 0.5 * (A[i - 1] + A[i + 1]); } }
+}"""
+_TWO_LOOPS = """nest n {
+  param n: int in [1, ?]; array A: double[n]; array B: double[n];
+  for i: int in [0, n) step 1 { S0: A[i] *= 2.0; }
+  for j: int in [0, n) step 1 { S1: B[j] += A[j]; }
+}"""
+_TWO_STATEMENTS = """nest n {
+  param n: int in [1, ?]; array A: double[n]; array B: double[n];
+  for i: int in [1, n) step 1 { S0: A[i] *= 2.0; S1: B[i] = A[i - 1]; }
+}"""
+_SUMS = """nest n {
+  param n: int in [1, ?]; param m: int in [1, ?]; array A: double[n][m]; array s: double[n];
+  for i: int in [0, n) step 1 { S0: s[i] = 0.0; for j: int in [0, m) step 1 { S1: s[i] += A[i][j]; } }
+}"""
+_TRIANGLE = """nest n {
+  param n: int in [1, ?]; array A: double[n][n] const; array x: double[n];
+  for k: int in [0, n) step 1 { for i: int in [k + 1, n) step 1 { S0: x[i] -= A[i][k] * x[k]; } }
+}"""
+_PRODUCT = """nest n {
+  param n: int in [1, ?]; param m: int in [1, ?]; param l: int in [1, ?];
+  array A: double[n][l] const; array B: double[l][m] const; array C: double[n][m];
+  for i: int in [0, n) step 1 { for j: int in [0, m) step 1 {
+    for k: int in [0, l) step 1 { S0: C[i][j] += A[i][k] * B[k][j]; } } }
+}"""
+
+EXAMPLES = {
+    "split": Example(
+        _TRIANGLE,
+        "",
+        "split(i, 64*floor((k)/64) + 64)",
+        "Behind the split is what no longer depends on where in its block of 64 `k` is.",
+    ),
+    "interchange": Example(_TRANSPOSE, "", "interchange(i, j)"),
+    "skew": Example(
+        _STENCIL,
+        "",
+        "skew(t, i, 1)",
+        "The loops may now be tiled together: no dependence points backwards along `i` any more.",
+    ),
+    "reverse": Example(_ADD, "", "reverse(i)"),
+    "shift": Example(_TWO_STATEMENTS, "", "shift(i, S1, 1)"),
+    "fuse": Example(_TWO_LOOPS, "", "fuse(i, j)"),
+    "distribute": Example(_SUMS, "", "distribute(i, 1)"),
+    "sink": Example(
+        _SUMS,
+        "",
+        "sink(S0, j, 0); interchange(i, j)",
+        "Sinking makes the nest perfect, so that the loops can be interchanged (or tiled) with `S0` inside.",
+    ),
+    "tile": Example(_TRANSPOSE, "", "tile([i, j], [32, 64])"),
+    "unroll": Example(_ADD, "", "unroll(i, 4)"),
+    "unroll_jam": Example(_TRANSPOSE, "", "unroll_jam(i, 4)"),
+    "vectorize": Example(_ADD, "", "vectorize(i)"),
+    "parallelize": Example(_SUMS, "", "parallelize(i)"),
+    "register_block": Example(
+        _PRODUCT,
+        "",
+        "register_block([i, j], [2, 4])",
+        "A full block keeps two vectors of `C` in registers over the whole of `k`; the edges run in the other branch.",
+    ),
+    "pack": Example(_TRANSPOSE, "tile([i, j], [32, 64])", "pack(j_t, B, [1, 0])"),
+    "stream": Example(
+        _ADD,
+        "",
+        "stream(i, A)",
+        "The loop fills a small buffer as before; `pe_stream` copies it with non-temporal stores.",
+    ),
+}
+
+
+def written(nest_text: str, schedule_text: str) -> str:
+    """The nest as C, as written or after a legal schedule."""
+    nest, schedule = parse_nest(nest_text), parse_schedule(schedule_text)
+    if not schedule:
+        return emit_original(nest)
+    replayer = Replayer(nest)
+    scheduled = replayer.replay(schedule)
+    assert isinstance(scheduled, ScheduledNest), f"{schedule_text}: {scheduled}"
+    return emit(scheduled, replayer.of(schedule).model)
+
+
+def _refusals(kind: type[Transformation]) -> list[str]:
+    """What the step's own file says where it does not apply, values left out."""
+    source = inspect.getsource(importlib.import_module(f"scheduler.transform.{kind.keyword}"))
+    texts: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "NotApplicable":
+            parts = node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else [node.args[0]]
+            said = "".join(str(p.value) if isinstance(p, ast.Constant) else "…" for p in parts)
+            texts.append((node.lineno, said))
+    return [said for _, said in sorted(texts)]
+
+
+def transformations_page() -> str:
+    parts = [
+        "# Transformations\n",
+        _NOTE,
+        _STEPS,
+    ]
+    for kind in TRANSFORMATIONS:
+        shown = [f.name if f.default is MISSING else f"{f.name} = {f.default}" for f in fields(kind)]
+        example = EXAMPLES[kind.keyword]
+        parts.append(f"## {kind.keyword}\n")
+        parts.append(f"```text\n{kind.keyword}({', '.join(shown)})\n```\n")
+        parts += [f"{text}\n" for text in paragraphs(kind.__doc__)]
+        first = f"After `{example.before}`:" if example.before else "As written:"
+        parts.append(f"{first}\n\n```c\n{written(example.nest, example.before)}```\n")
+        steps = "; ".join(filter(None, (example.before, example.steps)))
+        parts.append(f"After `{example.steps}`:\n\n```c\n{written(example.nest, steps)}```\n")
+        if example.says:
+            parts.append(f"{example.says}\n")
+        if refusals := _refusals(kind):
+            parts.append("It does not apply, and says so:\n\n" + "\n".join(f"- {text}" for text in refusals) + "\n")
+    return "\n".join(parts)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli_page,
+    "exit-codes.md": exit_codes_page,
+    "views.md": views_page,
+    "metrics.md": metrics_page,
+    "transformations.md": transformations_page,
+}
+
+
+def page_text(name: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", PAGES[name]())
+
+
+def main() -> None:
+    for name in PAGES:
+        (FOLDER / name).write_text(page_text(name), encoding="utf-8")
+        print(f"wrote {FOLDER.name}/{name}")
+
+
+if __name__ == "__main__":
+    main()
