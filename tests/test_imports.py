@@ -197,7 +197,7 @@ def test_import_perfembed_is_light() -> None:
 def test_finding_donors_needs_nothing_that_trains() -> None:
     code = (
         "from pathlib import Path; from perfembed.retrieval.retrieve import open_retrieval; "
-        "from scheduler.space import Target; "
+        "from scheduler.moves.space import Target; "
         "import perfembed.tuning.file_tuner, perfembed.mapping.embed_file; open_retrieval(Target(2), None)"
     )
     names = loaded("-c", code)

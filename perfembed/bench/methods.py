@@ -39,9 +39,9 @@ from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.target import Target
 
 _SHARE = 0.05  # of the program's time; less is not worth tuning
 _ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until

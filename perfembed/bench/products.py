@@ -21,12 +21,12 @@ from profilers.child import Limits
 from profilers.lock import machine_lock
 from profilers.run import run_contained
 from profilers.scratch import scratch_folder
-from scheduler.contraction import contractions
+from scheduler.computed.contraction import contractions
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer
-from scheduler.space import Space
-from scheduler.target import Target
 
 _LABEL = "contraction"  # of the generator's products
 _TURNS = 3

@@ -22,6 +22,8 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import FrontendError, ParseOptions, read_source
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import format_tree
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.polyhedral.contraction import Contractor
 from scheduler.polyhedral.legality import Checker
 from scheduler.polyhedral.model import QuotaExceeded
@@ -29,8 +31,6 @@ from scheduler.replay import Replayed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search.beam import Beam
 from scheduler.search.explorer import SearchStopped
-from scheduler.space import Space
-from scheduler.target import Target
 from scheduler.transform import initial_tree
 
 REPLAY_AIM_MS = 10.0

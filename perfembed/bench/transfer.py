@@ -25,8 +25,8 @@ from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import NotApplicable
 from scheduler.ir.text import nest_id, parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 
 PROFILES = SEED.with_name("profiles")
 NEAREST = "transfer, k = 5"

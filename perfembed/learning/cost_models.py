@@ -12,8 +12,8 @@ from typing import Literal as OneOf
 from perfembed.errors import EnvironmentMissing, UsageError
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.problem import CostModel, Problem
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.target import Target
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,8 +18,8 @@ from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs import PATTERNS
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.schedule import leading_splits, parse_schedule
-from scheduler.target import Target
 
 SHARD_VERSION = 1
 _GIVEN_UP = "given up after "

@@ -17,8 +17,8 @@ from perfembed.retrieval.nest_space import NestSpace
 from profilers import counters
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.schedule import parse_schedule
-from scheduler.target import Target
 
 _FEW = 4  # vectors: fewer have no shape
 

@@ -15,9 +15,9 @@ from scheduler.errors import SchedulerError
 from scheduler.fewer import fewer_iterations, largest_work
 from scheduler.ir.nest import Guard, Loop, LoopNest, Node, Predicate
 from scheduler.ir.walk import loops
+from scheduler.machine.target import Target
+from scheduler.moves.trip_counts import trip_counts
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.target import Target
-from scheduler.trip_counts import trip_counts
 
 READ_S = 1.5 / (1 << 30)  # a byte of data, about: pages are made for them
 _FACTORS = (32, 16, 8, 4, 2)

@@ -22,10 +22,10 @@ from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
+from scheduler.machine.target import Target
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.target import Target
 
 _ALIKE = 0.05  # of the logarithms of times
 _COLD = 0.3  # so much less than in the program, whose caches and memory are cold, is no other form

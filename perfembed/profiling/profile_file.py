@@ -27,11 +27,11 @@ from scheduler.codegen.workload import kernel_source, plain
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import loops
+from scheduler.moves.trip_counts import trip_counts
 from scheduler.polyhedral.io_bound import IoBound, io_lower_bound
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule
-from scheduler.trip_counts import trip_counts
 
 
 @dataclass(frozen=True, slots=True)

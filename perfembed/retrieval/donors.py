@@ -31,8 +31,8 @@ from perfembed.retrieval.options import Same
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 
 if TYPE_CHECKING:
     from perfembed.retrieval.nest_space import NestSpace

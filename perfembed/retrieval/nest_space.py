@@ -21,9 +21,9 @@ from perfembed.transfer.handmade import HandmadeEmbedder
 from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
+from scheduler.machine.target import Target
+from scheduler.moves.trip_counts import trip_counts
 from scheduler.replay import Replayer
-from scheduler.target import Target
-from scheduler.trip_counts import trip_counts
 
 if TYPE_CHECKING:
     from perfembed.embedding.network.interface import EmbedsNests

@@ -26,9 +26,9 @@ from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.target import Target
 
 if TYPE_CHECKING:
     from scheduler.cost.problem import CostModel

@@ -13,11 +13,11 @@ from perfembed.transfer.view import Side, View
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, tree_loops
 from scheduler.ir.types import known_type
-from scheduler.microkernel import register_shapes
-from scheduler.register_blocking import even_block
+from scheduler.machine.microkernel import register_shapes
+from scheduler.machine.target import Target
+from scheduler.moves.register_blocking import even_block
+from scheduler.moves.space import power_of_two
 from scheduler.schedule import Parallelize, RegisterBlock
-from scheduler.space import power_of_two
-from scheduler.target import Target
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4

@@ -10,18 +10,18 @@ from typing import Literal as OneOf
 from perfembed.transfer.align import Alignment, Logged, align
 from perfembed.transfer.embedder import NodeEmbedder, Tree
 from perfembed.transfer.view import WHOLE, Part, Side, View
+from scheduler.computed.stencils import suited
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.ir.tree import Leaf, TreeLoop
+from scheduler.machine.target import Target
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, Parallelize, Schedule, Vectorize, leading_splits, parse_schedule
-from scheduler.stencils import suited
-from scheduler.target import Target
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4
@@ -81,7 +81,7 @@ def read_donor(
 
     A side that was read before is used as it is. What a search did and undid again is left out: the target need not fit
     it. Raises SchedulerError (text that does not parse, dependences too hard to compute, loops that are split: blocks
-    of what is left are computed for each nest anew, in `scheduler.factorization`).
+    of what is left are computed for each nest anew, in `scheduler.computed.factorization`).
     """
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
     if leading_splits(steps):

@@ -26,9 +26,9 @@ from perfembed.transfer.view import Part, Side
 from scheduler.ir.nest import Loop, LoopNest, Node, Statement
 from scheduler.ir.tree import statements_below, tree_loops
 from scheduler.ir.walk import placed_statements, uses
+from scheduler.moves.time_tiling import time_tiled
 from scheduler.schedule import Schedule, Transformation
 from scheduler.search.explorer import in_variety
-from scheduler.time_tiling import time_tiled
 
 Score = Callable[[Sequence[Candidate]], Sequence[float]]
 

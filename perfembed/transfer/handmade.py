@@ -16,10 +16,10 @@ from scheduler.ir.nest import Access, Action, Assign, Binary, Call, Conditional,
 from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, children, loops
+from scheduler.moves.trip_counts import trip_counts
 from scheduler.normalize.stride import access_stride
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer
-from scheduler.trip_counts import trip_counts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,6 +11,7 @@ from perfembed.transfer.match import Pair
 from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
 from perfembed.transfer.packing import pack
 from perfembed.transfer.view import Path, Side
+from scheduler.computed.streams import streamable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below, tree_loops
 from scheduler.normalize.stride import access_stride
@@ -32,7 +33,6 @@ from scheduler.schedule import (
     UnrollJam,
     Vectorize,
 )
-from scheduler.streams import streamable
 from scheduler.transform.common import siblings
 
 

@@ -12,8 +12,8 @@ from perfembed.transfer.moment import Counterpart, Moment, NoCounterpart
 from perfembed.transfer.view import Path, Side
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeLoop, path_to, tree_loops
+from scheduler.moves.permutable import fuse_time_loop, permutable_band
 from scheduler.normalize.stride import permute_steps
-from scheduler.permutable import fuse_time_loop, permutable_band
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import (
     Distribute,

@@ -9,10 +9,10 @@ from typing import Literal as OneOf
 from perfembed.transfer.embedder import NodeEmbedder, Tree, Vectors
 from perfembed.transfer.handmade import sequential_loops
 from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.space import Space
-from scheduler.target import Target
 
 Kind = OneOf["point", "tile", "block", "register", "opaque"]
 

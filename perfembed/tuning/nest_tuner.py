@@ -17,10 +17,11 @@ from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.result import Event
 from profilers.outcome import Timed
 from scheduler.codegen.workload import plain
-from scheduler.computed import computed
+from scheduler.computed.propose import computed
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
+from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
@@ -28,7 +29,6 @@ from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, in_variety
 from scheduler.search.neighbours import neighbours
-from scheduler.space import Space
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval

@@ -21,7 +21,7 @@ from profilers.rates import StreamRates
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
     from scheduler.cost.problem import CostModel
-    from scheduler.target import Target
+    from scheduler.machine.target import Target
 
 _RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
 

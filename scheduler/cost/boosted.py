@@ -22,12 +22,12 @@ from scheduler.cost.forest import Forest
 from scheduler.cost.problem import Problem
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.tree import TreeNode
+from scheduler.machine.target import Target
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.contraction import Contractor
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 
 if TYPE_CHECKING:

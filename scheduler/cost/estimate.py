@@ -18,8 +18,8 @@ from scheduler.cost.body import Body, estimate_body, place_of
 from scheduler.cost.estimated import Estimate, Line, Region
 from scheduler.cost.footprint import Shape, make_shape
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
+from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
-from scheduler.target import Target
 
 if TYPE_CHECKING:
     import numpy.typing as npt

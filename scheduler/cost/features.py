@@ -18,9 +18,9 @@ from scheduler.cost.estimated import Estimate, Line
 from scheduler.cost.feature_table import FEATURES, PROBLEM, TREE
 from scheduler.ir.tree import Leaf, TreeNode, tree_loops
 from scheduler.ir.walk import loops
+from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.replay import ScheduledNest
-from scheduler.target import Target
 from scheduler.transform import initial_tree
 
 if TYPE_CHECKING:

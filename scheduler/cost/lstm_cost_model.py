@@ -19,8 +19,8 @@ from scheduler.cost.representation import (
 )
 from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.cost.tree_batch import nest_batch, schedule_batch
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.target import Target
 
 
 class RecursiveLstmCostModel:

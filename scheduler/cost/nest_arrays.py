@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scheduler.target import Target
+from scheduler.machine.target import Target
 
 Floats = npt.NDArray[np.float32]
 

@@ -22,8 +22,8 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Expr, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import AccessUse, Placed, bound_names, loops, placed_statements, uses
-from scheduler.target import Target
-from scheduler.trip_counts import trip_counts
+from scheduler.machine.target import Target
+from scheduler.moves.trip_counts import trip_counts
 
 FEATURE_VERSION = 1  # raise it with every change of what a feature means: weights go with one version
 

@@ -1,10 +1,10 @@
 """Random nests for tests, data to run them on, schedules to try on them; and whole C programs (`generate`)."""
 
-from scheduler.generator.builder import Size
 from scheduler.generator.inputs import random_inputs, random_parameters
-from scheduler.generator.patterns import PATTERNS, Pattern
+from scheduler.generator.nests.builder import Size
+from scheduler.generator.nests.patterns import PATTERNS, Pattern
+from scheduler.generator.nests.random_nest import random_nest
 from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, generate, read_back
-from scheduler.generator.random_nest import random_nest
 from scheduler.generator.schedules import random_schedule, random_step
 from scheduler.generator.splits import random_splits
 

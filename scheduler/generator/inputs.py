@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.generator.fit import Box, interval, loop_box
+from scheduler.generator.nests.fit import Box, interval, loop_box
 from scheduler.ir.affine import Affine
 from scheduler.ir.arithmetic import numpy_type
 from scheduler.ir.nest import (

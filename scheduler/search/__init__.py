@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scheduler.moves.space import Space
 from scheduler.search.beam import Beam
 from scheduler.search.exhaustive import Exhaustive
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.search.mcts import Mcts
 from scheduler.search.random import RandomSearch
-from scheduler.space import Space
 
 SEARCHES = ("beam", "mcts", "random", "exhaustive")
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from itertools import islice
 
 from scheduler.errors import NotApplicable
-from scheduler.register_blocking import register_moves
+from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.space import Chain, Space, chains_with
+from scheduler.moves.time_tiling import time_tiled
 from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
 from scheduler.search.explorer import Evaluate, Explorer
-from scheduler.space import Chain, Space, chains_with
-from scheduler.time_tiling import time_tiled
 
 _TIME_TILINGS = 8
 _MINIMUM_WORK = 0.01

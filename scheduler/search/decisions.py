@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Literal as OneOf
 
 from scheduler.ir.tree import tree_loops
-from scheduler.register_blocking import register_moves
+from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.space import Chain, Space, chains_with
+from scheduler.moves.time_tiling import time_tiled
 from scheduler.schedule import Schedule
-from scheduler.space import Chain, Space, chains_with
-from scheduler.time_tiling import time_tiled
 
 _TIME_TILINGS = 8
 _ORDERS = 4

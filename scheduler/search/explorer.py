@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scheduler.ir.tree import TreeNode
+from scheduler.moves.space import Space
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.space import Space
 
 Evaluate = Callable[[Sequence[ScheduledNest]], Sequence[float | None]]
 """Seconds of each schedule, None where it failed. Raises SearchStopped when the budget is spent."""

@@ -12,10 +12,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from scheduler.moves.space import Space
 from scheduler.schedule import Schedule
 from scheduler.search.decisions import ROOT, Decision, choices
 from scheduler.search.explorer import Evaluate, Explorer
-from scheduler.space import Space
 
 _EXPLORATION = 0.5
 _UNSEEN = 0.3  # value of a child not visited: trees are too wide to visit all before going deeper

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeNode
-from scheduler.microkernel import register_shapes
-from scheduler.register_blocking import wider_vectors
+from scheduler.machine.microkernel import register_shapes
+from scheduler.moves.register_blocking import wider_vectors
+from scheduler.moves.space import Space, chains_with
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import (
     Pack,
@@ -22,7 +23,6 @@ from scheduler.schedule import (
     UnrollJam,
     leading_splits,
 )
-from scheduler.space import Space, chains_with
 
 _BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
 _OF_SAME = 3  # shapes tried where the block has that width already

@@ -12,11 +12,11 @@ from itertools import islice
 
 from scheduler.ir.text import nest_id
 from scheduler.ir.tree import tree_loops
-from scheduler.register_blocking import register_moves
+from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.space import Chain, Space, chains_with
+from scheduler.moves.time_tiling import time_tiled
 from scheduler.schedule import Interchange, Parallelize, Schedule, Tile, Unroll, UnrollJam
 from scheduler.search.explorer import Evaluate, Explorer
-from scheduler.space import Chain, Space, chains_with
-from scheduler.time_tiling import time_tiled
 
 _TIME_TILINGS = 6
 _CHAINS = 4

@@ -10,8 +10,8 @@ from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 
 MACHINE = Target(threads=2, vector_bytes=32, l1_bytes=32 << 10, l2_bytes=1 << 20, l3_bytes=32 << 20)
 EMBEDDER = HandmadeEmbedder()

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler.fewer import fewer_iterations, largest_work
 from scheduler.generator.inputs import random_parameters
-from scheduler.generator.random_nest import random_nest
+from scheduler.generator.nests.random_nest import random_nest
 from scheduler.ir.nest import Loop
 from scheduler.ir.text import parse_nest
 from scheduler.ir.walk import loops, placed_statements

@@ -7,11 +7,11 @@ import pytest
 
 from scheduler.identity import NotTheSame, canonical_nest, canonical_text, carry_over, normalized_id
 from scheduler.ir.text import nest_id, parse_nest
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.search.random import RandomSearch
-from scheduler.space import Space
-from scheduler.target import Target
 from tests.scheduler import nests
 
 

@@ -9,12 +9,12 @@ from functools import partial
 from itertools import islice
 
 from scheduler.generator import random_schedule, random_step
+from scheduler.machine.target import Target
+from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.space import Space
 from scheduler.polyhedral.verdict import Illegal
-from scheduler.register_blocking import register_moves
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile, Transformation
-from scheduler.space import Space
-from scheduler.target import Target
 from scheduler.transform import apply_step
 
 _LENGTH = 6  # steps of a random schedule

@@ -12,9 +12,11 @@ from perfembed.bench.legality.drawn import drawn_schedules, small_step
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported
 from scheduler.generator import random_splits
-from scheduler.microkernel import Core
+from scheduler.machine.microkernel import Core
+from scheduler.machine.target import Target
+from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.space import Chain, Space
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.register_blocking import register_moves
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import (
     Pack,
@@ -29,8 +31,6 @@ from scheduler.schedule import (
     Vectorize,
     format_schedule,
 )
-from scheduler.space import Chain, Space
-from scheduler.target import Target
 from scheduler.transform import NotApplicable
 
 Maker = Callable[[Schedule, Chain], Iterator[Schedule]]

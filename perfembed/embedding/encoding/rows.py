@@ -10,7 +10,7 @@ from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import Loop, LoopNest
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
 from scheduler.ir.walk import bound_names, loops
-from scheduler.trip_counts import trip_counts
+from scheduler.moves.trip_counts import trip_counts
 
 
 @dataclass(frozen=True, slots=True)

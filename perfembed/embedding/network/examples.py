@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.targets import targets, to_learned
-from scheduler.target import Target
+from scheduler.machine.target import Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from perfembed.embedding.network.interface import (
 from perfembed.embedding.network.targets import from_learned, targets
 from profilers.counters import feature_names
 from profilers.scratch import scratch_folder
-from scheduler.target import Target
+from scheduler.machine.target import Target
 
 _BATCH = 64  # graphs embedded at once
 _FEW = 8  # graphs too few to be worth several threads

@@ -28,7 +28,7 @@ from perfembed.embedding.network.interface import (
 )
 from perfembed.embedding.network.targets import from_learned, targets
 from profilers.counters import feature_names
-from scheduler.target import Target
+from scheduler.machine.target import Target
 
 Floats = npt.NDArray[np.float32]
 _BATCH = 64  # graphs embedded at once

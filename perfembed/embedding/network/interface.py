@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.embedding.encoding.nest_graph import NestGraph
-from scheduler.target import Target
+from scheduler.machine.target import Target
 
 DIMENSION = 128
 MACHINE_NUMBERS = ("threads", "vector_bytes", "l1_bytes", "l2_bytes", "l3_bytes")

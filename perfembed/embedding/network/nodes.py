@@ -12,8 +12,8 @@ from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.interface import EmbedsNests
 from scheduler.ir.tree import TreeNode
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 
 Vectors = Mapping[str, npt.NDArray[np.float32]]
 _KEPT = 256  # embedded trees

@@ -11,7 +11,7 @@ from perfembed.bench.replay import FileTimes, ReplaySettings, time_files
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.report.style import Style
-from scheduler.target import Target
+from scheduler.machine.target import Target
 
 SETTINGS = ReplaySettings(Target(threads=2), candidates=12, seconds=30.0)
 GEMM = """

@@ -14,8 +14,8 @@ from perfembed.mapping.plane import map_points
 from perfembed.report.map_page import map_page
 from perfembed.retrieval.retrieve import open_sources
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 from tests.perfembed.retrieval.test_retrieve import DONORS, SPACE, stored
 from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE
 

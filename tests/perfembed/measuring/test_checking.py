@@ -16,9 +16,9 @@ from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import plain
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.target import Target
 
 PRODUCT = """nest product { param n: int in [1, ?];
 array A: double[n][n] restrict const; array B: double[n][n] restrict const; array C: double[n][n] restrict;

@@ -8,8 +8,8 @@ from profilers.calibration import FLAGS
 from profilers.isa import VectorUnits
 from profilers.machine import describe_machine
 from profilers.rates import StreamRates
-from scheduler.microkernel import Rates
-from scheduler.target import Target
+from scheduler.machine.microkernel import Rates
+from scheduler.machine.target import Target
 
 HERE = describe_machine()
 

@@ -10,8 +10,8 @@ from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
 from scheduler.ir.text import nest_id, parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.target import Target
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
 

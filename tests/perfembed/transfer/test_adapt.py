@@ -13,7 +13,7 @@ from perfembed.transfer.adapt import (
     unroll_factor,
     wavefront_factor,
 )
-from scheduler.microkernel import Core
+from scheduler.machine.microkernel import Core
 from scheduler.schedule import Parallelize, parse_schedule
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
 

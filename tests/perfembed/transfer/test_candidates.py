@@ -4,11 +4,11 @@ import pytest
 
 from perfembed.transfer.candidates import candidates, outer_sequential, prove, read_donor
 from scheduler.codegen import emit
+from scheduler.computed.stencils import suited
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import tree_loops
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Tile, parse_schedule
-from scheduler.stencils import suited
 from tests.perfembed.transfer_support import (
     EMBEDDER,
     GEMM,

@@ -21,7 +21,7 @@ from perfembed.tuning.nest_tuner import NestTuner
 from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.ir.text import parse_nest
-from scheduler.target import Target
+from scheduler.machine.target import Target
 from tests.perfembed.measuring.test_less_work import PRODUCT, SUMS
 
 FOLDER = Path(__file__).parent / "recordings"

@@ -11,10 +11,10 @@ from scheduler.codegen.emit_c import emit
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.nest import LoopNest
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
-from scheduler.space import Space
-from scheduler.target import Target
 from tests.rewriting import read, rewritten, without_originals
 
 KERNELS = Path(__file__).parents[2] / "kernels"

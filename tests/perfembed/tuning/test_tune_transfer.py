@@ -71,7 +71,7 @@ def test_donors_are_tried_where_nothing_can_be_computed(source: Path, monkeypatc
     def too_much(space: object) -> tuple[()]:
         raise QuotaExceeded("the polyhedral library gave up")
 
-    monkeypatch.setattr("scheduler.computed.GENERATORS", (too_much,))
+    monkeypatch.setattr("scheduler.computed.propose.GENERATORS", (too_much,))
     (nest,) = [n for n in tuned(source, budget_s=20).nests if n.function == "product"]
     assert nest.candidates >= 1 and nest.transfer is not None
     assert any("no too much could be computed" in note for note in nest.notes)

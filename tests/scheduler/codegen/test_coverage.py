@@ -11,14 +11,14 @@ from scheduler.codegen.coverage import uncovered
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.nodes import Branch, CNode, For, IntOp, add, with_bodies
 from scheduler.codegen.polytree import PolyTree
+from scheduler.computed.factorization import factorizations
 from scheduler.errors import CodegenUnsupported
-from scheduler.factorization import factorizations
 from scheduler.ir.affine import Affine
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer
 from scheduler.schedule import format_schedule
-from scheduler.space import Space
-from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import GEMM, check_same, scheduled
 

@@ -8,9 +8,9 @@ from scheduler.cost.representation import represent_nest
 from scheduler.cost.schedule_arrays import ScheduleArrays
 from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.ir.nest import LoopNest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.target import Target
 from tests.scheduler import nests
 
 TARGET = Target(2)

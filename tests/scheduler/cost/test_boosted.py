@@ -19,9 +19,9 @@ from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.feature_table import NAMES
 from scheduler.cost.metrics import spearman
 from scheduler.cost.problem import CostModel, Problem
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
-from scheduler.target import Target
 from tests.scheduler import nests
 
 TARGET = Target(threads=2)

@@ -6,9 +6,9 @@ import pytest
 
 from scheduler.cost.estimate import Estimator
 from scheduler.cost.estimated import Estimate, Line
+from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

@@ -8,15 +8,15 @@ import pytest
 
 from scheduler.cost.feature_table import FEATURES, NAMES, PROBLEM, TREE
 from scheduler.cost.features import FeatureExtractor
-from scheduler.generator.random_nest import random_nest
+from scheduler.generator.nests.random_nest import random_nest
 from scheduler.generator.schedules import random_schedule
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search import make_search
-from scheduler.space import Space
-from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

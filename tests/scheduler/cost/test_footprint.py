@@ -12,9 +12,9 @@ from scheduler.cost.footprint import LINE_BYTES, Shape
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop
 from scheduler.ir.tree import TreeLoop, path_to
+from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.target import Target
 from scheduler.transform import apply_step, initial_tree
 from tests.scheduler import nests
 

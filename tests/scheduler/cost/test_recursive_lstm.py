@@ -14,8 +14,8 @@ from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 from scheduler.cost.problem import CostModel
 from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm, last_states
 from scheduler.cost.tree_batch import nest_batch, schedule_batch, sequences
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.cost.lstm_support import (
     GEMM_SCHEDULES,

@@ -7,8 +7,8 @@ import pytest
 
 from scheduler.cost.nest_arrays import NestArrays
 from scheduler.cost.representation import AXIS, ENTRY, LOOP, MATRIX, STATEMENT, represent_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.cost.lstm_support import SIZES, TARGET, arrays, renamed
 

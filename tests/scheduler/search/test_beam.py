@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from scheduler.ir.tree import tree_loops
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.search.beam import Beam
 from scheduler.search.explorer import Evaluate, SearchResult, SearchStopped
 from scheduler.search.neighbours import neighbours
-from scheduler.space import Space
-from scheduler.target import Target
 from tests.scheduler import nests
 
 PARAMETERS = {"n": 1000, "m": 1000, "l": 1000, "T": 100, "h": 1000, "w": 1000}

@@ -3,12 +3,12 @@
 import pytest
 
 from scheduler.ir.tree import tree_loops
+from scheduler.machine.target import Target
+from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import SearchResult
-from scheduler.space import Space
-from scheduler.target import Target
 from tests.scheduler import nests
 from tests.scheduler.search.test_beam import PARAMETERS, pretended_seconds
 

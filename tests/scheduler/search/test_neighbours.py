@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler.microkernel import Core
+from scheduler.machine.microkernel import Core
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Pack, RegisterBlock, Skew, Tile, parse_schedule
 from scheduler.search.neighbours import neighbours

@@ -11,7 +11,7 @@ from perfembed.embedding.network.checkpoint import ModelUnusable, load_for_infer
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.interface import NetworkSettings
 from perfembed.errors import EXIT_ENVIRONMENT
-from scheduler.target import Target
+from scheduler.machine.target import Target
 from tests.perfembed.embedding_support import MATMUL, graph
 
 

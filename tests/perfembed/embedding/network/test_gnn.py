@@ -15,9 +15,9 @@ from perfembed.embedding.network.gnn import EmbeddingModel, Network, collate, pr
 from perfembed.embedding.network.interface import DIMENSION, NetworkSettings, machine_numbers
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from profilers.counters import feature_names
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
-from scheduler.target import Target
 from tests.perfembed.embedding_support import MATMUL, MATMUL_VARIANTS, SIZES, STENCIL, graph, nest, permuted
 from tests.scheduler.nests import CHOLESKY, SPMM
 

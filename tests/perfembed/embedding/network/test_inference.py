@@ -23,8 +23,8 @@ from perfembed.retrieval.space_training import MAP, NAME, load_embedding_model
 from perfembed.tuning.result import TuneOptions
 from profilers.counters import feature_names
 from scheduler.ir.text import parse_nest
+from scheduler.machine.target import Target
 from scheduler.replay import Replayer
-from scheduler.target import Target
 from tests.perfembed.embedding_support import MATMUL, STENCIL, graph
 
 KERNELS = Path(__file__).parents[3] / "kernels"

@@ -18,9 +18,9 @@ from perfembed.embedding.network.losses import contrastive_loss, stress_loss
 from perfembed.embedding.network.targets import metric_row, scale_metrics, targets
 from perfembed.embedding.network.train import EpochDone, TrainSettings, train_embedding
 from profilers.profile import Profile
+from scheduler.machine.target import Target
 from scheduler.polyhedral.io_bound import io_lower_bound
 from scheduler.polyhedral.model import Model
-from scheduler.target import Target
 from tests.perfembed.embedding_support import MATMUL, STENCIL, nest
 from tests.scheduler.nests import CHOLESKY
 

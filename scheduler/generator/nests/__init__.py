@@ -1,0 +1,4 @@
+"""Random nests, of any kind that the IR can say: what legality, code and transfer are tested on.
+
+`generator.programs` makes whole C programs such as people write, to learn from.
+"""

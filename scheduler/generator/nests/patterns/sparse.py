@@ -1,0 +1,127 @@
+"""Data-dependent bounds and subscripts: CSR and ragged rows, gathers, scatters, histograms, non-affine subscripts."""
+
+from __future__ import annotations
+
+from scheduler.generator.nests.builder import Builder
+from scheduler.generator.nests.expressions import access, assign, binary, integer, literal, product, scaled
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Expr, Loop, Name, Node
+
+
+def sparse(builder: Builder) -> tuple[Node, ...]:
+    form = builder.rng.choice((_rows, _rows, _ragged, _gather, _scatter, _modular))
+    return form(builder)
+
+
+def _rows(builder: Builder) -> tuple[Node, ...]:
+    """Compressed sparse rows times a vector or a matrix, or the transposed product."""
+    rng = builder.rng
+    rows, columns, nonzeros = builder.parameter(), builder.parameter(), builder.parameter()
+    i, p = builder.iterator("i"), builder.iterator("p")
+    pointer, column = builder.indices("rowptr"), builder.indices("col")
+    value = builder.declare(builder.fresh("val"), 1)
+    builder.resize(column, 0, nonzeros)
+    builder.resize(value, 0, nonzeros)
+    low: Expr = builder.read(access(pointer, Affine.of(i)))
+    high: Expr = builder.read(access(pointer, Affine.of(i) + 1))
+    before: list[Node] = []
+    if rng.random() < 0.25:  # the bounds are kept in scalars
+        first, last = (builder.private(0, i, builder.arrays[pointer].ctype) for _ in range(2))
+        before = [builder.statement(assign(access(first), low)), builder.statement(assign(access(last), high))]
+        low, high = builder.read(first), builder.read(last)
+    builder.boxes[p] = Affine(), nonzeros - 1
+    dense = builder.iterator("j") if rng.random() < 0.4 else None
+    inner = [Affine.of(dense)] if dense else []
+    where: Expr = builder.read(access(column, Affine.of(p)))
+    if rng.random() < 0.2:
+        where = binary("+", where, integer(1))
+    entry = builder.read(access(value, Affine.of(p)))
+    if rng.random() < 0.3:
+        target_name = builder.declare(builder.fresh("y"), 1 + len(inner))
+        builder.resize(target_name, 0, columns + 1)
+        source = builder.read(access(builder.input(1 + len(inner)), Affine.of(i), *inner))
+        target = access(target_name, where, *inner)
+    else:
+        source_name = builder.declare(builder.fresh("x"), 1 + len(inner))
+        builder.resize(source_name, 0, columns + 1)
+        source = builder.read(access(source_name, where, *inner))
+        target = access(builder.state(1 + len(inner), fresh=True), Affine.of(i), *inner)
+        if rng.random() < 0.5 and not dense:
+            zero = literal("0.0", builder.ctype) if builder.floating else integer(0)
+            before.append(builder.statement(assign(target, zero)))
+    body: Node = builder.statement(assign(target, product(rng, entry, source), "+="))
+    width = builder.parameter()
+    if dense and rng.random() < 0.6:
+        body = builder.loop(dense, 0, width, body)
+        dense = None
+    middle: Node = Loop(p, builder.loop_type, low, high, 1, (body,))
+    if dense:
+        middle = builder.loop(dense, 0, width, middle)
+    return (builder.loop(i, 0, rows, *before, middle),)
+
+
+def _ragged(builder: Builder) -> tuple[Node, ...]:
+    """Rows with as many elements as an array says."""
+    rows, columns = builder.parameter(), builder.parameter()
+    i, j = builder.iterators(2)
+    lengths = builder.indices("len")
+    stop = builder.read(access(lengths, Affine.of(i)))
+    builder.boxes[j] = Affine(), columns - 1
+    array = builder.declare(builder.fresh("R"), 2)
+    builder.resize(array, 1, columns)
+    target = access(array, Affine.of(i), Affine.of(j))
+    terms: list[Expr] = [builder.read(target), builder.read(access(builder.input(1), Affine.of(i)))]
+    statement = builder.statement(assign(target, scaled(builder.rng, terms, builder.ctype)))
+    return (builder.loop(i, 0, rows, Loop(j, builder.loop_type, (Affine(),), stop, 1, (statement,))),)
+
+
+def _gather(builder: Builder) -> tuple[Node, ...]:
+    rng = builder.rng
+    i, index = builder.iterator("i"), builder.indices("idx")
+    where = builder.read(access(index, Affine.of(i)))
+    table = builder.declare(builder.fresh("table"), 1)
+    builder.resize(table, 0, builder.parameter())
+    target = access(builder.state(1), Affine.of(i))
+    terms: list[Expr] = [builder.read(access(table, where)), builder.read(target)]
+    statement = builder.statement(assign(target, scaled(rng, terms, builder.ctype)))
+    return (builder.counted(i, builder.extent(), statement),)
+
+
+def _scatter(builder: Builder) -> tuple[Node, ...]:
+    """A histogram, a weighted one, or an update in place."""
+    rng = builder.rng
+    i, key = builder.iterator("i"), builder.indices("key")
+    where = builder.read(access(key, Affine.of(i)))
+    form = rng.choice(("count", "weight", "update"))
+    bins = builder.declare(builder.fresh("bins"), 1, rng.choice(("int", "long")) if form == "count" else None)
+    builder.resize(bins, 0, builder.parameter())
+    target = access(bins, where)
+    if form == "count":
+        action = assign(target, integer(1), "+=")
+    elif form == "weight":
+        action = assign(target, builder.read(access(builder.input(1), Affine.of(i))), "+=")
+    else:
+        terms: list[Expr] = [builder.read(target), builder.read(access(builder.input(1), Affine.of(i)))]
+        action = assign(target, scaled(rng, terms, builder.ctype))
+    return (builder.counted(i, builder.extent(), builder.statement(action)),)
+
+
+def _modular(builder: Builder) -> tuple[Node, ...]:
+    """`A[(3 * i) % n]`: not affine, and no data."""
+    rng = builder.rng
+    names = builder.iterators(rng.randint(1, 2))
+    size = builder.parameter()
+    array = builder.declare(builder.fresh("ring"), 1)
+    builder.resize(array, 0, size)
+    (parameter, _), *_ = size.terms
+    number = Name(names[0], builder.loop_type)
+    factor: Expr = Name(names[1], builder.loop_type) if len(names) > 1 else integer(rng.randint(2, 4))
+    divisor = Name(str(parameter), builder.loop_type)
+    where = binary("%", binary("*", number, factor), divisor)
+    ring, row = access(array, where), access(builder.input(len(names)), *map(Affine.of, names))
+    if rng.random() < 0.5:
+        action = assign(ring, scaled(rng, [builder.read(ring), builder.read(row)], builder.ctype))
+    else:
+        target = access(builder.state(len(names)), *map(Affine.of, names))
+        action = assign(target, scaled(rng, [builder.read(ring), builder.read(row)], builder.ctype))
+    return (builder.nested(names, [builder.parameter() for _ in names], builder.statement(action)),)
