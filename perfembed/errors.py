@@ -59,9 +59,3 @@ class DatabaseProblem(PerfembedError):
     """The optimization database cannot be used: damaged, locked, of a newer version, the disk full."""
 
     exit_code = EXIT_DATABASE
-
-
-class Interrupted(PerfembedError):
-    """Stopped by the user before there was anything worth keeping."""
-
-    exit_code = EXIT_INTERRUPTED

@@ -152,7 +152,6 @@ class Context:
     loops: list[Active] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     parameters: dict[str, Parameter] = field(default_factory=dict)
-    parameter_variables: dict[str, Variable] = field(default_factory=dict)
     maybe_parameters: dict[str, Variable] = field(default_factory=dict)
     arrays: dict[str, ArrayInfo] = field(default_factory=dict)
     by_root: dict[Root, str] = field(default_factory=dict)

@@ -93,10 +93,6 @@ class Text:
 
     # ------------------------------------------------------------------------------------- tokens
 
-    def skip_blank(self, offset: int) -> int:
-        """The first offset at or behind `offset` that is neither white space nor comment."""
-        return self.outside(_blank(self.clean, self.inside(offset)))
-
     def past_semicolon(self, offset: int) -> int:
         """Behind the `;` that ends an expression statement whose expression ends at `offset`."""
         following = _blank(self.clean, self.inside(offset))

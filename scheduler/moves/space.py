@@ -44,7 +44,6 @@ class Space:
         self.target = target
         self.parameters = dict(parameters)
         self.extents = trip_counts(tuple(loops(replayer.nest)), parameters)
-        self._nest_loops = {loop.name: loop for loop in loops(replayer.nest)}
 
     def of(self, splits: Schedule) -> Space:
         """The space of the nest that splits leave, for the steps behind them. Raises NotApplicable, QuotaExceeded."""

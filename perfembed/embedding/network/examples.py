@@ -46,20 +46,6 @@ def data_hash(examples: Sequence[Example]) -> str:
     return digest.hexdigest()[:16]
 
 
-def split_by_group(
-    examples: Sequence[Example], share: float, seed: int
-) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """(training, validation): whole groups, at random, until validation has about that share of the examples."""
-    groups = sorted({e.group for e in examples})
-    order = np.random.default_rng(seed).permutation(len(groups))
-    counts = {g: sum(e.group == g for e in examples) for g in groups}
-    chosen: set[str] = set()
-    for position in order:
-        if sum(counts[g] for g in chosen) + counts[groups[position]] / 2 <= share * len(examples):
-            chosen.add(groups[position])
-    return tuple(e for e in examples if e.group not in chosen), tuple(e for e in examples if e.group in chosen)
-
-
 def learned(examples: Sequence[Example]) -> npt.NDArray[np.float64]:
     """[n, 20], as `targets.to_learned` makes them."""
     metrics = np.array([e.metrics for e in examples], dtype=np.float64).reshape(-1, len(targets()))

@@ -77,7 +77,6 @@ def test_spliced_and_trigraph_text() -> None:
     end = text.index(b"y") + 1
     assert found.past_semicolon(end) == text.index(b"; ??=z") + 1
     assert [d.text for d in found.directives()] == ["#define A 1"]
-    assert found.skip_blank(text.index(b" ??=z")) == text.index(b"??=z")
     assert found.behind(found.inside(text.index(b"??=z")) + 1) == text.index(b"??=z") + 3
     assert Text(text).directives() == ()
 

@@ -12,7 +12,7 @@ import torch
 
 from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.checkpoint import ModelUnusable
-from perfembed.embedding.network.examples import Example, data_hash, learned, split_by_group
+from perfembed.embedding.network.examples import Example, data_hash, learned
 from perfembed.embedding.network.interface import NetworkSettings, machine_numbers
 from perfembed.embedding.network.losses import contrastive_loss, stress_loss
 from perfembed.embedding.network.targets import metric_row, scale_metrics, targets
@@ -138,11 +138,6 @@ def test_groups_are_kept_apart(examples: tuple[Example, ...]) -> None:
         train_embedding(examples, examples[:1], SMALL)
     with pytest.raises(ValueError, match="no examples"):
         train_embedding((), (), SMALL)
-    grouped = [replace(e, group=f"g{n // 2}") for n, e in enumerate(examples)]
-    training, validation = split_by_group(grouped, 0.3, seed=0)
-    assert len(training) + len(validation) == len(grouped) and 2 <= len(validation) <= 6
-    assert not {e.group for e in training} & {e.group for e in validation}
-    assert split_by_group(grouped, 0.3, seed=0) == (training, validation)
 
 
 def test_unknown_metrics_teach_nothing(examples: tuple[Example, ...]) -> None:
