@@ -1,5 +1,6 @@
 """What the rest of the program asks the database: typed, and never across machines or conditions unless asked to.
 
+>>> from optdb.record_queries import conditions
 >>> with Database.open(path, read_only=True) as database:
 ...     best = best_schedules(database, limit=1)[0]
 ...     hit = exact_hit(database, best.nest_id, conditions(database, best.conditions_id))
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optdb.database import Database
 from optdb.record_queries import fields_of, records_where
@@ -20,9 +21,6 @@ from optdb.records import (
     ConditionsRecord,
     MeasurementRecord,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from perfembed.measuring.checking import Checker, Reference
 from perfembed.measuring.ledger import Ledger
 from perfembed.measuring.measurer import Checked, Measurer, Original
 from perfembed.measuring.run_off import compared_on_less
-from perfembed.measuring.trials import HOPEFUL, SLOW_S, Trials
+from perfembed.measuring.trials import BUSY, HOPEFUL, SLOW_S, Trials
 from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
 from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Timed, WrongResult
@@ -71,6 +72,8 @@ class Confirmation:
         if not hopeful:
             alone = outcome.retrieved is not None and not outcome.retrieved.neighbours
             outcome.reason = "no donor to transfer from" if alone else _NOT_FASTER
+            if outcome.other_load and (busy := median(outcome.other_load)) > BUSY:
+                outcome.reason += f" (others kept {busy:.1f} cores busy meanwhile: try again when the machine is quiet)"
             if not alone and not outcome.candidates and not self.trials.expired():
                 outcome.reason = "no other schedule is legal, or none that is has different code"
             return

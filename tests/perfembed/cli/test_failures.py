@@ -114,7 +114,6 @@ def test_empty_and_binary_files(run: Run, source: Path, command: str, content: b
         (errors.NoTunableNest("x"), 3),
         (errors.SourceRejected("x"), 4),
         (errors.EnvironmentMissing("x"), 5),
-        (errors.Interrupted("x"), 130),
     ],
 )
 def test_own_errors(
@@ -134,7 +133,7 @@ def test_internal_error(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch)
     code, out, err = run("tune", source)
     assert (code, out) == (errors.EXIT_INTERNAL, "")
     assert err.count("\n") == 1
-    assert "ZeroDivisionError: division by zero (test_cli_failures.py:" in err
+    assert "ZeroDivisionError: division by zero (test_failures.py:" in err
     assert "--traceback" in err and "Traceback" not in err
 
     code, _, err = run("tune", source, "--traceback")

@@ -22,14 +22,14 @@ from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from tests.perfembed.measuring.test_less_work import PRODUCT, SUMS
+from tests.perfembed.measuring.test_less_work import PRODUCT
 
 FOLDER = Path(__file__).parent / "recordings"
 TARGET = Target(2, vector_bytes=32, l1_bytes=32 << 10, l2_bytes=256 << 10, l3_bytes=1 << 20)
 SEARCHES = {
     "beam": (PRODUCT, {"n": 300}, Effort(search="beam", schedules=8), None),
     "spared": (PRODUCT, {"n": 700}, Effort(search="beam", schedules=8, budget_s=20.0, spare_original=True), 4.0),
-    "small": (SUMS, {"n": 40}, Effort(search="random", schedules=4), None),
+    "small": (PRODUCT, {"n": 100}, Effort(search="beam", schedules=6), None),
 }
 
 
@@ -67,7 +67,7 @@ def test_what_is_decided_depends_on_what_the_runs_took(tmp_path: Path) -> None:
     later = [replace(step, answer=slow) if step.kind == "time" else step for step in steps[originals:]]
     recorded = Replay((*steps[:originals], *later))
     outcome = tuned("small", recorded, tmp_path)
-    assert outcome.winner is None and outcome.reason == "no legal schedule was faster than the original"
+    assert outcome.winner is None and outcome.reason.startswith("no legal schedule was faster than the original")
     assert {step.kind for step in recorded.left} >= {"check", "reference"}
 
 
