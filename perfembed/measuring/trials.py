@@ -57,6 +57,7 @@ class Tried:
     wrong: int = 0
     notes: list[str] = field(default_factory=list)
     seconds: dict[Schedule, float | None] = field(default_factory=dict)
+    at_s: dict[Schedule, float] = field(default_factory=dict)  # when that was known, from the nest's beginning
     given_up: set[Schedule] = field(default_factory=set)  # those that took longer than `seconds`
     estimated: set[Schedule] = field(default_factory=set)
     less_work: str = ""  # which iterations were measured, where not all were
@@ -77,7 +78,7 @@ class Trials:
         """`tried` is filled. `spared_s`: what the original takes in its program, where it is slow and not run before
         there is a winner.
         """
-        began = time.monotonic()
+        began = self._began = time.monotonic()
         self.measurer = measurer
         self.tried = tried
         self.donors: Mapping[Schedule, DonorOf] = {}
@@ -97,6 +98,7 @@ class Trials:
         self._scale = 1.0  # seconds of the whole for one of `_short`
         self._cannot_shorten = False
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
+        self._at_s: dict[str, float] = {}  # of those measured here
 
     def known_original(self, original: Original | None, seconds: float) -> None:
         """What candidates have to be faster than; `original` where it was run."""
@@ -210,6 +212,7 @@ class Trials:
             if self._seconds and self.expired():
                 break
             self._seconds[text] = self._try(measurer, scheduled, built[text])
+            self._at_s[text] = time.monotonic() - self._began
             if shortened := self._shorten_if_slow():
                 break
         for text, program in built.items():
@@ -219,7 +222,10 @@ class Trials:
                 discard(program)  # a candidate may have the original's text
         for number, (_, text) in texts.items():
             if text in self._seconds:  # for others there was no time
-                found[number] = self.tried.seconds[waiting[number][0].schedule] = self._seconds[text]
+                schedule = waiting[number][0].schedule
+                found[number] = self.tried.seconds[schedule] = self._seconds[text]
+                if text in self._at_s:
+                    self.tried.at_s[schedule] = self._at_s[text]
         left = {number: waiting[number] for number, (_, text) in texts.items() if text not in self._seconds}
         return left if shortened else {}
 
@@ -333,6 +339,7 @@ class Trials:
             self._ledger.searched(schedule, measured, self.donors.get(schedule))
             self.tried.estimated.discard(schedule)
             self.tried.seconds[schedule] = seconds
+            self.tried.at_s[schedule] = time.monotonic() - self._began
             if seconds is not None:
                 self.best_s = min(self.best_s, seconds)
                 found.append(replace(candidate, seconds=seconds))
