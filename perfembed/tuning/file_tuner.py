@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,14 @@ from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.measuring.stream_rates import known_rates, last_cache_bytes, measured_rates
 from perfembed.measuring.target import compiled_target
+from perfembed.tuning.describe import Described, ceilings, pictures, source_lines, trials
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_tuner import Effort, NestOutcome, NestTuner, Winner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.pictures import Ceilings
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
-from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed, survey
 from perfembed.tuning.verifying import Verifier
 from profilers.build import CompilerConfig, compiler_version, prepare_harness
@@ -123,6 +126,8 @@ class _Tuning:
         self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
         self.reports: dict[str, NestReport] = {}
         self.winners: list[tuple[LoopNest, Winner]] = []
+        self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
+        self.tried: list[NestInputs] = []
         self.interrupted = False
         self.recorder: Recorder | None = None
         self.model: CostModel | None = None
@@ -182,6 +187,7 @@ class _Tuning:
         written = self._write()
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
+        limits = self._draw(version) if self.options.pictures else None
         reports = [self._report_of(nest) for nest in self.source.nests]
         reports += [self._refused(k) for k in range(len(self.source.rejections))]
         return TuneResult(
@@ -199,6 +205,10 @@ class _Tuning:
             machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
             interrupted=self.interrupted,
             exit_code=130 if self.interrupted else 0,
+            date=self.began,
+            search=self.options.search,
+            budget_s=self.options.budget_s,
+            ceilings=limits,
         )
 
     def _verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
@@ -241,6 +251,7 @@ class _Tuning:
     def _tune_nest(self, inputs: NestInputs, budget_s: float, position: int, total: int) -> None:
         nest = inputs.nest
         line = nest.span.line if nest.span else 0
+        self.tried.append(inputs)
         self.progress(NestStarted(nest.name, nest.function, line, position, total, budget_s))
         conditions = Conditions(
             compiler=self.compiler,
@@ -422,10 +433,14 @@ class _Tuning:
         self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
 
     def _rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
+        return self._rewritten_at(winners)[0]
+
+    def _rewritten_at(self, winners: Sequence[tuple[LoopNest, Winner]]) -> tuple[bytes, dict[str, tuple[int, int]]]:
+        """The file, and by a nest's name which of its bytes stand in its place."""
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
         vector_bytes = self._target().vector_bytes
         assert self.surveyed is not None
-        return rewrite_source(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
+        return rewrite_with_places(self.source, rewrites, vector_bytes, self.surveyed, self.options.reassociate)
 
     def _write(self) -> str | None:
         """The tuned file, or the original's bytes where nothing was better; None on a dry run."""
@@ -438,6 +453,25 @@ class _Tuning:
         return target
 
     # --------------------------------------------------------------------------------- reports
+
+    def _draw(self, version: str) -> Ceilings | None:
+        """Adds pictures to the reports of all nests that were tried; what the machine can do at best."""
+        won = {nest.name: winner.scheduled.schedule for nest, winner in self.winners}
+        target, reassociate = self._target(), self.options.reassociate
+        asked = [
+            Described(one.nest, one.captured.parameters, won.get(one.nest.name), target, reassociate)
+            for one in self.tried
+        ]
+        after, places = self._rewritten_at(self.winners) if self.winners else (b"", {})
+        for one, drawn in zip(asked, pictures(asked), strict=True):
+            name, span = one.nest.name, one.nest.span
+            drawn = replace(
+                drawn,
+                before=source_lines(self.source.content, span.begin, span.end) if span else None,
+                after=source_lines(after, *places[name]) if name in places else None,
+            )
+            self.reports[name] = replace(self._report_of(one.nest), picture=drawn)
+        return ceilings(self.options.cache, self.machine, version, self.options.threads)
 
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
         report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
@@ -501,4 +535,5 @@ class _Tuning:
             wrong=outcome.wrong,
             normalization=outcome.normalization,
             checks=winner.checks if winner else (),
+            trials=trials(outcome),
         )
