@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfembed.inspection.views import DependenceView
-from perfembed.report.html import cell, code_cell, html_cell, paragraph, row, table, text
+from perfembed.report.html import cell, html_cell, name_cell, paragraph, row, table, text
 from perfembed.report.inspection import distance_text, example_text
 
 _MOST = 40  # rows
@@ -40,12 +40,12 @@ def _row(d: DependenceView, kinds: list[str]) -> str:
     note = (" (reduction)" if d.reduction else "") + ("" if d.exact else " (may)")
     return row(
         cell(", ".join(kinds)),
-        code_cell(f"{d.source} → {d.sink}"),
-        html_cell(f"<code>{text(d.array)}</code>{text(note)}"),
-        code_cell(distance_text(d)),
+        name_cell(f"{d.source} → {d.sink}"),
+        html_cell(f'<code class="name">{text(d.array)}</code>{text(note)}'),
+        name_cell(distance_text(d)),
         html_cell(_drawing(d)),
         cell(carried_by(d)),
-        code_cell(example_text(d)),
+        name_cell(example_text(d)),
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfembed.report.explanation import gained
-from perfembed.report.html import cell, code_cell, details, number_cell, page, paragraph, row, table, text
+from perfembed.report.html import cell, code_cell, details, name_cell, number_cell, page, paragraph, row, table, text
 from perfembed.report.style import percent, seconds, times
 from perfembed.report.terminal import told
 from perfembed.tuning.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
 
-_DONORS = ("", "donor", "from", "distance", "gained", "its schedule", "")
-_CANDIDATES = ("", "from", "parameters", "predicted", "measured", "schedule")
+_DONORS = ("#", "donor", "from", "#distance", "#gained", "its schedule", "")
+_CANDIDATES = ("#", "from", "parameters", "#predicted", "#measured", "schedule")
 _ROW = 26  # pixels
 _LEFT, _RIGHT, _WIDTH = 170, 430, 600
 
@@ -112,8 +112,8 @@ def matched_nodes(name: str, matches: Sequence[MatchReport]) -> list[str]:
     for position, (kind, target) in enumerate(theirs, 1):
         parts.append(f'<text class="code" x="{_RIGHT}" y="{position * _ROW}">{text(f"{kind} {target}")}</text>')
     rows = [
-        row(cell(m.kind), code_cell(m.donor), code_cell(m.target), number_cell(f"{m.distance:.3f}")) for m in matches
+        row(cell(m.kind), name_cell(m.donor), name_cell(m.target), number_cell(f"{m.distance:.3f}")) for m in matches
     ]
-    head = ("kind", "donor's", "here", "distance")
+    head = ("kind", "donor's", "here", "#distance")
     listed = details("The same as a table", table(head, rows, "Matched nodes"))
     return ["\n".join((*parts, "</svg></div>")), listed]

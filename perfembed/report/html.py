@@ -50,8 +50,16 @@ def page(title: str, body: Iterable[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
-    """Rows of `row`, in a box that scrolls by itself where the window is narrow; a caption is for screen readers."""
-    titles = "".join(f'<th scope="col">{text(title)}</th>' for title in head)
+    """Rows of `row`, in a box that scrolls by itself where the window is narrow; a caption is for screen readers.
+
+    The title of a column of numbers begins with #, which is not shown.
+    """
+    titles = "".join(
+        f'<th scope="col" class="number">{text(title[1:])}</th>'
+        if title.startswith("#")
+        else f'<th scope="col">{text(title)}</th>'
+        for title in head
+    )
     said = f'<caption class="hidden">{text(caption)}</caption>' if caption else ""
     label = text(caption or "table")
     return "\n".join(
@@ -76,7 +84,13 @@ def cell(value: object, kind: str = "") -> str:
 
 
 def code_cell(value: object) -> str:
+    """Of a text that may be long, such as a schedule."""
     return f"<td><code>{text(value)}</code></td>"
+
+
+def name_cell(value: object) -> str:
+    """Of a short text in C."""
+    return f'<td><code class="name">{text(value)}</code></td>'
 
 
 def number_cell(value: object) -> str:

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 
 from perfembed.report.charts import Plot, chart, logarithmic
-from perfembed.report.html import cell, head_cell, number_cell, paragraph, row, table
-from perfembed.report.style import count, percent, seconds
+from perfembed.report.html import head_cell, number_cell, paragraph, row, table
+from perfembed.report.style import count, day, percent, seconds
 from perfembed.tuning.pictures import Ceilings, NestWork
 from perfembed.tuning.result import NestReport
 from profilers.calibration import Roofline
@@ -26,8 +26,9 @@ _NONE = (
 
 _CAPTION = (
     "Both axes are logarithmic. Left of the place where a bandwidth's line meets a peak that bandwidth is the limit, "
-    "right of it arithmetic is. Bytes are the estimated traffic with memory of one call, with cold caches: a nest "
-    "whose data stay in a cache may lie above the memory's line, up to that of its cache."
+    "right of it arithmetic is. Operations that a loop repeats without need are not counted. Bytes are the estimated "
+    "traffic with memory of one call, with cold caches: a nest whose data stay in a cache may lie above the memory's "
+    "line, up to that of its cache."
 )
 
 
@@ -159,7 +160,7 @@ def _level_labels(plot: Plot, labels: list[tuple[float, float, str]]) -> list[st
 
 def _points_table(points: list[_Point], work: NestWork, ceilings: Ceilings | None) -> str:
     limit = _limit(ceilings, _precision(work)) if ceilings is not None else None
-    head = ["one call", "time", "operations", "memory traffic", "FLOP/byte", "GFLOP/s"]
+    head = ["one call", "#time", "#operations", "#memory traffic", "#FLOP/byte", "#GFLOP/s"]
     rows = []
     for p in points:
         cells = [
@@ -174,7 +175,7 @@ def _points_table(points: list[_Point], work: NestWork, ceilings: Ceilings | Non
             cells.append(number_cell(percent(p.rate / limit.attainable(p.intensity))))
         rows.append(row(*cells))
     if limit is not None:
-        head.append("of what memory and vectors allow")
+        head.append("#of what memory and vectors allow")
     least = ""
     if work.least_bytes:
         least = paragraph(
@@ -188,17 +189,17 @@ def _limits_table(ceilings: Ceilings, precision: str) -> str:
         row(
             head_cell(level.name),
             number_cell(f"{level.bandwidth_gbs:.3g} GB/s"),
-            cell("" if level.size_bytes is None else size(level.size_bytes)),
+            number_cell("" if level.size_bytes is None else size(level.size_bytes)),
         )
         for level in ceilings.levels
     ]
     rows += [
-        row(head_cell(f"{kind} peak, {precision}"), number_cell(f"{peak / 1e9:.3g} GFLOP/s"), cell(""))
+        row(head_cell(f"{kind} peak, {precision}"), number_cell(f"{peak / 1e9:.3g} GFLOP/s"), number_cell(""))
         for kind, peak in _peaks(ceilings, precision).items()
     ]
     noisy = " Others used the machine meanwhile: they may be too low." if ceilings.noisy else ""
-    said = f"Limits of {count(ceilings.threads, 'thread')}, measured on {ceilings.date}.{noisy}"
-    return paragraph(said, "note") + table(["limit", "at best", "size"], rows, "Limits of the machine")
+    said = f"Limits of {count(ceilings.threads, 'thread')}, measured on {day(ceilings.date)}.{noisy}"
+    return paragraph(said, "note") + table(["limit", "#at best", "#size"], rows, "Limits of the machine")
 
 
 def size(value: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perfembed.report.charts import Segment, bar, chart, swatch, written
 from perfembed.report.html import cell, facts, head_cell, number_cell, page, paragraph, row, table, text
-from perfembed.report.style import count, percent, seconds, times
+from perfembed.report.style import count, day, percent, seconds, times
 from perfembed.report.tuning_nest import nest_parts
 from perfembed.tuning.result import NestReport, TuneResult
 
@@ -41,7 +41,9 @@ def _head(result: TuneResult) -> list[str]:
     elif before:
         said = f"The program takes {seconds(before)}. {said}."
     output = {True: "identical to the original's", False: "DIFFERS from the original's", None: ""}
-    took = seconds(result.seconds) + (f", of a budget of {seconds(result.budget_s)}" if result.budget_s else "")
+    waited = result.phases.get("waiting", 0.0)
+    took = seconds(result.seconds) + (f", {seconds(waited)} of it waiting for others" if waited >= 1 else "")
+    took += f"; the budget was {seconds(result.budget_s)}" if result.budget_s else ""
     return [
         paragraph(said, "lead"),
         facts(
@@ -50,7 +52,7 @@ def _head(result: TuneResult) -> list[str]:
                 ("compiler", result.compiler),
                 ("flags", " ".join(result.flags)),
                 ("threads", str(result.threads)),
-                ("date", result.date.replace("T", " ").replace("+00:00", " UTC")),
+                ("date", day(result.date)),
                 ("search", result.search),
                 ("the tuning took", took),
                 ("the program's output", output[result.program_output_equal]),
@@ -118,8 +120,9 @@ def _program_parts(result: TuneResult) -> list[str]:
     what = "one call of each nest" if single else "the program"
     figure: list[str] = []
     y = 0.0
-    for title, whole, of in (("before", before, "before"), ("after", after, "after")):
-        figure.append(written("0", y + 13, f"{title}: {seconds(whole)}"))
+    unchanged = all(part.before == part.after for part in parts) and after == before
+    for title, whole, of in (("before", before, "before"), ("after", after, "after"))[: 1 if unchanged else 2]:
+        figure.append(written("0", y + 13, f"{'unchanged' if unchanged else title}: {seconds(whole)}"))
         figure += _flame(parts, whole, max(before, after), y + 20, of)
         y += 4 * _ROW + 6
     said = f"{what} takes {seconds(before)} before and {seconds(after)} after; " + "; ".join(
@@ -135,7 +138,7 @@ def _program_parts(result: TuneResult) -> list[str]:
     if not single:
         rows.append(_time_row("outside these nests", "", rest_before, rest_after, before, _REST))
     rows.append(_time_row(what, "", before, after, before, None))
-    head = ("nest", "function", "before", "share", "after", "faster")
+    head = ("nest", "function", "#before", "#share", "#after", "#faster")
     return [f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>", table(head, rows, f"Time of {what}")]
 
 
@@ -199,7 +202,7 @@ def _phase_parts(result: TuneResult) -> list[str]:
         for k, (name, taken) in enumerate(spent)
     ]
     drawing = chart("phases-bar", 26, "The tuning's time by what took it", said, bar(segments, whole, 0))
-    return [f"<figure>{drawing}</figure>", table(("phase", "time", "share", ""), rows, "The tuning's time")]
+    return [f"<figure>{drawing}</figure>", table(("phase", "#time", "#share", ""), rows, "The tuning's time")]
 
 
 _PHASES = {
@@ -228,4 +231,4 @@ def _others(others: Sequence[NestReport]) -> str:
         )
         for report in others
     ]
-    return table(("nest", "where", "", "share", "reason"), rows, "Nests that were left alone")
+    return table(("nest", "where", "", "#share", "reason"), rows, "Nests that were left alone")

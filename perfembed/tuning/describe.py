@@ -15,7 +15,7 @@ from profilers.calibration import KINDS, PRECISIONS, CalibrationCache
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.estimate import Estimator
-from scheduler.cost.operations import count_operations
+from scheduler.cost.least_operations import least_operations
 from scheduler.errors import SchedulerError
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
@@ -76,9 +76,9 @@ def nest_work(
         return "its data decide how much it computes"
     flops = single = 0.0
     for name, count in instances.items():
-        operations = count_operations(model.placed[name].statement)
-        flops += operations.flops * count
-        single += operations.narrow * count
+        needed = least_operations(model, name)
+        flops += sum(needed.values()) * count
+        single += needed.get("float", 0.0) * count
     try:
         bound = io_lower_bound(model, parameters, target.l3_bytes)
         least = bound.bytes if bound.exact else None
