@@ -52,8 +52,8 @@ def _round_step(rough: float) -> float:
 
 
 def logarithmic(values: Iterable[float], below: float, above: float) -> Scale:
-    """Around all values, with room for the factors below and above them."""
-    found = [value for value in values if 0 < value < math.inf] or [1.0]
+    """Around all values that are of this world, with room for the factors below and above them."""
+    found = [value for value in values if 1e-100 < value < 1e100] or [1.0]
     return Scale(min(found) / below, max(found) * above, logarithmic=True)
 
 
