@@ -133,7 +133,7 @@ def command(
     from perfembed.cli.doctor import cache_folder
     from perfembed.cli.progress import progress_on
     from perfembed.report.documents import tune_document
-    from perfembed.report.style import Style
+    from perfembed.report.style import Style, one_line
     from perfembed.report.terminal import render_result
     from perfembed.tuning.file_tuner import tune
     from perfembed.tuning.result import TuneOptions
@@ -164,14 +164,16 @@ def command(
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
         result = tune(file, options, progress)
-    if report is not None:
-        from perfembed.report.tuning_page import tuning_page
-
-        write_output(report, tuning_page(result).encode("utf-8"))
     style = Style(
         session.color(sys.stdout), min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
     )
     print(tune_document(result) if json else render_result(result, style, quiet=quiet, verbose=verbose))
+    if report is not None:
+        from perfembed.report.tuning_page import tuning_page
+
+        write_output(report, tuning_page(result).encode("utf-8"))
+        if not json and not quiet:
+            print(f"{style.paint('report'.ljust(9), 'bold')}{one_line(report)}")
     return result.exit_code
 
 

@@ -122,11 +122,7 @@ def _drawing(name: str, report: NestReport, work: NestWork, points: list[_Point]
         parts.append(plot.line((least, y.low), (least, y.high), "least"))
         parts.append(plot.label((least, y.low), "least traffic", dx=5, dy=-6, kind="halo good"))
     parts += _level_labels(plot, labels)
-    for point in points:
-        said = f"{point.name}: {point.rate / 1e9:.3g} GFLOP/s"
-        parts.append(plot.mark(point.shape, (point.intensity, point.rate / 1e9), point.kind, said))
-        below = 20 if point.kind == "before" else -10
-        parts.append(plot.label((point.intensity, point.rate / 1e9), said, dx=10, dy=below))
+    parts += _marks(plot, points)
     description = "; ".join(
         f"{p.name}: {p.intensity:.3g} FLOP/byte, {p.rate / 1e9:.3g} GFLOP/s, "
         f"{percent(p.rate / limit.attainable(p.intensity))} of what memory and vectors allow"
@@ -140,6 +136,20 @@ def _drawing(name: str, report: NestReport, work: NestWork, points: list[_Point]
             "</figure>",
         )
     )
+
+
+def _marks(plot: Plot, points: list[_Point]) -> list[str]:
+    """With their labels beside them, the faster one first; where they would stand on each other one goes down."""
+    parts: list[str] = []
+    taken = -math.inf
+    for point in sorted(points, key=lambda point: -point.rate):
+        at = (point.intensity, point.rate / 1e9)
+        said = f"{point.name}: {point.rate / 1e9:.3g} GFLOP/s"
+        parts.append(plot.mark(point.shape, at, point.kind, said))
+        down = max(plot.down(at[1]) + 4, taken + _APART)
+        parts.append(plot.label(at, said, dx=13, dy=round(down - plot.down(at[1]))))
+        taken = down
+    return parts
 
 
 def _level_labels(plot: Plot, labels: list[tuple[float, float, str]]) -> list[str]:

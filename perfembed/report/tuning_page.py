@@ -171,7 +171,7 @@ def _flame(parts: Sequence[_Part], whole: float, scale: float, y: float, when: s
 
 def _time_row(name: str, function: str, before: float, after: float, whole: float, color: int | None) -> str:
     mark = swatch(color) if color is not None else ""
-    faster = times(before / after) if after > 0 and before > 0 else ""
+    faster = times(before / after) if after > 0 and before > 0 and color != _REST else ""  # the rest is what is left
     return row(
         f'<th scope="row">{mark}{text(name)}</th>',
         cell(function),

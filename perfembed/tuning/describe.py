@@ -43,7 +43,7 @@ class Described:
 def pictures(nests: Sequence[Described]) -> list[NestPicture]:
     """Without sources. What takes too long is left out, and the picture says so."""
     found = in_time(picture, nests, item_s=_NEST_S, total_s=_ALL_S)
-    late = NestPicture(problem="the analysis takes too long")
+    late = NestPicture(problem="the analysis takes too long, or too much memory")
     return [late if one is None else one for one in found]
 
 

@@ -187,7 +187,9 @@ class _Tuning:
         written = self._write()
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
-        limits = self._draw(version) if self.options.pictures else None
+        limits: Ceilings | None = None
+        with contextlib.suppress(KeyboardInterrupt):  # what is written is written
+            limits = self._draw(version) if self.options.pictures else None
         reports = [self._report_of(nest) for nest in self.source.nests]
         reports += [self._refused(k) for k in range(len(self.source.rejections))]
         return TuneResult(

@@ -172,6 +172,7 @@ def test_report(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) 
     page, other = source.with_name("page.html"), source.with_name("a.opt.c")
     assert main(["tune", str(source), "--report", str(page)], Session({})) == 0
     assert tuner.options.pictures and "10.3x faster</span></h2>" in page.read_text()
+    assert capsys.readouterr().out.endswith(f"report   {page}\n")
     for wrong in (str(source), str(other), str(source.parent), str(source.parent / "no" / "page.html")):
         tuner.path = ""
         assert main(["tune", str(source), "--report", wrong], Session({})) == 2
