@@ -144,8 +144,8 @@ def chart(name: str, height: int, title: str, description: str, parts: Iterable[
 
 
 def number(value: float) -> str:
-    """0.02, 1.5, 300, 2e+05"""
-    return f"{value:.3g}"
+    """0.02, 1.5, 3000, 2e+05"""
+    return f"{value:g}" if 1e-3 <= abs(value) < 1e5 and float(f"{value:.3g}") == value else f"{value:.3g}"
 
 
 # ------------------------------------------------------------------------------------------ bars

@@ -10,7 +10,7 @@ from perfembed.report.style import percent, seconds, times
 from perfembed.report.terminal import told
 from perfembed.tuning.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
 
-_DONORS = ("#", "donor", "from", "#distance", "#gained", "its schedule", "")
+_DONORS = ("#", "donor", "from", "#distance", "#gained", "its schedule", "note")
 _CANDIDATES = ("#", "from", "parameters", "#predicted", "#measured", "schedule")
 _ROW = 26  # pixels
 _LEFT, _RIGHT, _WIDTH = 170, 430, 600

@@ -26,7 +26,7 @@ def timeline_parts(name: str, report: NestReport) -> list[str]:
     rows = [_row(t, report.original_s) for t in shown[:_MOST]]
     if len(shown) > _MOST:
         rows.append(row(cell(f"… and {len(shown) - _MOST} more")))
-    listed = table(["#after", "#a call", "#speedup", "", "schedule"], rows, "Candidates in the order of time")
+    listed = table(["#after", "#a call", "#speedup", "note", "schedule"], rows, "Candidates in the order of time")
     return [*parts, details(f"All {count(len(shown), 'candidate')} as a table", listed, opened=not timed)]
 
 

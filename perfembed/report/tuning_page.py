@@ -202,7 +202,7 @@ def _phase_parts(result: TuneResult) -> list[str]:
         for k, (name, taken) in enumerate(spent)
     ]
     drawing = chart("phases-bar", 26, "The tuning's time by what took it", said, bar(segments, whole, 0))
-    return [f"<figure>{drawing}</figure>", table(("phase", "#time", "#share", ""), rows, "The tuning's time")]
+    return [f"<figure>{drawing}</figure>", table(("phase", "#time", "#share", "what it is"), rows, "The tuning's time")]
 
 
 _PHASES = {
@@ -231,4 +231,4 @@ def _others(others: Sequence[NestReport]) -> str:
         )
         for report in others
     ]
-    return table(("nest", "where", "", "#share", "reason"), rows, "Nests that were left alone")
+    return table(("nest", "where", "status", "#share", "reason"), rows, "Nests that were left alone")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfembed.report.charts import Plot, Scale, Segment, bar, chart, logarithmic
+from perfembed.report.charts import Plot, Scale, Segment, bar, chart, logarithmic, number
 
 
 def test_places() -> None:
@@ -42,6 +42,17 @@ def test_a_scale_around_values() -> None:
     scale = logarithmic([2.0, 0.0, math.inf, 8.0], 2, 3)
     assert (scale.low, scale.high) == (1.0, 24.0)
     assert logarithmic([], 2, 2).low < logarithmic([], 2, 2).high
+
+
+def test_numbers() -> None:
+    assert [number(v) for v in (0.02, 1.5, 1000.0, 2e5, 1e-9, 12.3456)] == [
+        "0.02",
+        "1.5",
+        "1000",
+        "2e+05",
+        "1e-09",
+        "12.3",
+    ]
 
 
 def test_bars() -> None:
