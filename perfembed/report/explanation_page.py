@@ -95,7 +95,7 @@ def matched_nodes(name: str, matches: Sequence[MatchReport]) -> list[str]:
     height = _ROW * (max(len(matches), len(theirs)) + 1)
     said = "; ".join(f"{m.kind} {m.donor} stands for {m.target} at distance {m.distance:.3f}" for m in matches)
     parts = [
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Matched nodes">'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Matched nodes">'
         f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
         f'aria-labelledby="{name}-match-title {name}-match-text">',
         f'<title id="{name}-match-title">Matched nodes</title><desc id="{name}-match-text">{text(said)}</desc>',

@@ -64,7 +64,7 @@ def table(head: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
     label = text(caption or "table")
     return "\n".join(
         (
-            f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">',
+            f'<div class="scroll" tabindex="0" role="group" aria-label="{label}">',
             f"<table>{said}",
             f"<thead><tr>{titles}</tr></thead>",
             "<tbody>",

@@ -97,7 +97,7 @@ def _source(title: str, lines: SourceLines) -> str:
     last = lines.first + len(shown) - 1
     label = text(f"{title}, lines {lines.first} to {last}")
     return (
-        f'<figure><figcaption>{label}</figcaption><pre tabindex="0" role="region" aria-label="Source {label}">'
+        f'<figure><figcaption>{label}</figcaption><pre tabindex="0" role="group" aria-label="Source {label}">'
         f"<code>{body}</code></pre>{more}</figure>"
     )
 
@@ -108,6 +108,6 @@ def _dependences(picture: NestPicture) -> list[str]:
         return [paragraph(f"Not known: {picture.problem}.")]
     parts += dependence_parts(picture.dependences)
     if picture.text:
-        shown = f'<pre tabindex="0" role="region" aria-label="The nest"><code>{text(picture.text)}</code></pre>'
+        shown = f'<pre tabindex="0" role="group" aria-label="The nest"><code>{text(picture.text)}</code></pre>'
         parts.append(details("The nest with the names of its statements", shown))
     return parts
