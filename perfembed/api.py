@@ -46,6 +46,7 @@ def tune(
     weights: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
+    pictures: bool = False,
     progress: Callable[[Event], None] = _ignore,
 ) -> TuneResult:
     """Tunes the loop nests of a C file; `output` is where the faster file goes (None: nowhere).
@@ -56,7 +57,8 @@ def tune(
     measures the best `measure`, as beam and mcts do by default. `budget_s` seconds for the file. `arguments` are the
     program's, `parameters` the sizes where it has no main. `weights`: a folder with other cost models than those that
     ship. `cache`: a folder for what is measured of the machine's memory, once; without one nothing is. `environment`:
-    of compilers and programs, by default little more than a PATH. Raises `perfembed.errors.PerfembedError`.
+    of compilers and programs, by default little more than a PATH. `pictures`: collect what
+    `perfembed.report.tuning_page` draws, too. Raises `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning.file_tuner import tune as run
     from profilers.machine import describe_machine
@@ -82,6 +84,7 @@ def tune(
         database=os.fspath(db) if db is not None else None,
         weights=os.fspath(weights) if weights is not None else None,
         cache=os.fspath(cache) if cache is not None else None,
+        pictures=pictures,
     )
     return run(os.fspath(path), options, progress)
 

@@ -1,4 +1,4 @@
-"""Reading the user's C file and writing the tuned one, so that nothing is lost on failure."""
+"""Reading the user's files and writing what is made of them, so that nothing is lost on failure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,7 @@ _MAX_BYTES = 64 << 20
 
 def read_input(path: str) -> bytes:
     """The content of a C file. Raises UsageError, NoTunableNest (empty) or SourceRejected (not text)."""
-    try:
-        with open(path, "rb", opener=_open) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"{path}: not a regular file")
-            content = file.read(_MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path}: is a directory, a C file is expected") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path!r}: cannot be read: {_reason(error)}") from None
+    content = _content(path, "a C file")
     if not content.strip():
         raise NoTunableNest(f"{path}: the file is empty")
     if len(content) > _MAX_BYTES:
@@ -32,6 +22,32 @@ def read_input(path: str) -> bytes:
     if b"\0" in content:
         raise SourceRejected(f"{path}: a binary file, not C text")
     return content
+
+
+def read_document(path: str) -> str:
+    """The text of a JSON document. Raises UsageError."""
+    content = _content(path, "a JSON document")
+    if len(content) > _MAX_BYTES:
+        raise UsageError(f"{path}: larger than {_MAX_BYTES >> 20} MiB")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8, so no JSON document") from None
+
+
+def _content(path: str, expected: str) -> bytes:
+    """At most one byte more than what is accepted. Raises UsageError."""
+    try:
+        with open(path, "rb", opener=_open) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path}: not a regular file")
+            return file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: is a directory, {expected} is expected") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path!r}: cannot be read: {_reason(error)}") from None
 
 
 def _open(path: str, flags: int) -> int:

@@ -115,6 +115,7 @@ def command(
         database=None if no_db else optional_database(db, session.environment),
         weights=weights_folder(weights, session.environment),
         environment=tuple(sorted(session.environment.items())),
+        pictures=json,
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
         result = tune(file, options, progress)

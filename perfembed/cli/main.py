@@ -10,7 +10,21 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli import bench, db, doctor, explain, generate, inspect, map, populate, profile, sql, train, tune
+from perfembed.cli import (
+    bench,
+    db,
+    doctor,
+    explain,
+    generate,
+    inspect,
+    map,
+    populate,
+    profile,
+    report,
+    sql,
+    train,
+    tune,
+)
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
@@ -23,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("tune")(tune.command)
+app.command("report")(report.command)
 app.command("explain")(explain.command)
 app.command("map")(map.command)
 app.command("inspect")(inspect.command)

@@ -88,6 +88,10 @@ def command(
     db: Database = None,
     no_db: NoDatabase = False,
     weights: Weights = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="OUT", help="Also write one self-contained HTML page.", show_default=False),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -109,11 +113,15 @@ def command(
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     arguments = words(args, "--args")
 
-    from perfembed.files import check_output, read_input
+    from perfembed.files import check_output, read_input, write_output
 
     read_input(file)
     target = output if output is not None or in_place else default_output(file)
     check_output(file, target, in_place)
+    if report is not None:
+        check_output(file, report, False)
+        if target is not None and os.path.realpath(report) == os.path.realpath(target):
+            raise UsageError(f"--report {report}: the tuned file goes there")
 
     # What takes other processes a while is begun before this one imports the rest.
     from profilers.supervisor import prepare_supervisor
@@ -125,7 +133,7 @@ def command(
     from perfembed.cli.doctor import cache_folder
     from perfembed.cli.progress import progress_on
     from perfembed.report.documents import tune_document
-    from perfembed.report.style import Style
+    from perfembed.report.style import Style, one_line
     from perfembed.report.terminal import render_result
     from perfembed.tuning.file_tuner import tune
     from perfembed.tuning.result import TuneOptions
@@ -152,6 +160,7 @@ def command(
         weights=weights_folder(weights, session.environment),
         environment=tuple(sorted(session.environment.items())),
         cache=str(folder) if (folder := cache_folder(session.environment)) is not None else None,
+        pictures=json or report is not None,
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
         result = tune(file, options, progress)
@@ -159,6 +168,12 @@ def command(
         session.color(sys.stdout), min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
     )
     print(tune_document(result) if json else render_result(result, style, quiet=quiet, verbose=verbose))
+    if report is not None:
+        from perfembed.report.tuning_page import tuning_page
+
+        write_output(report, tuning_page(result).encode("utf-8"))
+        if not json and not quiet:
+            print(f"{style.paint('report'.ljust(9), 'bold')}{one_line(report)}")
     return result.exit_code
 
 

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from perfembed.inspection.views import DependenceView
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded
-
-
-@dataclass(frozen=True, slots=True)
-class DependenceView:
-    """`distance` has (loop, least, greatest) of sink minus source iterator for every common loop; None is unbounded.
-
-    `source_at`, `sink_at` and `parameters` are one pair of instances that touch the same element.
-    """
-
-    kind: str
-    source: str
-    sink: str
-    array: str
-    exact: bool
-    reduction: bool
-    distance: tuple[tuple[str, int | None, int | None], ...]
-    source_at: tuple[tuple[str, int], ...]
-    sink_at: tuple[tuple[str, int], ...]
-    parameters: tuple[tuple[str, int], ...]
 
 
 def view(model: Model, dependence: Dependence) -> DependenceView:

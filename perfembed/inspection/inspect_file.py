@@ -8,7 +8,8 @@ from typing import Literal as OneOf
 
 from perfembed.errors import SourceRejected, UsageError
 from perfembed.in_time import in_time
-from perfembed.inspection.distances import DependenceView, view
+from perfembed.inspection.distances import view
+from perfembed.inspection.views import DependenceView
 from scheduler.errors import TextError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span

@@ -21,6 +21,7 @@ from scheduler.machine.target import Target
 from scheduler.schedule import parse_schedule
 
 _FEW = 4  # vectors: fewer have no shape
+_FEW_SHARE = 0.1  # of the donors laid out: so many more are placed among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +56,49 @@ def map_points(
     """The donors of all sources and the nests of a file; the same for the same seed.
 
     Source: van der Maaten and Hinton 2008, t-SNE; started from the principal components, as scikit-learn does it.
-    Only the donors are laid out, and that is kept in the folder `cache`; a file's nests are placed among them
-    (`perfembed.mapping.layout.place_among`). Without donors the nests lie side by side.
+    Only donors are laid out, and that is kept in the folder `cache`; a file's nests are placed among them
+    (`perfembed.mapping.layout.place_among`), and so are the donors of later sources as long as they are few beside
+    those of the first: else every new one would cost a minute. Without donors the nests lie side by side.
     """
-    donors = {d.nest_id: (d, s.index.vector(d.nest_id)) for s in sources for d in s.by_id.values()}
-    stored = [(donor, vector) for donor, vector in donors.values() if vector is not None]
+    newer = {d.nest_id: (d, s.index.vector(d.nest_id)) for s in sources[1:] for d in s.by_id.values()}
+    first = {d.nest_id: (d, s.index.vector(d.nest_id)) for s in sources[:1] for d in s.by_id.values()}
+    base, late = _with_vectors(first), _with_vectors(newer)
+    if late and len(late) > _FEW_SHARE * len(base):
+        base, late = _with_vectors({**first, **newer}), []
     placed = [(nest, nest.vector) for nest in own if nest.vector is not None]
+    again = {donor.nest_id for donor, _ in late}
     points: list[Point] = []
     spots = [(float(number), 0.0) for number in range(len(placed))]
-    if stored:
-        vectors = np.stack([vector for _, vector in stored])
-        plane, metrics = _laid_out([donor for donor, _ in stored], vectors, space, seed, cache)
+    if base:
+        vectors = np.stack([vector for _, vector in base])
+        plane, metrics = _laid_out([donor for donor, _ in base], vectors, space, seed, cache)
         spots = [place_among(vector, vectors, plane) for _, vector in placed]
         points = [
-            Point(
-                d.name, d.place, d.algorithm, float(x), float(y), d.text, d.speedups[0], d.schedules[0],
-                _steps(d.schedules[0]), metrics=known,
-            )
-            for (d, _), (x, y), known in zip(stored, plane, metrics, strict=True)
-        ]  # fmt: skip
+            _point(donor, x, y, known)
+            for (donor, _), (x, y), known in zip(base, plane, metrics, strict=True)
+            if donor.nest_id not in again
+        ]
+        if late:
+            where = [place_among(vector, vectors, plane) for _, vector in late]
+            predicted = _known_metrics([donor for donor, _ in late], space, cache)
+            points += [_point(d, x, y, known) for (d, _), (x, y), known in zip(late, where, predicted, strict=True)]
     for (nest, _), (x, y) in zip(placed, spots, strict=True):
         points.append(Point(nest.name, f"{path}:{nest.line}", "", x, y, "", None, "", (), own=True))
     return tuple(points)
+
+
+def _with_vectors(
+    donors: Mapping[str, tuple[StoredDonor, npt.NDArray[np.float32] | None]],
+) -> list[tuple[StoredDonor, npt.NDArray[np.float32]]]:
+    return [(donor, vector) for donor, vector in donors.values() if vector is not None]
+
+
+def _point(d: StoredDonor, x: float, y: float, metrics: Mapping[str, float]) -> Point:
+    schedule = d.schedules[0]
+    return Point(
+        d.name, d.place, d.algorithm, float(x), float(y), d.text, d.speedups[0], schedule, _steps(schedule),
+        metrics=metrics,
+    )  # fmt: skip
 
 
 def node_points(nests: Sequence[NestEmbedding], path: str, seed: int) -> tuple[Point, ...]:
@@ -95,15 +117,26 @@ def _laid_out(
     donors: Sequence[StoredDonor], vectors: npt.NDArray[np.float32], space: NestSpace, seed: int, cache: Path | None
 ) -> tuple[npt.NDArray[np.float32], list[dict[str, float]]]:
     """(places [n, 2], what the model predicts of each by name; nothing of those it cannot read)."""
-    names = [metric.name for metric in counters.metrics()]
 
     def make() -> npt.NDArray[np.float64]:
         return np.concatenate((_plane(vectors, seed), _metrics(donors, space)), axis=1)
 
     key = layout_key(donors, vectors, space.space_id, seed)
-    table = cached_table(key, (len(donors), 2 + len(names)), make, cache, SEED)
-    known = [{} if np.isnan(row).all() else dict(zip(names, map(float, row), strict=True)) for row in table[:, 2:]]
-    return table[:, :2], known
+    table = cached_table(key, (len(donors), 2 + len(counters.metrics())), make, cache, SEED)
+    return table[:, :2], [_named(row) for row in table[:, 2:]]
+
+
+def _known_metrics(donors: Sequence[StoredDonor], space: NestSpace, cache: Path | None) -> list[dict[str, float]]:
+    """What the model predicts of a few donors, kept as layouts are."""
+    key = layout_key(donors, np.zeros((len(donors), 0), np.float32), space.space_id, 0)
+    table = cached_table(key, (len(donors), len(counters.metrics())), lambda: _metrics(donors, space), cache)
+    return [_named(row) for row in table]
+
+
+def _named(row: npt.NDArray[np.float32]) -> dict[str, float]:
+    """The metrics by name; none of what the model cannot read."""
+    names = [metric.name for metric in counters.metrics()]
+    return {} if np.isnan(row).all() else dict(zip(names, map(float, row), strict=True))
 
 
 def _metrics(donors: Sequence[StoredDonor], space: NestSpace) -> npt.NDArray[np.float64]:

@@ -64,6 +64,7 @@ def _at_full_size(trials: Trials, ranked: tuple[Candidate, ...]) -> tuple[Candid
         trials.ledger.searched(schedule, measured, trials.donors.get(schedule))
         trials.tried.estimated.discard(schedule)
         trials.tried.seconds[schedule] = seconds
+        trials.tried.at_s[schedule] = trials.since_began()
         if seconds is not None:
             trials.best_s = min(trials.best_s, seconds)
             found.append(replace(candidate, seconds=seconds))

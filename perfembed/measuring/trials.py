@@ -52,6 +52,7 @@ class Tried:
     wrong: int = 0
     notes: list[str] = field(default_factory=list)
     seconds: dict[Schedule, float | None] = field(default_factory=dict)
+    at_s: dict[Schedule, float] = field(default_factory=dict)  # when that was known, from the nest's beginning
     given_up: set[Schedule] = field(default_factory=set)  # those that took longer than `seconds`
     estimated: set[Schedule] = field(default_factory=set)
     other_load: list[float] = field(default_factory=list)  # cores that others kept busy, by candidate
@@ -74,7 +75,7 @@ class Trials:
         there is a winner.
         """
         self.measurer = measurer
-        began = self.now()
+        began = self._began = self.now()
         self.tried = tried
         self.donors: Mapping[Schedule, DonorOf] = {}
         self.original: Original | None = None
@@ -94,9 +95,14 @@ class Trials:
         self.scale = 1.0  # seconds of the whole for one of `_short`
         self._cannot_shorten = False
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
+        self._at_s: dict[str, float] = {}  # of those measured here
 
     def now(self) -> float:
         return self.measurer.conditions.runner.now()
+
+    def since_began(self) -> float:
+        """Seconds since the nest was begun."""
+        return self.now() - self._began
 
     def known_original(self, original: Original | None, seconds: float) -> None:
         """What candidates have to be faster than; `original` where it was run."""
@@ -210,6 +216,7 @@ class Trials:
             if self._seconds and self.expired():
                 break
             self._seconds[text] = self._try(measurer, scheduled, built[text])
+            self._at_s[text] = self.since_began()
             if shortened := self._shorten_if_slow():
                 break
         for text, program in built.items():
@@ -219,7 +226,10 @@ class Trials:
                 self.measurer.conditions.runner.discard(program)  # a candidate may have the original's text
         for number, (_, text) in texts.items():
             if text in self._seconds:  # for others there was no time
-                found[number] = self.tried.seconds[waiting[number][0].schedule] = self._seconds[text]
+                schedule = waiting[number][0].schedule
+                found[number] = self.tried.seconds[schedule] = self._seconds[text]
+                if text in self._at_s:
+                    self.tried.at_s[schedule] = self._at_s[text]
         left = {number: waiting[number] for number, (_, text) in texts.items() if text not in self._seconds}
         return left if shortened else {}
 

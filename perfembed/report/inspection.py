@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from perfembed.inspection.distances import DependenceView
 from perfembed.inspection.inspect_file import Inspection, LoopFacts, NestFacts
+from perfembed.inspection.views import DependenceView
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, one_line, printable, table
 
@@ -89,7 +89,7 @@ def _dependences(nest: NestFacts, verbose: bool) -> list[list[str]]:
     rows: dict[tuple[str, ...], list[str]] = {}
     for number, d in enumerate(nest.dependences):
         note = (" (reduction)" if d.reduction else "") + ("" if d.exact else " (may)")
-        cells = (f"{d.source} -> {d.sink}", d.array + note, distance_text(d), _example(d))
+        cells = (f"{d.source} -> {d.sink}", d.array + note, distance_text(d), example_text(d))
         kinds = rows.setdefault((*cells[:3], str(number) if verbose else "", cells[3] if verbose else ""), [])
         if not kinds:
             kinds += ["", *cells]
@@ -114,7 +114,8 @@ def _range(low: int | None, high: int | None) -> str:
     return f">={low}" if high is None else f"<={high}"
 
 
-def _example(d: DependenceView) -> str:
+def example_text(d: DependenceView) -> str:
+    """S0(0, 1) -> S1(0, 2) for n=4; empty where no example is known."""
     if not (d.source_at or d.sink_at or d.parameters):
         return ""
 

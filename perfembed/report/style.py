@@ -56,6 +56,11 @@ def times(ratio: float) -> str:
     return f"{ratio:.2f}x" if ratio < 10 else f"{ratio:.1f}x"
 
 
+def day(date: str) -> str:
+    """2026-11-24 15:30:00 UTC, of what `datetime.isoformat` writes."""
+    return date.replace("T", " ").replace("+00:00", " UTC")
+
+
 def percent(share: float) -> str:
     return f"{share * 100:.1f} %" if share >= 0.001 or share == 0 else "<0.1 %"
 

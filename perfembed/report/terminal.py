@@ -73,13 +73,14 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
         add("measured", told(report))
         add("checked", "; ".join(report.checks))
     if report.candidates and (verbose or report.status in ("tuned", "kept")):
-        add("tried", _tried(report))
+        add("tried", tried(report))
     for note in report.notes if verbose else ():
         add("note", note)
     return lines
 
 
-def _tried(report: NestReport) -> str:
+def tried(report: NestReport) -> str:
+    """How many candidates were measured, and what became of those that were not."""
     text = count(report.candidates, "candidate")
     text += f" of {report.predicted} predicted" if report.predicted else ""
     for number, what in ((report.illegal, "illegal"), (report.failed, "failed"), (report.wrong, "wrong")):

@@ -74,6 +74,7 @@ def _candidate(
         estimated=schedule in outcome.estimated,
         steps=tuple(_step(entry) for entry in explained.log) if explained else (),
         matches=_matches(explained.log) if explained else (),
+        at_s=outcome.at_s.get(schedule),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.pictures import Ceilings
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.reports import blank, refused, tuned
 from perfembed.tuning.resources import Resources
@@ -89,6 +91,8 @@ class _Tuning:
         self.compiler = CompilerConfig(options.cc, options.cflags)  # until it is known what it can do
         self.reports: dict[str, NestReport] = {}
         self.winners: Winners
+        self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
+        self.tried: list[NestInputs] = []
         self.interrupted = False
         self.recorder: Recorder | None = None
         self.surveyed: Surveyed | None = None
@@ -126,7 +130,7 @@ class _Tuning:
         )
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
-        self.recorder = self._open_recorder(version)
+        self.recorder = self.resources.recorder(self.source, version)
         with contextlib.ExitStack() as held:
             with self.watch.phase("waiting"):
                 lock = machine_lock(self.environment, lambda text: self.progress(Message(text)))
@@ -160,6 +164,9 @@ class _Tuning:
         written = self._write()
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
+        limits: Ceilings | None = None
+        with contextlib.suppress(KeyboardInterrupt):  # what is written is written
+            limits = self._draw(version) if self.options.pictures else None
         reports = [self._report_of(nest) for nest in self.source.nests]
         reports += [refused(rejection) for rejection in self.source.rejections]
         return TuneResult(
@@ -177,6 +184,10 @@ class _Tuning:
             machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
             interrupted=self.interrupted,
             exit_code=130 if self.interrupted else 0,
+            date=self.began,
+            search=self.options.search,
+            budget_s=self.options.budget_s,
+            ceilings=limits,
         )
 
     def _survey(self) -> None:
@@ -205,6 +216,7 @@ class _Tuning:
     def _tune_nest(self, inputs: NestInputs, budget_s: float, position: int, total: int) -> None:
         nest = inputs.nest
         line = nest.span.line if nest.span else 0
+        self.tried.append(inputs)
         self.progress(NestStarted(nest.name, nest.function, line, position, total, budget_s))
         conditions = Conditions(
             compiler=self.compiler,
@@ -260,6 +272,14 @@ class _Tuning:
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
 
+    def _draw(self, version: str) -> Ceilings | None:
+        """Adds pictures to the reports of all nests that were tried; what the machine can do at best."""
+        from perfembed.tuning.describe import ceilings, drawn  # here, not above: most runs draw nothing
+
+        for nest, picture in drawn(self.tried, self.winners, self.resources.target()):
+            self.reports[nest.name] = replace(self._report_of(nest), picture=picture)
+        return ceilings(self.options.cache, self.machine, version, self.options.threads)
+
     def _write(self) -> str | None:
         """The tuned file, or the original's bytes where nothing was better; None on a dry run."""
         if self.options.dry_run:
@@ -277,15 +297,3 @@ class _Tuning:
 
     def _report_of(self, nest: LoopNest) -> NestReport:
         return self.reports.get(nest.name, blank(self.source.path, nest))
-
-    def _open_recorder(self, version: str) -> Recorder | None:
-        """Where measurements go; a database that cannot be used is no reason not to tune."""
-        if self.options.database is None:
-            return None
-        from perfembed.tuning.recorder import Recorder  # here, not above: only runs with a database need DuckDB
-
-        recorder = Recorder(self.options, self.source, self.machine, self.compiler, version)
-        if recorder.problem:
-            self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
-            return None
-        return recorder

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perfembed.tuning.nest_outcome import NestOutcome
+from perfembed.tuning.pictures import TrialReport
 from perfembed.tuning.result import NestReport
 from scheduler.frontend import Rejection
 from scheduler.ir.names import spelled
@@ -67,4 +68,21 @@ def tuned(file: str, nest: LoopNest, share: float | None, outcome: NestOutcome) 
         wrong=outcome.wrong,
         normalization=outcome.normalization,
         checks=winner.checks if winner else (),
+        trials=trials(outcome),
     )
+
+
+def trials(outcome: NestOutcome) -> tuple[TrialReport, ...]:
+    """What was run of a nest, in the order of time."""
+    found = [
+        TrialReport(
+            at_s=at_s,
+            schedule=format_schedule(schedule),
+            seconds=outcome.seconds.get(schedule),
+            given_up=schedule in outcome.given_up,
+            estimated=schedule in outcome.estimated,
+            chosen=schedule == outcome.chosen,
+        )
+        for schedule, at_s in outcome.at_s.items()
+    ]
+    return tuple(sorted(found, key=lambda trial: trial.at_s))

@@ -17,9 +17,11 @@ from profilers.build import CompilerConfig
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
 from profilers.rates import StreamRates
+from scheduler.frontend import SourceFile
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
+    from perfembed.tuning.recorder import Recorder
     from scheduler.cost.problem import CostModel
     from scheduler.machine.target import Target
 
@@ -71,6 +73,18 @@ class Resources:
                 threads,
                 lambda text: self.progress(Message(text)),
             )
+
+    def recorder(self, source: SourceFile, version: str) -> Recorder | None:
+        """Where measurements go; a database that cannot be used is no reason not to tune."""
+        if self.options.database is None:
+            return None
+        from perfembed.tuning.recorder import Recorder  # here, not above: only runs with a database need DuckDB
+
+        recorder = Recorder(self.options, source, self.machine, self.compiler, version)
+        if recorder.problem:
+            self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
+            return None
+        return recorder
 
     def target(self) -> Target:
         return compiled_target(self.machine, self.options.threads, self.compiler, self.environment, self.rates)

@@ -10,6 +10,7 @@ from typing import get_args
 from perfembed.errors import UsageError
 from perfembed.measuring.events import CandidateMeasured
 from perfembed.retrieval.options import Same
+from perfembed.tuning.pictures import Ceilings, NestPicture, TrialReport
 
 Evaluate = OneOf["run", "model", "model+run"]
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
@@ -44,6 +45,7 @@ class TuneOptions:
     weights: str | None = None  # folder of cost models of one's own; None: those that ship
     database: str | None = None  # what is measured is kept there; None: nowhere
     cache: str | None = None  # folder where what was measured of the machine is kept; None: nothing is
+    pictures: bool = False  # also collect what a page draws (`NestPicture`), which takes a moment more
 
 
 def evaluation_of(search: str, asked: str | None) -> Evaluate:
@@ -103,7 +105,8 @@ class CandidateReport:
     `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; `measured` None where
     it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `estimated`: it ran with fewer
     iterations (`NestReport.less_work`). `refines`: the number, from 1,
-    of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's.
+    of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's. `at_s`: seconds after the
+    nest was begun when it had been measured; None where it was not, or in an earlier run.
     """
 
     schedule: str  # text form
@@ -119,6 +122,7 @@ class CandidateReport:
     estimated: bool = False
     steps: tuple[StepReport, ...] = ()
     matches: tuple[MatchReport, ...] = ()
+    at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,8 @@ class NestReport:
     told_coverage: float | None = None
     runs: int | None = None
     less_work: str = ""  # which iterations candidates were measured on, where not on all; the winner is run on all
+    trials: tuple[TrialReport, ...] = ()  # what was run, in the order of time
+    picture: NestPicture | None = None  # where `TuneOptions.pictures`
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +198,10 @@ class TuneResult:
     interrupted: bool
     exit_code: int
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds by what took them (`stopwatch.Phase`)
+    date: str = ""  # of the beginning, in UTC, as `datetime.isoformat` writes it
+    search: str = ""
+    budget_s: float | None = None
+    ceilings: Ceilings | None = None  # where `TuneOptions.pictures`; None without a calibration
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.codegen.premises import Tests
-from scheduler.codegen.splice import guarded, nest_text, splice
+from scheduler.codegen.splice import guarded, nest_text, spliced
 from scheduler.codegen.text import VERBATIM, preamble, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
@@ -37,6 +37,13 @@ def rewrite_source(
     The schedules are replayed and proved legal on the nests as they stand in the file. Raises
     SchedulerError where that fails, or where the text of a nest cannot be tested.
     """
+    return rewrite_with_places(source, rewrites, vector_bytes, surveyed, reassociate)[0]
+
+
+def rewrite_with_places(
+    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed, reassociate: bool = False
+) -> tuple[bytes, dict[str, tuple[int, int]]]:
+    """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place."""
     edits: list[tuple[int, int, str]] = []
     ours: list[str] = []
     for rewrite in rewrites:
@@ -64,7 +71,8 @@ def rewrite_source(
     ours.append(definitions)
     free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
     header = guarded(definitions, " && ".join((surveyed.condition, *free)))
-    return splice(source.content, edits, header, source.trigraphs)
+    content, places = spliced(source.content, edits, header, source.trigraphs)
+    return content, {r.nest.name: places[r.nest.span.begin] for r in rewrites if r.nest.span is not None}
 
 
 def _in_file(text: str) -> str:

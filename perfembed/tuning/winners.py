@@ -11,7 +11,7 @@ from perfembed.capture.program import ProgramRun
 from perfembed.tuning.nest_outcome import Winner
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
-from perfembed.tuning.rewrite import Rewrite, rewrite_source
+from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed
 from perfembed.tuning.verifying import Verifier
 from profilers.build import CompilerConfig
@@ -108,5 +108,10 @@ class Winners:
         self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
 
     def rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
+        """The file with these nests exchanged. Raises SchedulerError."""
+        return self.rewritten_at(winners)[0]
+
+    def rewritten_at(self, winners: Sequence[tuple[LoopNest, Winner]]) -> tuple[bytes, dict[str, tuple[int, int]]]:
+        """The same, and by a nest's name which of its bytes stand in its place. Raises SchedulerError."""
         rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
-        return rewrite_source(self.source, rewrites, self.vector_bytes, self.surveyed, self.options.reassociate)
+        return rewrite_with_places(self.source, rewrites, self.vector_bytes, self.surveyed, self.options.reassociate)

@@ -77,14 +77,24 @@ def splice(content: bytes, replacements: Iterable[Edit], header: str = "", trigr
 
     Raises ValueError for overlapping replacements or ones outside the file.
     """
+    return spliced(content, replacements, header, trigraphs)[0]
+
+
+def spliced(
+    content: bytes, replacements: Iterable[Edit], header: str = "", trigraphs: bool = False
+) -> tuple[bytes, dict[int, tuple[int, int]]]:
+    """`splice`, and by the begin of each replacement (and of the header) the bytes [begin, end) of the new file that
+    its text is.
+    """
     text = content.decode("latin-1")
     edits = sorted(replacements)
     if not edits:
-        return content
+        return content, {}
     end_of_line = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     place = header_position(content, edits[0][0], trigraphs) if header else 0
     result: list[str] = []
-    position = 0
+    places: dict[int, tuple[int, int]] = {}
+    position = length = 0
     for begin, end, new in [*([(place, place, header)] if header else []), *edits]:
         if begin < position or end < begin or end > len(text):
             raise ValueError(f"bad or overlapping edit of bytes {begin} to {end}")
@@ -94,9 +104,11 @@ def splice(content: bytes, replacements: Iterable[Edit], header: str = "", trigr
             result.append(before + header.rstrip("\n").replace("\n", end_of_line) + end_of_line)
         else:
             result.append(_placed(new, _indentation(text, begin), end_of_line))
+        length += begin - position + len(result[-1])
+        places[begin] = length - len(result[-1]), length
         position = end
     result.append(text[position:])
-    return "".join(result).encode("latin-1")
+    return "".join(result).encode("latin-1"), places
 
 
 def _indentation(text: str, begin: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.errors import NoTunableNest, PerfembedError, SourceRejected, UsageError
-from perfembed.files import check_output, read_input, write_output
+from perfembed.files import check_output, read_document, read_input, write_output
 
 
 def test_reads_bytes_as_they_are(tmp_path: Path) -> None:
@@ -32,6 +32,16 @@ def test_refuses_what_is_no_file(tmp_path: Path) -> None:
     for path in (tmp_path / "none.c", tmp_path, "/dev/null", "a\0b", "x" * 5000):
         with pytest.raises(UsageError):
             read_input(str(path))
+
+
+def test_reads_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text('{"ü": 1}', encoding="utf-8")
+    assert read_document(str(path)) == '{"ü": 1}'
+    path.write_bytes(b"\xff")
+    for wrong, said in ((path, "not UTF-8"), (tmp_path, "a JSON document is expected"), (tmp_path / "x", "no such")):
+        with pytest.raises(UsageError, match=said):
+            read_document(str(wrong))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

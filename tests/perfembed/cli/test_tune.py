@@ -168,6 +168,19 @@ def test_json(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) ->
     assert document["nests"][0]["checks"] == ["bit-identical on captured input"]
 
 
+def test_report(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, other = source.with_name("page.html"), source.with_name("a.opt.c")
+    assert main(["tune", str(source), "--report", str(page)], Session({})) == 0
+    assert tuner.options.pictures and "10.3x faster</span></h2>" in page.read_text()
+    assert capsys.readouterr().out.endswith(f"report   {page}\n")
+    for wrong in (str(source), str(other), str(source.parent), str(source.parent / "no" / "page.html")):
+        tuner.path = ""
+        assert main(["tune", str(source), "--report", wrong], Session({})) == 2
+        assert tuner.path == "" and wrong in capsys.readouterr().err
+    assert main(["tune", str(source), "--json"], Session({})) == 0 and tuner.options.pictures
+    assert main(["tune", str(source)], Session({})) == 0 and not tuner.options.pictures
+
+
 @pytest.mark.parametrize("code", [0, 1, 3, 130])
 def test_exit_code_is_the_tuner_s(tuner: Tuner, source: Path, code: int) -> None:
     tuner.change = {"exit_code": code}

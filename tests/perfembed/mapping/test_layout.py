@@ -12,6 +12,7 @@ from perfembed.mapping.embed_file import PlacedNest
 from perfembed.mapping.layout import cached_table, layout_key, place_among
 from perfembed.mapping.plane import map_points
 from perfembed.report.map_page import map_page
+from perfembed.retrieval.donors import StoredDonor
 from perfembed.retrieval.retrieve import open_sources
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
@@ -132,6 +133,44 @@ def test_a_map_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         map_points([DONORS], own, "a.c", SPACE, 1, tmp_path)
     page = map_page(first, "t")
     assert "weighted mean" in page and "weighted mean" not in map_page(first[:2], "t")
+
+
+def test_few_new_donors_do_not_lay_out_the_others_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    gemm, mvt = stored(GEMM, "gemm", GEMM_SCHEDULE), stored(MVT, "mvt", MVT_SCHEDULE)
+    base = {f"{k:016x}": replace(mvt, nest_id=f"{k:016x}") for k in range(30)}
+    vectors = {name: rng.standard_normal(5).astype(np.float32) for name in base}
+    changed = replace(base["0" * 16], speedups=(99.0,))
+    newer = {gemm.nest_id: gemm, "0" * 16: changed}
+    first, second = (
+        Sources(base, vectors),
+        Sources(newer, {gemm.nest_id: vectors[f"{3:016x}"], "0" * 16: vectors["0" * 16]}),
+    )
+    laid_out: list[int] = []
+
+    def plane(vectors: npt.NDArray[np.float32], seed: int) -> npt.NDArray[np.float64]:
+        laid_out.append(len(vectors))
+        return vectors[:, :2].astype(np.float64)
+
+    monkeypatch.setattr("perfembed.mapping.plane._plane", plane)
+    alone = map_points([first], (), "", SPACE, 0, tmp_path)  # type: ignore[list-item]
+    both = map_points([first, second], (), "", SPACE, 0, tmp_path)  # type: ignore[list-item]
+    assert laid_out == [30] and len(both) == 31
+    assert [(p.x, p.y) for p in both[:29]] == [(p.x, p.y) for p in alone[1:]]
+    assert [p.name for p in both[29:]] == ["gemm", "mvt"] and both[30].speedup == 99.0 and len(both[29].metrics) == 20
+    many = {f"{k:016x}": replace(mvt, nest_id=f"{k:016x}") for k in range(40, 45)} | newer
+    more = Sources(many, dict.fromkeys(many, vectors["0" * 16]))
+    assert len(map_points([first, more], (), "", SPACE, 0, tmp_path)) == 36 and laid_out == [30, 36]  # type: ignore[list-item]
+
+
+class Sources:
+    """Donors with vectors of our own."""
+
+    def __init__(self, by_id: dict[str, StoredDonor], vectors: dict[str, npt.NDArray[np.float32]]) -> None:
+        self.by_id, self.vectors, self.index = by_id, vectors, self
+
+    def vector(self, nest_id: str) -> npt.NDArray[np.float32] | None:
+        return self.vectors.get(nest_id)
 
 
 def test_a_file_without_donors() -> None:

@@ -51,10 +51,13 @@ def test_where_reading_takes_long_candidates_run_on_less_and_the_best_then_on_al
     chosen = scheduled(whole, GOOD, TILED)
     seconds = tried.measure(chosen)
     assert None not in seconds and tried.tried.candidates == 2 and not told.schedules
+    first_s, second_s = (tried.tried.at_s[one.schedule] for one in chosen)
+    assert 0 < first_s < second_s
     assert tried.tried.estimated == {one.schedule for one in chosen}
     ranked = tuple(sorted((Candidate(c, 1.0) for c in chosen), key=lambda c: c.seconds))
     final = run_off(tried, ranked)
     assert told.schedules and not tried.tried.estimated & set(told.schedules)
+    assert all(tried.tried.at_s[schedule] > second_s for schedule in told.schedules), "they were measured again"
     assert {c.scheduled.schedule for c in final} == {one.schedule for one in chosen}
     assert final[0].seconds != 1.0 and final[0].seconds == tried.tried.seconds[final[0].scheduled.schedule]
 
@@ -71,6 +74,7 @@ def test_where_candidates_take_long_those_after_the_first_run_on_less(
     tried.around_s = 10.0  # as if it had taken that to read its data
     found = tried.measure([*others, first])
     assert tried.tried.less_work and None not in found
+    assert set(tried.tried.at_s) == {one.schedule for one in (first, *others)}
     assert others[0].schedule not in tried.tried.estimated and others[1].schedule in tried.tried.estimated
     assert told.schedules == [first.schedule, others[0].schedule]
 

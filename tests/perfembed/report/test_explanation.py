@@ -1,5 +1,6 @@
 """What a transfer did, as text, as remarks and as a page."""
 
+import re
 from dataclasses import replace
 
 from perfembed.report.explanation import render_explanation, render_remarks
@@ -83,5 +84,5 @@ def test_page() -> None:
     page = explanation_page(RESULT)
     assert "&lt;b&gt;.c" in page and "<b>.c" not in page
     assert page.count('class="chosen"') == 1 and "<svg" in page and "loop x" in page
-    assert "http" not in page and "<script" not in page
+    assert "<script" not in page and "://" not in page and not re.search(r"\b(?:src|href)\s*=|@import|url\(", page)
     assert "no legal schedule was faster" in page

@@ -1,19 +1,16 @@
 """The map as a page: what a browser makes of it, and what in a nest could break out of it."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from perfembed.mapping.embed_file import NestEmbedding
 from perfembed.mapping.plane import Point, map_points, node_points
 from perfembed.report.map_page import map_page
+from tests.perfembed.report.browser import needs_browser, opened
 from tests.perfembed.retrieval.test_retrieve import DONORS, SPACE
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _EVIL = "</script><script>document.title = 'broken'</script>"
 
 
@@ -23,19 +20,15 @@ def point(name: str, x: float, own: bool = False, steps: tuple[str, ...] = ()) -
     return Point(name, "a.c:3", "gemm", x, x * x, f"nest {name} {{}}", speedup, "tile([i], [8])", steps, own, metrics)
 
 
-def opened(page: str, folder: Path) -> str:
+def pointed_at(page: str, folder: Path) -> str:
     """The document as a browser has it after the script ran; the pointer has been at the first mark."""
-    assert BROWSER is not None
     point_at = '<script>document.querySelector("circle").dispatchEvent(new Event("mouseenter"))</script>'
-    path = folder / "map.html"
-    path.write_text(page.replace("</body>", f"{point_at}</body>"), encoding="utf-8")
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile"]
-    done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    dom, console = opened(page.replace("</body>", f"{point_at}</body>"), folder)
+    assert not console
+    return dom
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
+@needs_browser
 def test_in_a_browser(tmp_path: Path) -> None:
     points = [
         point("first", 0.0, steps=("tile",)),
@@ -43,7 +36,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
         point(_EVIL, 2.0),
         point("mine", 3.0, own=True),
     ]
-    dom = opened(map_page(points, "a & b"), tmp_path)
+    dom = pointed_at(map_page(points, "a & b"), tmp_path)
     assert "<title>a &amp; b</title>" in dom
     assert len(re.findall("<circle", dom)) == 3 and len(re.findall("<path", dom)) == 1
     assert len(set(re.findall(r'<circle[^>]*fill="([^"]*)"', dom))) == 3  # by speedup

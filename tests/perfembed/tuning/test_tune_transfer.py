@@ -8,6 +8,9 @@ import pytest
 
 import perfembed
 from optdb.database import Database
+from perfembed.report.documents import tune_document
+from perfembed.report.reading import read_tune_document
+from perfembed.report.tuning_page import tuning_page
 from perfembed.tuning.result import TuneResult
 from scheduler.polyhedral.model import QuotaExceeded
 
@@ -49,7 +52,7 @@ def tuned(source: Path, **options: object) -> TuneResult:
 
 
 def test_by_transfer_from_what_ships(source: Path) -> None:
-    result = tuned(source, budget_s=40)
+    result = tuned(source, budget_s=40, pictures=True)
     (nest,) = [n for n in result.nests if n.function == "product"]
     assert nest.transfer is not None
     computed = sum(c.origin == "computed" for c in nest.transfer.candidates)
@@ -65,6 +68,34 @@ def test_by_transfer_from_what_ships(source: Path) -> None:
     else:
         assert nest.status == "kept" and "faster" in nest.reason
     assert "product" in source.with_name("out.c").read_text()
+    assert nest.trials and [t.at_s for t in nest.trials] == sorted(t.at_s for t in nest.trials)
+    assert sum(c.at_s is not None for c in nest.transfer.candidates) >= nest.candidates - nest.failed
+    check_pictures(result, source.with_name("out.c"))
+
+
+def check_pictures(result: TuneResult, written: Path) -> None:
+    """What is drawn of a nest is there, survives its JSON document, and becomes a page."""
+    (nest,) = [n for n in result.nests if n.function == "product"]
+    picture = nest.picture
+    assert picture is not None and picture.before is not None and picture.work is not None
+    assert picture.before.first == 6 and picture.before.text == "\n".join(SOURCE.split("\n")[5:9])
+    assert picture.work.flops == 2 * 320**3 and picture.work.single == 0 and picture.work.original_bytes
+    assert {d.array for d in picture.dependences} == {"c"} and "S0: c[i][j]" in picture.text
+    lines = written.read_text().split("\n")
+    if nest.status == "tuned":
+        assert picture.after is not None and picture.work.tuned_bytes
+        first = picture.after.first - 1
+        shown = picture.after.text.split("\n")
+        assert lines[first : first + len(shown)] == shown and shown[0].strip() == "{" and shown[-1].strip() == "}"
+        assert "perfembed:" in shown[1]
+    else:
+        assert picture.after is None
+    assert result.date and result.search == "transfer" and result.ceilings is None
+    assert read_tune_document(tune_document(result), "result.json") == result
+    page = tuning_page(result)
+    assert (
+        "Candidates over time" in page and "doctor --calibrate" in page and picture.before.text.split("\n")[0] in page
+    )
 
 
 def test_donors_are_tried_where_nothing_can_be_computed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

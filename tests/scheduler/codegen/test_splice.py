@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.codegen.splice import header_position, nest_text, splice
+from scheduler.codegen.splice import header_position, nest_text, splice, spliced
 from scheduler.codegen.text import VERBATIM
 
 SOURCE = b"""/* #include <fake.h> */
@@ -43,6 +43,17 @@ def test_replaces_only_the_nest() -> None:
         b"\t#pragma GCC diagnostic pop\n\t} else\n\t#endif\n\t{\n"
         b"\tfor (int i = 0; i < n; i++)\t// caf\xe9\n\t\ta[i] = 0;\n\t}\n\t}"
     )
+
+
+def test_tells_where_the_new_texts_are() -> None:
+    source = b"#include <a.h>\nint f(void)\n{\n  one;\n  two;\n}\n"
+    (first, first_end), (second, second_end) = spans(source, b"one", b"one;"), spans(source, b"two", b"two;")
+    edits = [(second, second_end, "{\n    second();\n}"), (first, first_end, "{\n    first();\n}")]
+    result, places = spliced(source, edits, "int pe;\n")
+    assert result == splice(source, edits, "int pe;\n")
+    assert result[slice(*places[first])] == b"{\n      first();\n  }"
+    assert result[slice(*places[second])] == b"{\n      second();\n  }"
+    assert spliced(source, []) == (source, {})
 
 
 def test_line_ends_of_the_file() -> None:
