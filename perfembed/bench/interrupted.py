@@ -17,12 +17,12 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfembed.bench.population import inconsistencies, kill_tree
 from perfembed.errors import EnvironmentMissing
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds
 from profilers.errors import NotExecutable
 from profilers.lock import VARIABLE
@@ -305,4 +305,4 @@ def render_interrupted(result: InterruptedResult, style: Style) -> str:
 
 
 def interrupted_document(result: InterruptedResult) -> str:
-    return document("bench interrupted", {"passed": result.passed, **asdict(result)})
+    return document("bench interrupted", {"passed": result.passed, **plain(result)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
@@ -39,7 +38,7 @@ def command(
     Tries the compiler, OpenMP, hardware counters, cores, caches and the timer, and names one fix for each
     problem. Takes a few seconds; with --calibrate about 15 more.
     """
-    from perfembed.report.documents import document
+    from perfembed.report.machine_checks import doctor_document
     from perfembed.report.style import Style
     from profilers.doctor import calibration_check, diagnose
 
@@ -53,9 +52,7 @@ def command(
         calibration, file = (_calibrate if calibrate else _kept)(cc, session.environment)
         checks.append(calibration_check(calibration))
     if json:
-        more = calibration and {**asdict(calibration), "noisy": calibration.noisy, "file": file and str(file)}
-        found = [asdict(check) for check in checks]
-        print(document("doctor", {"ready": not missing, "checks": found, "calibration": more}))
+        print(doctor_document(not missing, checks, calibration, file))
         return code
     style = Style(session.color(sys.stdout))
     _print_checks(checks, style)

@@ -10,7 +10,21 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli import bench, db, doctor, explain, generate, inspect, map, populate, profile, sql, train, tune
+from perfembed.cli import (
+    bench,
+    db,
+    doctor,
+    explain,
+    generate,
+    inspect,
+    map,
+    populate,
+    profile,
+    schema,
+    sql,
+    train,
+    tune,
+)
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
@@ -32,6 +46,7 @@ app.command("sql")(sql.command)
 app.add_typer(db.app, name="db")
 app.command("generate")(generate.command)
 app.command("doctor")(doctor.command)
+app.command("schema")(schema.command)
 app.add_typer(train.app, name="train")
 app.add_typer(bench.app, name="bench")
 

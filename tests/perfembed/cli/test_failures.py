@@ -134,7 +134,7 @@ def test_internal_error(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch)
     code, out, err = run("tune", source)
     assert (code, out) == (errors.EXIT_INTERNAL, "")
     assert err.count("\n") == 1
-    assert "ZeroDivisionError: division by zero (test_cli_failures.py:" in err
+    assert "ZeroDivisionError: division by zero (test_failures.py:" in err
     assert "--traceback" in err and "Traceback" not in err
 
     code, _, err = run("tune", source, "--traceback")
