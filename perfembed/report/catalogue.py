@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from perfembed.inspection.distances import DependenceView
 from perfembed.inspection.inspect_file import Inspection, LoopFacts
@@ -30,7 +30,7 @@ class DistanceContent(TypedDict):
 
 
 _COUNTS = Mapping[str, int]
-_INSPECTED = {
+_INSPECTED: dict[tuple[Any, str], Any] = {
     (DependenceView, "distance"): tuple[DistanceContent, ...],
     **{(DependenceView, name): _COUNTS for name in ("source_at", "sink_at", "parameters")},
     (LoopFacts, "fixed"): Mapping[str, str],
