@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfembed.cli.doctor_checks import database_check, shipped_check
 from perfembed.cli.options import Cc, Json, Traceback
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from profilers.calibration import Calibration, Figure
     from profilers.doctor import Check
 
-_NEEDED = frozenset(("C compiler", "OpenMP"))  # without these nothing can be tuned
+_NEEDED = frozenset(
+    ("temporary folder", "C compiler", "OpenMP", "models and donors")
+)  # without these nothing can be tuned
 
 
 def command(
@@ -35,8 +38,8 @@ def command(
 ) -> int:
     """Check what this machine can do.
 
-    Tries the compiler, OpenMP, hardware counters, cores, caches and the timer, and names one fix for each
-    problem. Takes a few seconds; with --calibrate about 15 more.
+    Tries the temporary folder, the compiler, OpenMP, hardware counters, cores, caches, the timer, what ships and the
+    database, and names one fix for each problem. Takes a few seconds; with --calibrate about 15 more.
     """
     from perfembed.report.machine_checks import doctor_document
     from perfembed.report.style import Style
@@ -44,7 +47,7 @@ def command(
 
     session = context.ensure_object(Session)
     second = clang or (which("clang", path=session.environment.get("PATH")) and "clang") or None
-    checks = list(diagnose(session.environment, cc, second))
+    checks = [*diagnose(session.environment, cc, second), shipped_check(), database_check(session.environment)]
     missing = any(not check.ok and check.name in _NEEDED for check in checks)
     code = EXIT_ENVIRONMENT if missing else EXIT_DONE
     calibration, file = None, None
