@@ -87,9 +87,8 @@ def temporary_folder_check(folder: str | None = None) -> Check:
         return Check(name, False, str(problem), fix)
     enough = free >= _SPACE_BYTES
     found = f"{base}, {free / (1 << 30):.1f} GiB free"
-    return Check(
-        name, enough, found, None if enough else "remove files there, or set TMPDIR to a folder with more space"
-    )
+    more = "remove files there, or set TMPDIR to a folder with more space"
+    return Check(name, enough, found, None if enough else more)
 
 
 def calibration_check(calibration: Calibration | None) -> Check:

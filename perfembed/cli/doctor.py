@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from profilers.calibration import Calibration, Figure
     from profilers.doctor import Check
 
-_NEEDED = frozenset(
-    ("temporary folder", "C compiler", "OpenMP", "models and donors")
-)  # without these nothing can be tuned
+# Without these nothing can be tuned.
+_NEEDED = frozenset(("temporary folder", "C compiler", "OpenMP", "models and donors"))
 
 
 def command(

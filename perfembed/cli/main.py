@@ -28,10 +28,12 @@ from perfembed.cli import (
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
+_COMPLETION = "_PERFEMBED_COMPLETE"  # as the script of `--show-completion` says
+
 app = typer.Typer(
     name="perfembed",
     help="Makes the loops of a C program faster without changing what they compute.",
-    add_completion=False,
+    epilog="What the exit codes mean: perfembed schema --exit-codes.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -93,7 +95,11 @@ def main(arguments: list[str], session: Session) -> int:
 
 
 def run() -> None:
+    """The command itself."""
+    session = Session()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a file name need not be text of this terminal
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(main(sys.argv[1:], Session()))
+    if _COMPLETION in session.environment:  # a shell asks how a word goes on
+        typer.main.get_command(app)(prog_name="perfembed")
+    sys.exit(main(sys.argv[1:], session))

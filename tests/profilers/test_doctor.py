@@ -12,7 +12,8 @@ PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 def test_a_working_machine():
     checks = {check.name: check for check in diagnose(PATH, "gcc", None)}
     assert list(checks) == [
-        "temporary folder", "C compiler", "OpenMP", "hardware counters", "cores", "caches", "frequency governor", "timer noise",
+        "temporary folder", "C compiler", "OpenMP", "hardware counters", "cores", "caches", "frequency governor",
+        "timer noise",
     ]  # fmt: skip
     assert checks["C compiler"].ok and checks["OpenMP"].ok
     assert all(check.found for check in checks.values())
