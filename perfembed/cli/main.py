@@ -13,6 +13,7 @@ import typer
 from perfembed.cli import (
     bench,
     db,
+    demo,
     doctor,
     explain,
     generate,
@@ -39,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("tune")(tune.command)
+app.command("demo")(demo.command)
 app.command("explain")(explain.command)
 app.command("map")(map.command)
 app.command("inspect")(inspect.command)

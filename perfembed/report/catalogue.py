@@ -11,6 +11,7 @@ from perfembed.populating.populate import PopulateResult
 from perfembed.profiling.profile_file import ProfileResult
 from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent
 from perfembed.report.database_info import DatabaseInfo
+from perfembed.report.demonstration import DemoContent
 from perfembed.report.derive_schema import Described
 from perfembed.report.documents import ErrorContent
 from perfembed.report.generated import ProgramsContent
@@ -41,6 +42,7 @@ _PROFILED = {
 }
 DOCUMENTS = (
     Described("tune", TuneResult, ("tune --json", "explain --json")),
+    Described("demo", DemoContent, ("demo --json",)),
     Described("inspect", Inspection, ("inspect --json",), _INSPECTED),
     Described("profile", ProfileResult, ("profile --json",), _PROFILED),
     Described("populate", PopulateResult, ("populate --json",)),
