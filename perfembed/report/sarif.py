@@ -63,6 +63,7 @@ def _rule(identity: str) -> dict[str, Any]:
         "id": identity,
         "name": name,
         "shortDescription": {"text": short},
+        "fullDescription": {"text": f"{short} {more}"},
         "help": {"text": more},
         "defaultConfiguration": {"level": level},
     }

@@ -14,6 +14,7 @@ import pytest
 from perfembed import errors
 from perfembed.cli.main import main
 from perfembed.cli.session import EXIT_BROKEN_PIPE, Session
+from tests.perfembed.documents_support import check_document
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -142,7 +143,9 @@ def test_internal_error(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch)
     code, _, err = run("tune", source, environment={"PERFEMBED_TRACEBACK": "1"})
     assert code == errors.EXIT_INTERNAL and "Traceback (most recent call last)" in err
     code, out, _ = run("tune", source, "--json")
-    assert json.loads(out)["error"]["exit_code"] == code == errors.EXIT_INTERNAL
+    document = json.loads(out)
+    check_document(document)
+    assert document["error"]["exit_code"] == code == errors.EXIT_INTERNAL
 
 
 @pytest.mark.parametrize(
