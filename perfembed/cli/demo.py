@@ -94,12 +94,19 @@ def place_programs(folder: str) -> list[str]:
         raise UsageError(f"--dir {folder}: no folder can be made here: {error.strerror}") from None
     contents = {os.path.join(folder, name): (_SHIPPED / name).read_bytes() for name in PROGRAMS}
     for path, content in contents.items():
-        if os.path.lexists(path) and not (os.path.isfile(path) and Path(path).read_bytes() == content):
+        if os.path.lexists(path) and not _holds(path, content):
             raise UsageError(f"{path}: is there already, and is another file", "choose another folder with --dir")
     for path, content in contents.items():
         if not os.path.exists(path):
             write_output(path, content)
     return list(contents)
+
+
+def _holds(path: str, content: bytes) -> bool:
+    try:
+        return os.path.isfile(path) and Path(path).read_bytes() == content
+    except OSError:
+        return False
 
 
 def about(content: str) -> str:
