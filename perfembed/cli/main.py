@@ -83,6 +83,7 @@ def _with_only(name: str) -> typer.Typer:
 def main(arguments: list[str], session: Session) -> int:
     """Runs one command line and returns the exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems' Ctrl-C
+    session.json = "--json" in arguments  # also where no option is read, because another one is wrong
     command = typer.main.get_command(_with_only(arguments[0]) if arguments else app)
 
     def action() -> int | None:

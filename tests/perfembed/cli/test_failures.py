@@ -91,6 +91,17 @@ def test_usage(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch, argument
     assert 1 <= err.count("\n") <= 2
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--frobnicate"], ["--threads", "many"], ["--search", "magic"], ["b.c"]], ids=" ".join
+)
+def test_usage_as_a_document(run: Run, source: Path, arguments: list[str]) -> None:
+    code, out, err = run("tune", source, *arguments, "--json")
+    document = json.loads(out)
+    check_document(document)
+    assert document["error"]["exit_code"] == code == errors.EXIT_USAGE
+    assert err.startswith("perfembed tune: ")
+
+
 def test_no_arguments_show_help(run: Run) -> None:
     code, out, _ = run()
     assert code == errors.EXIT_USAGE
