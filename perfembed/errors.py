@@ -13,6 +13,22 @@ EXIT_DATABASE = 7
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
+EXITS = {
+    EXIT_DONE: "done; also when the original turned out to be the best",
+    EXIT_VERIFICATION: "a check failed: `db check` found something, `db merge` or `db import` refused records, "
+    "a `bench` found a fault",
+    EXIT_USAGE: "wrong usage: an unknown option, a bad value, a path that cannot be read or written",
+    EXIT_NO_NEST: "no tunable loop nest",
+    EXIT_SOURCE: "the C file does not parse, compile or run",
+    EXIT_ENVIRONMENT: "the environment lacks something (a compiler, OpenMP): see `perfembed doctor`",
+    EXIT_STOPPED: "`sql`: the query was stopped at its limit of time or memory",
+    EXIT_DATABASE: "the database cannot be used: locked by another process, damaged, of a newer version, "
+    "or the disk is full",
+    EXIT_INTERNAL: "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
+    EXIT_INTERRUPTED: "interrupted; the best so far was written",
+}
+"""What each exit code of the command means, in ascending order; names of commands and options in backquotes."""
+
 
 class PerfembedError(Exception):
     """Base of everything this package raises on purpose: one clear line, and where it helps what to do."""

@@ -1,6 +1,10 @@
 """The checks behind `perfembed doctor`: what this machine can do, and what would fix what it cannot."""
 
+import os
+import re
+import shutil
 import statistics
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +24,13 @@ from profilers.workload import Argument, ConstantFill, Workload
 
 _NOISE_RUNS = 8
 _NOISE_LIMIT = 0.02
+_SPACE_BYTES = 256 << 20  # captured data and programs; large data need more
+_NO_C_LIBRARY = re.compile(r"stdio\.h|crt1\.o|cannot find -lc\b")
+_GET_C_LIBRARY = "install the C library's headers (Debian, Ubuntu: libc6-dev; Fedora: glibc-devel)"
+_RUN_FIX = "raise the limits of processes and memory (ulimit -a, the container's): a small program does not run here"
+_MORE_CORES = (
+    "give the process a second core (taskset, cpusets, --cpus-per-task of a batch system): parallel schedules need one"
+)
 _SPIN = """
 void pe_kernel(void *const *args) {
     double *x = args[0];
@@ -32,7 +43,7 @@ void pe_kernel(void *const *args) {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding. `fix` says what to do where `ok` is false, or is None where nothing can be done."""
+    """One finding. `fix` says what to do where `ok` is false, else it is None."""
 
     name: str
     ok: bool
@@ -43,20 +54,42 @@ class Check:
 def diagnose(environment: Mapping[str, str], cc: str, clang: str | None) -> tuple[Check, ...]:
     """Tries everything measuring needs, in about two seconds. Raises nothing a broken machine causes."""
     machine = describe_machine()
-    compiler = _compiler("C compiler", cc, environment, f"install {cc}, or name another compiler")
-    checks = [compiler]
+    place = temporary_folder_check()
+    get = "Debian, Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc glibc-devel"
+    compiler = _compiler("C compiler", cc, environment, f"install {cc} ({get}), or name another with --cc")
+    checks = [place, compiler]
     if clang is not None:
         checks.append(_compiler("clang", clang, environment, "install clang, or go without: it is optional"))
-    if compiler.ok:
+    missing = next((check for check in (compiler, place) if not check.ok), None)
+    if missing is None:
         works, found = openmp_works(cc, environment=environment)
         checks.append(Check("OpenMP", works, found, None if works else _openmp_fix(found, cc, environment)))
+        checks.append(_counters(environment))
     else:
-        checks.append(Check("OpenMP", False, "not tried without a compiler", compiler.fix))
-    checks.append(_counters(environment) if compiler.ok else Check("hardware counters", False, "not tried", None))
+        without = f"not tried without a {missing.name}"
+        checks += [Check(name, False, without, missing.fix) for name in ("OpenMP", "hardware counters")]
     checks += [_cores(machine), _caches(machine), _governor(machine)]
-    if compiler.ok:
+    if missing is None:
         checks.append(_noise(environment, cc))
     return tuple(checks)
+
+
+def temporary_folder_check(folder: str | None = None) -> Check:
+    """Whether programs can be built and run where temporary files go (default: where the system says)."""
+    name, fix = "temporary folder", "set TMPDIR to a folder that is writable and whose file system runs programs"
+    try:
+        base = tempfile.gettempdir() if folder is None else folder
+        with scratch_folder(base) as path:
+            (path / "file").write_bytes(b"text")
+        if os.statvfs(base).f_flag & os.ST_NOEXEC:
+            return Check(name, False, f"{base} is mounted noexec: no program runs there", fix)
+        free = shutil.disk_usage(base).free
+    except OSError as problem:
+        return Check(name, False, str(problem), fix)
+    enough = free >= _SPACE_BYTES
+    found = f"{base}, {free / (1 << 30):.1f} GiB free"
+    more = "remove files there, or set TMPDIR to a folder with more space"
+    return Check(name, enough, found, None if enough else more)
 
 
 def calibration_check(calibration: Calibration | None) -> Check:
@@ -66,7 +99,7 @@ def calibration_check(calibration: Calibration | None) -> Check:
         return Check(name, True, "none yet; --calibrate measures one in about 15 s", None)
     found = f"of {calibration.date}, {calibration.threads} thread{'s' if calibration.threads > 1 else ''}"
     if calibration.noisy:
-        fix = "calibrate again while nothing else runs"
+        fix = "perfembed doctor --calibrate, while nothing else runs"
         return Check(name, False, f"{found}; others used {calibration.other_load:.2f} cores meanwhile", fix)
     return Check(name, True, found, None)
 
@@ -79,9 +112,15 @@ def _compiler(name: str, cc: str, environment: Mapping[str, str], fix: str) -> C
 
 
 def _openmp_fix(found: str, cc: str, environment: Mapping[str, str]) -> str:
+    if _NO_C_LIBRARY.search(found):
+        return _GET_C_LIBRARY
     if "does not compile" in found:
         return openmp_advice(cc, environment)
     return "remove limits on threads (OMP_THREAD_LIMIT, cpusets, one-core containers)"
+
+
+def _build_fix(said: str, cc: str) -> str:
+    return _GET_C_LIBRARY if _NO_C_LIBRARY.search(said) else f"mend what {cc} says, or name another with --cc"
 
 
 def _counters(environment: Mapping[str, str]) -> Check:
@@ -98,7 +137,7 @@ def _counters(environment: Mapping[str, str]) -> Check:
 def _cores(machine: Machine) -> Check:
     found = f"{machine.cpu_model}: {machine.physical_cores} cores, {machine.logical_cores} hardware threads usable"
     enough = machine.physical_cores > 1
-    return Check("cores", enough, found, None if enough else "parallel schedules need a second core")
+    return Check("cores", enough, found, None if enough else _MORE_CORES)
 
 
 def _caches(machine: Machine) -> Check:
@@ -117,7 +156,7 @@ def _governor(machine: Machine) -> Check:
     if machine.governor is None:
         return Check("frequency governor", True, "not visible (usual in virtual machines)", None)
     steady = machine.governor == "performance"
-    fix = None if steady else "cpupower frequency-set -g performance, for steadier timings"
+    fix = None if steady else "sudo cpupower frequency-set -g performance: timings get steadier"
     return Check("frequency governor", steady, machine.governor, fix)
 
 
@@ -131,14 +170,14 @@ def _noise(environment: Mapping[str, str], cc: str) -> Check:
             config = CompilerConfig(cc, ("-O2",))
             built = compile_workloads((workload,), config, directory, 1, environment=environment)[0]
             if not isinstance(built, Built):
-                return Check(name, False, built.message, None)
+                return Check(name, False, built.message, _build_fix(built.message, cc))
             load = other_load(0.3)
             runs = [time_workload(built, settings=settings, environment=environment) for _ in range(_NOISE_RUNS)]
     except ProfilersError as problem:
-        return Check(name, False, str(problem), None)
+        return Check(name, False, str(problem), _RUN_FIX)
     timed = [run for run in runs if isinstance(run, Timed)]
     if len(timed) < len(runs):
-        return Check(name, False, f"{next(run for run in runs if not isinstance(run, Timed))}", None)
+        return Check(name, False, f"{next(run for run in runs if not isinstance(run, Timed))}", _RUN_FIX)
     variation = coefficient_of_variation(tuple(run.min for run in timed))
     median = statistics.median(run.min for run in timed)
     varies = f"min of 10 varies by {variation:.2%} over {_NOISE_RUNS} runs of {median * 1e3:.2f} ms"

@@ -1,8 +1,14 @@
-"""No test touches the tester's own database, or waits for other measurements of the machine."""
+"""No test touches the tester's own database, or waits for other measurements of the machine; documents are checked."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from perfembed.report import documents
 from profilers import lock
+from tests.perfembed.documents_support import check_document
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -13,3 +19,19 @@ def _own_database_and_lock(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("lock")
     patch.setattr(lock, "_FOLDERS", (folder,))
     patch.setenv(lock.VARIABLE, str(folder))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _documents_are_as_their_schemas_say() -> Iterator[None]:
+    """Whatever document a test makes in this process."""
+    patch = pytest.MonkeyPatch()
+    written = documents._text
+
+    def checked(content: dict[str, Any]) -> str:
+        text = written(content)
+        check_document(json.loads(text))
+        return text
+
+    patch.setattr(documents, "_text", checked)
+    yield
+    patch.undo()

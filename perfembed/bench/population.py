@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from optdb.check import check
@@ -25,7 +25,7 @@ from optdb.database import Database
 from optdb.records import MeasurementRecord, parse_record
 from optdb.spool import SUFFIX, parse_line, spool_directory
 from perfembed.errors import EnvironmentMissing
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds
 from profilers.lock import VARIABLE
 
@@ -272,7 +272,7 @@ def render_population(result: PopulationResult, style: Style) -> str:
 
 
 def population_document(result: PopulationResult) -> str:
-    return document("bench population", {"passed": result.passed, **asdict(result)})
+    return document("bench population", {"passed": result.passed, **plain(result)})
 
 
 def _counts(result: PopulationResult) -> str:

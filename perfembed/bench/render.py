@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import asdict
 
+from perfembed.bench.contents import LegalityContent, ReplayContent, TimingContent
 from perfembed.bench.legality.model import CampaignResult, Disagreement
 from perfembed.bench.replay import FRONTEND_AIM_MS, REPLAY_AIM_MS, FileTimes, ReplayTimes
 from perfembed.bench.statistics import Distribution
 from perfembed.bench.timing import TimingResult
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds, table
 
 _SHOWN = 20  # disagreements, faults
@@ -76,15 +76,15 @@ def _right(rows: list[list[str]]) -> list[str]:
 
 
 def replay_document(times: ReplayTimes) -> str:
-    content = {
+    content: ReplayContent = {
         "unit": "ms",
-        "frontend": asdict(times.frontend),
-        "setup": asdict(times.setup),
-        "replay": asdict(times.replay),
-        "cold": asdict(times.cold),
-        "codegen": asdict(times.codegen),
+        "frontend": times.frontend,
+        "setup": times.setup,
+        "replay": times.replay,
+        "cold": times.cold,
+        "codegen": times.codegen,
         "legal": times.legal,
-        "files": [asdict(f) for f in times.files],
+        "files": times.files,
     }
     return document("bench replay", content)
 
@@ -136,7 +136,7 @@ def _disagreement(d: Disagreement, seed: int, style: Style) -> list[str]:
 
 def campaign_document(result: CampaignResult) -> str:
     c = result.campaign
-    content = {
+    content: LegalityContent = {
         "seed": c.seed,
         "first": c.first,
         "programs": result.programs,
@@ -146,9 +146,10 @@ def campaign_document(result: CampaignResult) -> str:
         "counts": result.counts,
         "compilers": c.compilers,
         "threads": c.threads,
-        "disagreements": [{**asdict(d), "parameters": dict(d.parameters)} for d in result.disagreements],
+        "disagreements": result.disagreements,
     }
-    return document("bench legality", content)
+    shown = [{**plain(d), "parameters": dict(d.parameters)} for d in result.disagreements]
+    return document("bench legality", {**content, "disagreements": shown})
 
 
 def render_timing(result: TimingResult, style: Style) -> str:
@@ -177,7 +178,7 @@ def _verdict(met: bool) -> tuple[str, str]:
 
 
 def timing_document(result: TimingResult) -> str:
-    content = {
+    content: TimingContent = {
         "slowdown": result.bench.slowdown,
         "equal": {"comparisons": result.equal, "faster": result.alarms, "slower": result.others},
         "planted": {"comparisons": result.planted, "slower": result.found, "faster": result.reversed},

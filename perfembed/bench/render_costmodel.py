@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from perfembed.bench.costmodel import CostModelResult
 from perfembed.report.documents import document
 from perfembed.report.style import Style, table
@@ -35,4 +33,4 @@ def render_costmodel(result: CostModelResult, style: Style) -> str:
 
 
 def costmodel_document(result: CostModelResult) -> str:
-    return document("bench costmodel", asdict(result))
+    return document("bench costmodel", result)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
+from perfembed.bench.contents import CountersContent
 from perfembed.bench.counters import AIM_CORRELATION, AIM_ERROR, COUNTS, CountedNest, CountersResult, agreement
 from perfembed.report.documents import document
 from perfembed.report.style import Style, seconds, table
@@ -40,8 +39,8 @@ def render_counters(result: CountersResult, style: Style, verbose: bool = False)
 
 
 def counters_document(result: CountersResult) -> str:
-    content = {
-        "nests": [asdict(nest) for nest in result.nests],
+    content: CountersContent = {
+        "nests": result.nests,
         "agreement": {
             name: {
                 count: {"correlation": correlation, "median_relative_error": error}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from perfembed.bench.database.damage import VERDICTS, DamageResult
 from perfembed.bench.database.kills import KillsResult
 from perfembed.bench.database.scale import ScaleResult
 from perfembed.bench.database.writers import WritersResult
 from perfembed.report.database_info import bytes_text
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds, table
 
 AIM_INGEST_PER_S = 20_000
@@ -122,4 +122,4 @@ def _failures(failures: tuple[str, ...]) -> list[str]:
 
 
 def database_document(trials: DatabaseTrials) -> str:
-    return document("bench database", asdict(trials) | {"passed": trials.passed})
+    return document("bench database", {**plain(trials), "passed": trials.passed})

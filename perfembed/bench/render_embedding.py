@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from perfembed.bench.embedding import DONORS, PAPER_SIMILARITY, SIMILARITY, EmbeddingScores, MetricScore
 from perfembed.report.documents import document
@@ -44,7 +43,7 @@ def render_embedding(scores: EmbeddingScores) -> str:
 
 
 def embedding_document(scores: EmbeddingScores) -> str:
-    return document("bench-embedding", asdict(scores))
+    return document("bench-embedding", scores)
 
 
 def _summary(metrics: Sequence[MetricScore], name: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from perfembed.bench.interrupted import EXAMPLES, InterruptedResult
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds
 
 
@@ -24,4 +22,4 @@ def render_interrupted(result: InterruptedResult, style: Style) -> str:
 
 
 def interrupted_document(result: InterruptedResult) -> str:
-    return document("bench interrupted", {"passed": result.passed, **asdict(result)})
+    return document("bench interrupted", {"passed": result.passed, **plain(result)})

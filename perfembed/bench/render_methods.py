@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
+from perfembed.bench.contents import MethodsContent
 from perfembed.bench.method_scores import NestRow, scores
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
@@ -52,5 +52,5 @@ def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str
 
 
 def methods_document(kind: str, rows: Sequence[NestRow], methods: Sequence[str], against: str) -> str:
-    found = [asdict(score) for score in scores(rows, methods, against)]
-    return document(kind, {"scores": found, "nests": [asdict(row) for row in rows]})
+    content: MethodsContent = {"scores": scores(rows, methods, against), "nests": rows}
+    return document(kind, content)

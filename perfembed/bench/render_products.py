@@ -1,10 +1,12 @@
-"""Products against OpenBLAS as text."""
+"""Products against OpenBLAS as text and as a document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfembed.bench.contents import ProductsContent
 from perfembed.bench.products import ProductRow
+from perfembed.report.documents import document
 from perfembed.report.style import table
 
 AIM = 0.85
@@ -27,3 +29,8 @@ def render_products(rows: Sequence[ProductRow]) -> str:
             f"median {ratios[len(ratios) // 2]:.0%}"
         )
     return "\n".join(text)
+
+
+def products_document(rows: Sequence[ProductRow]) -> str:
+    content: ProductsContent = {"rows": rows}
+    return document("bench-products", content)

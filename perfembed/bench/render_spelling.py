@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
+from perfembed.bench.contents import SpellingContent
 from perfembed.bench.spelling.model import CampaignResult, Fault
 from perfembed.report.documents import document
 from perfembed.report.style import Style, seconds
@@ -37,16 +36,14 @@ def _shown(fault: Fault, result: CampaignResult, style: Style) -> list[str]:
 
 def spelling_document(result: CampaignResult) -> str:
     campaign = result.campaign
-    return document(
-        "bench spelling",
-        {
-            "files": result.files,
-            "seed": campaign.seed,
-            "first": campaign.first,
-            "every": campaign.every,
-            "counts": result.counts,
-            "faults": [asdict(fault) for fault in result.faults],
-            "seconds": result.seconds,
-            "interrupted": result.interrupted,
-        },
-    )
+    content: SpellingContent = {
+        "files": result.files,
+        "seed": campaign.seed,
+        "first": campaign.first,
+        "every": campaign.every,
+        "counts": result.counts,
+        "faults": result.faults,
+        "seconds": result.seconds,
+        "interrupted": result.interrupted,
+    }
+    return document("bench spelling", content)

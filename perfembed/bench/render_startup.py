@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
+from perfembed.bench.contents import StartupContent
 from perfembed.bench.startup import MEMORY_AIM_BYTES, TIME_AIM_S, StartupResult
 from perfembed.report.documents import document
 from perfembed.report.style import Style, count, seconds, table
@@ -39,18 +38,14 @@ def render_startup(result: StartupResult, style: Style) -> str:
 
 
 def startup_document(result: StartupResult) -> str:
-    return document(
-        "bench-startup",
-        {
-            "against": str(result.bench.against) if result.bench.against is not None else None,
-            "ours": [asdict(run) for run in result.ours],
-            "theirs": [asdict(run) for run in result.theirs],
-            "ratios": {
-                name: theirs / ours for name, _ in _NAMES if result.ours for ours, theirs in (result.median(name),)
-            },
-            "interrupted": result.interrupted,
-        },
-    )
+    content: StartupContent = {
+        "against": str(result.bench.against) if result.bench.against is not None else None,
+        "ours": result.ours,
+        "theirs": result.theirs,
+        "ratios": {name: theirs / ours for name, _ in _NAMES if result.ours for ours, theirs in (result.median(name),)},
+        "interrupted": result.interrupted,
+    }
+    return document("bench-startup", content)
 
 
 def _mebibytes(value: float) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
+from perfembed.bench.contents import WrittenContent
 from perfembed.bench.written.model import VERDICTS, Failure, WrittenResult
 from perfembed.bench.written.ways import WAYS
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds, table
 
 _SHOWN = 20  # failures
@@ -46,7 +45,7 @@ def _failure(failure: Failure, style: Style) -> list[str]:
 
 def written_document(result: WrittenResult) -> str:
     bench, tally = result.bench, result.tally
-    content = {
+    content: WrittenContent = {
         "files": bench.files,
         "seed": bench.seed,
         "first": bench.first,
@@ -56,8 +55,7 @@ def written_document(result: WrittenResult) -> str:
         "mix": dict(sorted(tally.mix.items())),
         "ways": {name: dict(result.counts(name)) for name in result.names},
         "not_here": tally.missing,
-        "differences": [
-            {key: value for key, value in asdict(failure).items() if key != "files"} for failure in tally.failures
-        ],
+        "differences": tally.failures,
     }
-    return document("bench written", content)
+    shown = [{key: value for key, value in plain(f).items() if key != "files"} for f in tally.failures]
+    return document("bench written", {**content, "differences": shown})

@@ -132,8 +132,7 @@ def export(
     from optdb.exchange import export_jsonl, export_parquet
     from optdb.ingest import pending_bytes
     from optdb.spool import spool_directory
-    from perfembed.report.database import render_export
-    from perfembed.report.documents import document
+    from perfembed.report.database import export_document, render_export
     from perfembed.report.style import count
 
     path, where = _path(context, db), Path(target)
@@ -153,7 +152,7 @@ def export(
                 content, text = {"records": sum(n for _, n in rows), **dict(rows)}, render_export(target, rows)
         except OSError as problem:
             raise UsageError(f"{target}: cannot be written: {problem.strerror}") from None
-    print(document("db export", {"path": str(path), "to": target, "rows": content}) if json else text)
+    print(export_document(str(path), target, content) if json else text)
     return EXIT_DONE
 
 
@@ -223,7 +222,7 @@ def compact(context: typer.Context, db: Database = None, json: Json = False, tra
     The old file stays until the new one is whole and on the disk.
     """
     from optdb.maintenance import compact as compact_database
-    from perfembed.report.database import render_compact
+    from perfembed.report.database import CompactContent, render_compact
     from perfembed.report.documents import document
 
     path = _path(context, db)
@@ -232,7 +231,7 @@ def compact(context: typer.Context, db: Database = None, json: Json = False, tra
         pass
     with _translated():
         after = compact_database(path).after
-    content = {"path": str(path), "before": before, "after": after}
+    content = CompactContent(str(path), before, after)
     print(document("db compact", content) if json else render_compact(str(path), before, after))
     return EXIT_DONE
 
@@ -317,11 +316,10 @@ def _known(database: OpenDatabase, what: str, wanted: str | None) -> None:
 def _taken_in(
     kind: str, path: Path, reports: list[tuple[str, ExchangeReport]], context: typer.Context, json: bool
 ) -> int:
-    from perfembed.report.database import intake_content, render_intake
-    from perfembed.report.documents import document
+    from perfembed.report.database import intake_document, render_intake
 
     if json:
-        print(document(kind, {"path": str(path), "taken_in": [intake_content(*report) for report in reports]}))
+        print(intake_document(kind, str(path), reports))
     else:
         style = _style(context)
         print("\n".join(render_intake(origin, report, style) for origin, report in reports))

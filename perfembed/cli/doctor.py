@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfembed.cli.doctor_checks import database_check, shipped_check
 from perfembed.cli.options import Cc, Json, Traceback
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from profilers.calibration import Calibration, Figure
     from profilers.doctor import Check
 
-_NEEDED = frozenset(("C compiler", "OpenMP"))  # without these nothing can be tuned
+# Without these nothing can be tuned.
+_NEEDED = frozenset(("temporary folder", "C compiler", "OpenMP", "models and donors"))
 
 
 def command(
@@ -36,16 +37,16 @@ def command(
 ) -> int:
     """Check what this machine can do.
 
-    Tries the compiler, OpenMP, hardware counters, cores, caches and the timer, and names one fix for each
-    problem. Takes a few seconds; with --calibrate about 15 more.
+    Tries the temporary folder, the compiler, OpenMP, hardware counters, cores, caches, the timer, what ships and the
+    database, and names one fix for each problem. Takes a few seconds; with --calibrate about 15 more.
     """
-    from perfembed.report.documents import document
+    from perfembed.report.machine_checks import doctor_document
     from perfembed.report.style import Style
     from profilers.doctor import calibration_check, diagnose
 
     session = context.ensure_object(Session)
     second = clang or (which("clang", path=session.environment.get("PATH")) and "clang") or None
-    checks = list(diagnose(session.environment, cc, second))
+    checks = [*diagnose(session.environment, cc, second), shipped_check(), database_check(session.environment)]
     missing = any(not check.ok and check.name in _NEEDED for check in checks)
     code = EXIT_ENVIRONMENT if missing else EXIT_DONE
     calibration, file = None, None
@@ -53,9 +54,7 @@ def command(
         calibration, file = (_calibrate if calibrate else _kept)(cc, session.environment)
         checks.append(calibration_check(calibration))
     if json:
-        more = calibration and {**asdict(calibration), "noisy": calibration.noisy, "file": file and str(file)}
-        found = [asdict(check) for check in checks]
-        print(document("doctor", {"ready": not missing, "checks": found, "calibration": more}))
+        print(doctor_document(not missing, checks, calibration, file))
         return code
     style = Style(session.color(sys.stdout))
     _print_checks(checks, style)

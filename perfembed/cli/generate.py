@@ -47,11 +47,11 @@ def command(
     if output is None and count > 1 and not json:
         raise UsageError(f"-n {count} needs a folder for the files", "add -o DIR, or --json for a list")
 
-    from perfembed.report.documents import document
+    from perfembed.report.generated import programs_document
 
     programs = _generated(seed, range(first, first + count), pattern or [], output, force)
     if json:
-        print(document("programs", {"programs": [_row(program) for program in programs]}))
+        print(programs_document(programs))
     elif output is None:
         print(next(programs).source, end="")
     else:
@@ -108,18 +108,3 @@ def _check_folder(output: str, paths: list[str], force: bool) -> None:
     for path in there:
         if not os.path.isfile(path):
             raise UsageError(f"{path}: not a regular file")
-
-
-def _row(program: GeneratedProgram) -> dict[str, object]:
-    return {
-        "name": program.name,
-        "seed": program.seed,
-        "number": program.number,
-        "patterns": list(program.patterns),
-        "function": program.function,
-        "type": program.ctype,
-        "depth": program.depth,
-        "loops": program.loops,
-        "work": round(program.work),
-        "bytes": program.bytes,
-    }

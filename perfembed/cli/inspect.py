@@ -11,6 +11,7 @@ from perfembed.cli.options import (
     Cflags,
     Defines,
     File,
+    Format,
     Functions,
     Includes,
     Json,
@@ -18,7 +19,9 @@ from perfembed.cli.options import (
     Traceback,
     Verbose,
     compiler_flags,
+    output_format,
 )
+from perfembed.cli.places import print_lines, print_sarif
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_NO_NEST
 
@@ -33,23 +36,38 @@ def command(
     include: Includes = None,
     std: Standard = None,
     json: Json = False,
+    format_: Format = "text",
     verbose: Verbose = False,
     traceback: Traceback = False,
 ) -> int:
     """Show the loop nests of a C file.
 
     For each nest its IR, its dependences, and which loops are parallel, permutable, reductions or
-    vectorizable; for each nest that is refused where, why, and what would make it tunable.
+    vectorizable; for each nest that is refused where, why, and what would make it tunable. As sarif and as
+    remarks only the latter.
     """
+    session = context.ensure_object(Session)
+    form = output_format(session, format_, json)
+    flags = compiler_flags(cflags, define, include, std)
+
     from perfembed.files import read_input
     from perfembed.inspection.inspect_file import inspect_file
     from perfembed.report.inspection import inspection_document, render_inspection
     from perfembed.report.style import Style
     from scheduler.frontend import ParseOptions
 
-    flags = compiler_flags(cflags, define, include, std)
     content = read_input(file)
     inspection = inspect_file(file, content, ParseOptions(flags, cc), tuple(function or ()))
-    style = Style(context.ensure_object(Session).color(sys.stdout))
-    print(inspection_document(inspection) if json else render_inspection(inspection, style, verbose=verbose))
+    if form == "sarif":
+        from perfembed.report.findings import inspection_findings
+
+        print_sarif(inspection_findings(inspection), file, content)
+    elif form == "remarks":
+        from perfembed.report.remarks import inspection_remarks
+
+        print_lines(inspection_remarks(inspection))
+    elif form == "json":
+        print(inspection_document(inspection))
+    else:
+        print(render_inspection(inspection, Style(session.color(sys.stdout)), verbose=verbose))
     return EXIT_DONE if inspection.nests else EXIT_NO_NEST

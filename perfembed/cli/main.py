@@ -13,6 +13,7 @@ import typer
 from perfembed.cli import (
     bench,
     db,
+    demo,
     doctor,
     explain,
     generate,
@@ -21,6 +22,7 @@ from perfembed.cli import (
     populate,
     profile,
     report,
+    schema,
     sql,
     train,
     tune,
@@ -28,16 +30,19 @@ from perfembed.cli import (
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
 
+_COMPLETION = "_PERFEMBED_COMPLETE"  # as the script of `--show-completion` says
+
 app = typer.Typer(
     name="perfembed",
     help="Makes the loops of a C program faster without changing what they compute.",
-    add_completion=False,
+    epilog="What the exit codes mean: perfembed schema --exit-codes.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("tune")(tune.command)
 app.command("report")(report.command)
+app.command("demo")(demo.command)
 app.command("explain")(explain.command)
 app.command("map")(map.command)
 app.command("inspect")(inspect.command)
@@ -47,6 +52,7 @@ app.command("sql")(sql.command)
 app.add_typer(db.app, name="db")
 app.command("generate")(generate.command)
 app.command("doctor")(doctor.command)
+app.command("schema")(schema.command)
 app.add_typer(train.app, name="train")
 app.add_typer(bench.app, name="bench")
 
@@ -79,6 +85,7 @@ def _with_only(name: str) -> typer.Typer:
 def main(arguments: list[str], session: Session) -> int:
     """Runs one command line and returns the exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems' Ctrl-C
+    session.json = "--json" in arguments  # also where no option is read, because another one is wrong
     command = typer.main.get_command(_with_only(arguments[0]) if arguments else app)
 
     def action() -> int | None:
@@ -93,7 +100,11 @@ def main(arguments: list[str], session: Session) -> int:
 
 
 def run() -> None:
+    """The command itself."""
+    session = Session()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a file name need not be text of this terminal
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(main(sys.argv[1:], Session()))
+    if _COMPLETION in session.environment:  # a shell asks how a word goes on
+        typer.main.get_command(app)(prog_name="perfembed")
+    sys.exit(main(sys.argv[1:], session))

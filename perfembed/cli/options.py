@@ -14,6 +14,7 @@ from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 
 DEFAULT_CFLAGS = "-O3 -march=native"
+FORMATS = ("text", "json", "sarif", "remarks")
 _MAX_THREADS = 1024
 
 
@@ -46,6 +47,14 @@ Functions = Annotated[
 ]
 Json = Annotated[
     bool, typer.Option("--json", is_eager=True, callback=_set_json, help="Print one JSON document instead of text.")
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="text, json, sarif (for editors and code review) or remarks (like a compiler's).",
+    ),
 ]
 Traceback = Annotated[
     bool,
@@ -95,6 +104,16 @@ Weights = Annotated[
 NoDatabase = Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, and only the summary.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+
+
+def output_format(session: Session, name: str, json: bool) -> str:
+    """What `--format` says, where `--json` is short for one of them. Raises UsageError."""
+    if name not in FORMATS:
+        raise UsageError(f"--format {name!r}: expected {', '.join(FORMATS)}")
+    if json and name not in ("text", "json"):
+        raise UsageError(f"--json and --format {name} exclude each other")
+    session.json = json or name == "json"
+    return "json" if json else name
 
 
 def thread_count(option: int | None) -> int:

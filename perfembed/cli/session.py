@@ -20,6 +20,7 @@ from perfembed.errors import (
     EXIT_USAGE,
     EnvironmentMissing,
     PerfembedError,
+    UsageError,
 )
 from profilers.errors import ProfilersError
 
@@ -70,7 +71,7 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
         # Typer's own usage errors have no public base class in every version: they know how to format themselves.
         usage = getattr(error, "format_message", None)
         if usage is not None:
-            return _usage(name, error, str(usage()))
+            return _usage(name, error, str(usage()), session)
         return _internal(name, error, session)
 
 
@@ -90,7 +91,7 @@ def _indented(advice: str) -> str:
     return "".join(f"\n  {line}" for line in [*lines[:_MAX_ADVICE], *more])
 
 
-def _usage(name: str, error: Exception, message: str) -> int:
+def _usage(name: str, error: Exception, message: str, session: Session) -> int:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", None) or name
     if message.startswith("Usage:"):  # a group without a command: the message is its help
@@ -100,6 +101,10 @@ def _usage(name: str, error: Exception, message: str) -> int:
     if message.startswith(("No such option: -O", "No such option: -m", "No such option: -f", "No such option: -W")):
         advice = '; compiler flags go into --cflags "…"'
     text = " ".join(message.split()).rstrip(".")
+    if session.json:
+        from perfembed.report.documents import error_document
+
+        _print_document(error_document(UsageError(f"{text}{advice}", f"{command} --help")))
     _say(f"{command}: {text[:1].lower()}{text[1:]}{advice} (see {command} --help)")
     return EXIT_USAGE
 

@@ -17,6 +17,7 @@ from perfembed.cli.options import (
     Cflags,
     Defines,
     File,
+    Format,
     Functions,
     Includes,
     Json,
@@ -34,11 +35,13 @@ from perfembed.cli.options import (
     Weights,
     budget_seconds,
     compiler_flags,
+    output_format,
     parameter_values,
     thread_count,
     weights_folder,
     words,
 )
+from perfembed.cli.places import print_lines, print_sarif
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 from perfembed.retrieval.options import same_things
@@ -93,6 +96,7 @@ def command(
         typer.Option("--report", metavar="OUT", help="Also write one self-contained HTML page.", show_default=False),
     ] = None,
     json: Json = False,
+    format_: Format = "text",
     quiet: Quiet = False,
     verbose: Verbose = False,
     traceback: Traceback = False,
@@ -104,6 +108,9 @@ def command(
     every decision.
     """
     session = context.ensure_object(Session)
+    form = output_format(session, format_, json)
+    if form == "sarif" and not dry_run:
+        raise UsageError("--format sarif says what a file misses", "add --dry-run")
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
@@ -115,7 +122,7 @@ def command(
 
     from perfembed.files import check_output, read_input, write_output
 
-    read_input(file)
+    content = read_input(file)
     target = output if output is not None or in_place else default_output(file)
     check_output(file, target, in_place)
     if report is not None:
@@ -167,12 +174,23 @@ def command(
     style = Style(
         session.color(sys.stdout), min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
     )
-    print(tune_document(result) if json else render_result(result, style, quiet=quiet, verbose=verbose))
+    if form == "sarif":
+        from perfembed.report.findings import tuning_findings
+
+        print_sarif(tuning_findings(result), file, content)
+    elif form == "remarks":
+        from perfembed.report.remarks import tuning_remarks
+
+        print_lines(tuning_remarks(result))
+    elif form == "json":
+        print(tune_document(result))
+    else:
+        print(render_result(result, style, quiet=quiet, verbose=verbose))
     if report is not None:
         from perfembed.report.tuning_page import tuning_page
 
         write_output(report, tuning_page(result).encode("utf-8"))
-        if not json and not quiet:
+        if form == "text" and not quiet:
             print(f"{style.paint('report'.ljust(9), 'bold')}{one_line(report)}")
     return result.exit_code
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from perfembed.measuring.events import CandidateMeasured
 from perfembed.measuring.ledger import DonorOf, Ledger
 from perfembed.measuring.less_work import READ_S, Shorter, shorter
 from perfembed.measuring.measurer import Measured, Measurer, Original
+from perfembed.measuring.tried import TrialLimits, Tried
 from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.specification import TimingSettings
@@ -29,34 +29,6 @@ _CLOSING_RUNS, _CLOSING_S = 3, 4.0  # of the best, to check it, and for what is 
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 _SLOW_READ_S = 0.5  # reading that takes more is avoided from the first candidate on
 _WANTED, _SLOW_RUN_S = 10, 0.3  # more candidates; where they do not fit in and take longer, less work is measured
-
-
-@dataclass(frozen=True, slots=True)
-class TrialLimits:
-    """A candidate is given up when it takes `stop_best` times as long as the best so far, or `stop_original` times as
-    long as the original. `finalists`: how many of the fastest are run again.
-    """
-
-    budget_s: float
-    stop_best: float | None
-    stop_original: float
-    finalists: int
-
-
-@dataclass(slots=True)
-class Tried:
-    """What running candidates found. `seconds`: None where they failed; of `estimated` ones from less work."""
-
-    candidates: int = 0  # measured
-    failed: int = 0
-    wrong: int = 0
-    notes: list[str] = field(default_factory=list)
-    seconds: dict[Schedule, float | None] = field(default_factory=dict)
-    at_s: dict[Schedule, float] = field(default_factory=dict)  # when that was known, from the nest's beginning
-    given_up: set[Schedule] = field(default_factory=set)  # those that took longer than `seconds`
-    estimated: set[Schedule] = field(default_factory=set)
-    other_load: list[float] = field(default_factory=list)  # cores that others kept busy, by candidate
-    less_work: str = ""  # which iterations were measured, where not all were
 
 
 class Trials:

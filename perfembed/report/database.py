@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TypedDict
 
-from optdb.check import CheckReport
+from optdb.check import CheckReport, Finding
 from optdb.database import Database
 from optdb.exchange import ExchangeReport
 from optdb.maintenance import Prunable, prunable
@@ -38,14 +39,25 @@ def _finding(name: str, problem: str, number: int, examples: Sequence[str]) -> l
     return [name.removeprefix("_store."), f"{number:,}", one_line(problem), shown]
 
 
+@dataclass(frozen=True, slots=True)
+class CheckContent:
+    """`rows` that were read, by table; `ingest_problems`: damaged parts of spool files that were left out."""
+
+    path: str
+    consistent: bool
+    rows: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    ingest_problems: int
+
+
 def check_document(path: str, report: CheckReport) -> str:
-    content = {
-        "path": path,
-        "consistent": report.consistent,
-        "rows": {name.removeprefix("_store."): number for name, number in report.rows},
-        "findings": [asdict(f) | {"table": f.table.removeprefix("_store.")} for f in report.findings],
-        "ingest_problems": report.problems,
-    }
+    content = CheckContent(
+        path,
+        report.consistent,
+        {name.removeprefix("_store."): number for name, number in report.rows},
+        tuple(replace(f, table=f.table.removeprefix("_store.")) for f in report.findings),
+        report.problems,
+    )
     return document("db check", content)
 
 
@@ -64,19 +76,42 @@ def render_intake(origin: str, report: ExchangeReport, style: Style) -> str:
     return "\n".join(lines)
 
 
-def intake_content(origin: str, report: ExchangeReport) -> dict[str, object]:
-    """For a document."""
-    return {
-        "from": origin,
-        "new": dict(report.stored),
-        "known": report.known,
-        "refused": report.refused,
-        "reasons": report.reasons,
-    }
+Intake = TypedDict(
+    "Intake", {"from": str, "new": Mapping[str, int], "known": int, "refused": int, "reasons": tuple[str, ...]}
+)
+Intake.__doc__ = "What came from one place: new records by kind; `reasons` are those of the first refusals."
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeContent:
+    path: str
+    taken_in: tuple[Intake, ...]
+
+
+def intake_document(kind: str, path: str, reports: Sequence[tuple[str, ExchangeReport]]) -> str:
+    """`kind`: db merge or db import."""
+    found: list[Intake] = [
+        {"from": origin, "new": dict(r.stored), "known": r.known, "refused": r.refused, "reasons": r.reasons}
+        for origin, r in reports
+    ]
+    return document(kind, IntakeContent(path, tuple(found)))
 
 
 def _kind(kind: str, number: int) -> str:
     return f"{number:,} {kind if number == 1 or kind == 'conditions' else kind + 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportContent:
+    """`rows` that were written: "records" in all, and into a folder of Parquet files by kind, too."""
+
+    path: str
+    to: str
+    rows: Mapping[str, int]
+
+
+def export_document(path: str, target: str, rows: Mapping[str, int]) -> str:
+    return document("db export", ExportContent(path, target, rows))
 
 
 def render_export(target: str, rows: Sequence[tuple[str, int]]) -> str:
@@ -117,15 +152,28 @@ def render_prune(found: Sequence[Prunable], total: int, deleted: int | None) -> 
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True)
+class PruneContent:
+    """`measurements` there were; `chosen` are those that were asked for, `deleted` those that are gone."""
+
+    path: str
+    dry_run: bool
+    measurements: int
+    chosen: tuple[Prunable, ...]
+    deleted: int
+
+
 def prune_document(path: str, found: Sequence[Prunable], total: int, deleted: int | None) -> str:
-    content = {
-        "path": path,
-        "dry_run": deleted is None,
-        "measurements": total,
-        "chosen": [asdict(c) for c in found],
-        "deleted": deleted or 0,
-    }
-    return document("db prune", content)
+    return document("db prune", PruneContent(path, deleted is None, total, tuple(found), deleted or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactContent:
+    """Bytes of the file before and after."""
+
+    path: str
+    before: int
+    after: int
 
 
 def render_compact(path: str, before: int, after: int) -> str:

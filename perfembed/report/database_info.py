@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from optdb.database import Database
 from optdb.migrations import applied
 from optdb.spool import END, HEADER, SUFFIX, parse_line, spool_directory
 from optdb.tables import TABLES
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, one_line, table
 
 _RUNS = 5
@@ -210,5 +210,5 @@ def bytes_text(size: int) -> str:
 
 def info_document(info: DatabaseInfo) -> str:
     """Pairs as objects."""
-    content = asdict(info) | {name: dict(getattr(info, name)) for name in ("rows", "algorithms", "outcomes")}
+    content = plain(info) | {name: dict(getattr(info, name)) for name in ("rows", "algorithms", "outcomes")}
     return document("db info", content)

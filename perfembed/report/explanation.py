@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfembed.report.remarks import nest_remark, remark
 from perfembed.report.style import Style, count, one_line, percent, printable, table, times
 from perfembed.report.terminal import render_result
 from perfembed.tuning.result import CandidateReport, NestReport, TransferReport, TuneResult
@@ -21,27 +22,22 @@ def render_explanation(result: TuneResult, style: Style, *, verbose: bool = Fals
 
 
 def render_remarks(result: TuneResult) -> str:
-    """One line a fact, as LLVM's remarks: file.c:12:5: remark: …"""
+    """What became of each nest, and what explains it: one line a fact."""
     lines: list[str] = []
     for report in result.nests:
-        where = f"{one_line(report.file)}:{report.line}:{report.column}: remark:"
 
-        def add(text: str, name: str, where: str = where) -> None:
-            lines.append(f"{where} {printable(text)} [-Rpass{name}=perfembed]".replace("\n", " "))
+        def explain(text: str, report: NestReport = report) -> None:
+            lines.append(remark(report.file, report.line, report.column, text, "-analysis"))
 
-        if report.status != "tuned":
-            add(f"{report.nest} not tuned: {report.reason}", "-missed")
-        else:
-            gained = f" {times(report.speedup)} faster" if report.speedup else ""
-            add(f"{report.nest} tuned{gained}: {report.schedule}", "")
+        lines.append(nest_remark(report, result.output_path is not None))
         transfer = report.transfer
         for rank, donor in enumerate(transfer.donors if transfer else (), 1):
             text = f"neighbour {rank} of {report.nest}: {donor.name} of {donor.place} ({donor.algorithm})"
-            add(f"{text} at distance {donor.distance:.3f}, made {times(donor.speedup)} faster", "-analysis")
+            explain(f"{text} at distance {donor.distance:.3f}, made {times(donor.speedup)} faster")
         for candidate in transfer.candidates if transfer else ():
             for step in candidate.steps if candidate.chosen else ():
                 if step.action in ("skipped", "inserted", "substituted"):
-                    add(f"step {step.action}: {step.donor or step.steps}: {step.reason}", "-analysis")
+                    explain(f"step {step.action}: {step.donor or step.steps}: {step.reason}")
     return "\n".join(lines)
 
 

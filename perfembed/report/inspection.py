@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import Any
 
 from perfembed.inspection.inspect_file import Inspection, LoopFacts, NestFacts
 from perfembed.inspection.views import DependenceView
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, one_line, printable, table
 
 
@@ -127,7 +127,7 @@ def example_text(d: DependenceView) -> str:
 
 
 def inspection_document(inspection: Inspection) -> str:
-    content = asdict(inspection)
+    content: dict[str, Any] = plain(inspection)
     for nest in content["nests"]:
         for d in nest["dependences"]:
             d["distance"] = [{"loop": loop, "least": low, "greatest": high} for loop, low, high in d["distance"]]

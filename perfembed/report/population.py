@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from perfembed.populating.events import Plan, PopulateOptions, PopulateResult
@@ -27,8 +27,16 @@ def render_plan(plan: Plan, options: PopulateOptions) -> str:
     return "\n".join([*lines, *([f"  … and {more} more"] if more > 0 else [])])
 
 
+@dataclass(frozen=True, slots=True)
+class PlanContent:
+    """`total` programs there are, `waiting` the paths or names of those that are to be searched."""
+
+    total: int
+    waiting: tuple[str, ...]
+
+
 def plan_document(plan: Plan) -> str:
-    return document("populate plan", {"total": plan.total, "waiting": [p.path for p in plan.waiting]})
+    return document("populate plan", PlanContent(plan.total, tuple(p.path for p in plan.waiting)))
 
 
 def render_population(result: PopulateResult, database: Path) -> str:
@@ -48,4 +56,4 @@ def render_population(result: PopulateResult, database: Path) -> str:
 
 
 def population_document(result: PopulateResult) -> str:
-    return document("populate", asdict(result))
+    return document("populate", result)

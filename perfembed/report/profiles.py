@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any
 
 from perfembed.profiling.profile_file import ProfiledNest, ProfileResult
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, one_line, table
 from profilers.counters import counters, metrics
 from profilers.profile import Profile
@@ -60,15 +59,12 @@ def _number(value: float) -> str:
 
 
 def profiles_document(result: ProfileResult) -> str:
-    """Counters by thread, their statistics and the metrics; a figure that is not known is null."""
-    content = asdict(result)
+    """Counters by thread and the metrics; a figure that is not known is null."""
+    content = plain(result)
     for entry, nest in zip(content["nests"], result.nests, strict=True):
         entry["profile"] = None if nest.profile is None else _profile_document(nest.profile, nest.metrics())
     return document("profile", content)
 
 
 def _profile_document(profile: Profile, values: dict[str, float]) -> dict[str, Any]:
-    known = {name: None if math.isnan(value) else value for name, value in values.items()}
-    content = asdict(profile)
-    content["counts"] = {name: list(values) for name, values in profile.counts}
-    return {**content, "metrics": known}
+    return {**plain(profile), "counts": plain(dict(profile.counts)), "metrics": plain(values)}

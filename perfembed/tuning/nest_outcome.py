@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perfembed.measuring.trials import Tried
+from perfembed.measuring.tried import Tried
 from perfembed.tuning.result import Evaluate
 from profilers.timing import Comparison
 from scheduler.replay import ScheduledNest

@@ -11,7 +11,8 @@ from perfembed.capture import CapturedNest
 from perfembed.measuring.ledger import Ledger
 from perfembed.measuring.measurer import Conditions, Measurer
 from perfembed.measuring.run_off import run_off
-from perfembed.measuring.trials import HOPEFUL, TrialLimits, Trials
+from perfembed.measuring.trials import HOPEFUL, Trials
+from perfembed.measuring.tried import TrialLimits
 from perfembed.tuning.confirming import Confirmation
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.result import Event

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
+from perfembed.bench.contents import Judged, KernelsContent, ReachedBound
 from perfembed.bench.kernels.compilers import GCC, OURS, THEIRS
 from perfembed.bench.kernels.model import OPENBLAS, BenchResult
 from perfembed.bench.kernels.rows import LARGE_SHARE, Row
 from perfembed.bench.kernels.summary import SLOWER, against_best, best_peer, candidates_of, columns, row_bound, summary
-from perfembed.report.documents import document
+from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, seconds, times
 from profilers.calibration import Calibration
 
@@ -196,7 +195,7 @@ def _is_missing(row: Row, name: str) -> bool:
 
 
 def kernels_document(result: BenchResult) -> str:
-    content = {
+    content: KernelsContent = {
         "machine": result.machine,
         "interrupted": result.interrupted,
         "total": result.total,
@@ -211,14 +210,17 @@ def kernels_document(result: BenchResult) -> str:
             for c in result.configurations
         ],
         "summary": summary(result.rows),
-        "rows": [{**asdict(row), **_judged(row, result.calibration)} for row in result.rows],
+        "rows": result.rows,
     }
-    return document("bench kernels", content)
+    rows = [{**plain(row), **_judged(row, result.calibration)} for row in result.rows]
+    return document("bench kernels", {**content, "rows": rows})
 
 
-def _judged(row: Row, calibration: Calibration | None) -> dict[str, Any]:
+def _judged(row: Row, calibration: Calibration | None) -> Judged:
     best, bound, ours = best_peer(row), row_bound(row, calibration), row.seconds(OURS)
-    found = {**asdict(bound), "share": bound.seconds / ours if ours else None} if bound else None
+    found: ReachedBound | None = None
+    if bound:
+        found = {"seconds": bound.seconds, "limit": bound.limit, "share": bound.seconds / ours if ours else None}
     return {
         "best_peer": {"name": best[0], "seconds": best[1]} if best else None,
         "over_best_peer": against_best(row),

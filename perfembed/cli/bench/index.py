@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -30,7 +29,7 @@ def command(
 
     found = bench_index(vectors, dimension, seed, queries, exact)
     if json:
-        print(document("bench-index", asdict(found)))
+        print(document("bench-index", found))
         return EXIT_DONE
     kind = "exact" if found.exact else "HNSW"
     print(f"{found.count} vectors of {found.dimension} numbers, {kind}, built in {found.build_s:.1f} s")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -39,8 +38,7 @@ def command(
     No donor has a product in it: what is found comes from the machine's registers and caches, and from other donors.
     """
     from perfembed.bench.products import SPELLINGS, ProductsBench, bench_products
-    from perfembed.bench.render_products import render_products
-    from perfembed.report.documents import document
+    from perfembed.bench.render_products import products_document, render_products
 
     session: Session = context.obj
     wanted = tuple(filter(None, spellings.split(",")))
@@ -64,7 +62,7 @@ def command(
     )
     rows = bench_products(bench, lambda text: say(text, quiet))
     if json:
-        print(document("bench-products", {"rows": [asdict(row) for row in rows]}))
+        print(products_document(rows))
     else:
         print(render_products(rows))
     return EXIT_DONE

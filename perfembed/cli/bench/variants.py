@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -22,6 +21,7 @@ def command(
     traceback: Traceback = False,
 ) -> int:
     """Rewrite programs (names, order, spelling) and look whether their nests find the originals as neighbours."""
+    from perfembed.bench.contents import VariantsContent
     from perfembed.bench.variants import run_variants
     from perfembed.report.documents import document
     from perfembed.tuning.result import TuneOptions
@@ -31,7 +31,8 @@ def command(
     whole = sum(result.whole for result in results)
     nests, found = sum(r.nests for r in results), sum(r.found for r in results)
     if json:
-        print(document("bench-variants", {"variants": [asdict(result) for result in results], "whole": whole}))
+        content: VariantsContent = {"variants": results, "whole": whole}
+        print(document("bench-variants", content))
         return EXIT_DONE
     for result in results:
         if result.problem:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from perfembed.cli import doctor as command
 from perfembed.cli.doctor import cache_folder
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
@@ -22,12 +23,16 @@ from profilers.lock import VARIABLE
 from profilers.machine import describe_machine
 
 FINE = Check("C compiler", True, "gcc 12.2.0", None)
+SHIPPED = Check("models and donors", True, "4 models", None)
+DATABASE = Check("database", True, "a.duckdb", None)
 NO_COUNTERS = Check("hardware counters", False, "perf is not installed", "install perf")
 NO_OPENMP = Check("OpenMP", False, "does not compile", "install libgomp")
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, *checks: Check) -> None:
     monkeypatch.setattr(doctor, "diagnose", lambda environment, cc, clang: checks)
+    monkeypatch.setattr(command, "shipped_check", lambda: SHIPPED)
+    monkeypatch.setattr(command, "database_check", lambda environment: DATABASE)
 
 
 def test_what_is_optional_only_warns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,6 +43,8 @@ def test_what_is_optional_only_warns(monkeypatch: pytest.MonkeyPatch, capsys: py
         "ok    C compiler         gcc 12.2.0",
         "warn  hardware counters  perf is not installed",
         "                         fix: install perf",
+        "ok    models and donors  4 models",
+        "ok    database           a.duckdb",
         "ok    calibration        none yet; --calibrate measures one in about 15 s",
         "ready to tune",
     ]
@@ -155,19 +162,19 @@ def test_doctor_tells_when_the_machine_was_calibrated(
 ) -> None:
     def checks() -> list[str]:
         assert main(["doctor"], Session(environment)) == 0
-        return capsys.readouterr().out.splitlines()[1:-1]
+        return capsys.readouterr().out.splitlines()[3:-1]
 
     answer(monkeypatch, FINE)
     cache = CalibrationCache(tmp_path / "cache" / "perfembed")
     cache.store(measured)
-    assert checks() == ["ok    calibration  of 2026-11-21T23:06:00, 1 thread"]
+    assert checks() == ["ok    calibration        of 2026-11-21T23:06:00, 1 thread"]
     path = cache.store(replace(measured, other_load=0.9))
     assert checks() == [
-        "warn  calibration  of 2026-11-21T23:06:00, 1 thread; others used 0.90 cores meanwhile",
-        "                   fix: calibrate again while nothing else runs",
+        "warn  calibration        of 2026-11-21T23:06:00, 1 thread; others used 0.90 cores meanwhile",
+        "                         fix: perfembed doctor --calibrate, while nothing else runs",
     ]
     path.write_text(path.read_text()[:-100])
-    assert checks() == ["ok    calibration  none yet; --calibrate measures one in about 15 s"]
+    assert checks() == ["ok    calibration        none yet; --calibrate measures one in about 15 s"]
 
 
 def test_nothing_is_calibrated_without_a_compiler(

@@ -14,6 +14,7 @@ import pytest
 from perfembed import errors
 from perfembed.cli.main import main
 from perfembed.cli.session import EXIT_BROKEN_PIPE, Session
+from tests.perfembed.documents_support import check_document
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -90,6 +91,17 @@ def test_usage(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch, argument
     assert 1 <= err.count("\n") <= 2
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--frobnicate"], ["--threads", "many"], ["--search", "magic"], ["b.c"]], ids=" ".join
+)
+def test_usage_as_a_document(run: Run, source: Path, arguments: list[str]) -> None:
+    code, out, err = run("tune", source, *arguments, "--json")
+    document = json.loads(out)
+    check_document(document)
+    assert document["error"]["exit_code"] == code == errors.EXIT_USAGE
+    assert err.startswith("perfembed tune: ")
+
+
 def test_no_arguments_show_help(run: Run) -> None:
     code, out, _ = run()
     assert code == errors.EXIT_USAGE
@@ -141,7 +153,9 @@ def test_internal_error(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch)
     code, _, err = run("tune", source, environment={"PERFEMBED_TRACEBACK": "1"})
     assert code == errors.EXIT_INTERNAL and "Traceback (most recent call last)" in err
     code, out, _ = run("tune", source, "--json")
-    assert json.loads(out)["error"]["exit_code"] == code == errors.EXIT_INTERNAL
+    document = json.loads(out)
+    check_document(document)
+    assert document["error"]["exit_code"] == code == errors.EXIT_INTERNAL
 
 
 @pytest.mark.parametrize(

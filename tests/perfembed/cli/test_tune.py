@@ -197,3 +197,24 @@ def test_wrong_output_is_shouted(tuner: Tuner, source: Path, capsys: pytest.Capt
     tuner.change = {"output_path": None, "program_output_equal": False, "exit_code": 1}
     assert main(["tune", str(source)], Session({})) == 1
     assert "OUTPUT DIFFERS" in capsys.readouterr().out
+
+
+def test_sarif_of_a_dry_run(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tuner.change = {"output_path": None}
+    assert main(["tune", str(source), "--dry-run", "--format", "sarif"], Session({})) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (result,) = run["results"]
+    assert result["ruleId"] == "missed-gain" and result["properties"]["speedup"] == 10.3
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 48
+
+
+def test_sarif_goes_with_a_dry_run(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", str(source), "--format", "sarif"], Session({})) == 2
+    assert "add --dry-run" in capsys.readouterr().err
+
+
+def test_remarks(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", str(source), "--format", "remarks"], Session({})) == 0
+    tuned, kept = capsys.readouterr().out.splitlines()
+    assert tuned.startswith("a.c:48:5: remark: gemm_1 tuned 10.3x faster: ") and tuned.endswith("[-Rpass=perfembed]")
+    assert kept.startswith("a.c:31:5: remark: init_1 not tuned: ") and kept.endswith("[-Rpass-missed=perfembed]")

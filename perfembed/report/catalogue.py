@@ -1,0 +1,71 @@
+"""The documents that commands print (those of `perfembed bench` are in `perfembed.bench.catalogue`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from perfembed.inspection.inspect_file import Inspection, LoopFacts
+from perfembed.inspection.views import DependenceView
+from perfembed.populating.events import PopulateResult
+from perfembed.profiling.profile_file import ProfileResult
+from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent
+from perfembed.report.database_info import DatabaseInfo
+from perfembed.report.demonstration import DemoContent
+from perfembed.report.derive_schema import Described
+from perfembed.report.documents import ErrorContent
+from perfembed.report.generated import ProgramsContent
+from perfembed.report.machine_checks import DoctorContent
+from perfembed.report.population import PlanContent
+from perfembed.tuning.result import TuneResult
+from profilers.calibration import Calibration
+from profilers.profile import Profile
+
+
+class DistanceContent(TypedDict):
+    """Of sink minus source in one common loop; null: unbounded."""
+
+    loop: str
+    least: int | None
+    greatest: int | None
+
+
+_COUNTS = Mapping[str, int]
+_INSPECTED: dict[tuple[Any, str], Any] = {
+    (DependenceView, "distance"): tuple[DistanceContent, ...],
+    **{(DependenceView, name): _COUNTS for name in ("source_at", "sink_at", "parameters")},
+    (LoopFacts, "fixed"): Mapping[str, str],
+}
+_PROFILED = {
+    (Profile, "counts"): Mapping[str, tuple[float, ...]],
+    (Profile, "metrics"): Mapping[str, float | None],
+}
+DOCUMENTS = (
+    Described("tune", TuneResult, ("tune --json", "explain --json")),
+    Described("demo", DemoContent, ("demo --json",)),
+    Described("inspect", Inspection, ("inspect --json",), _INSPECTED),
+    Described("profile", ProfileResult, ("profile --json",), _PROFILED),
+    Described("populate", PopulateResult, ("populate --json",)),
+    Described("populate plan", PlanContent, ("populate --dry-run --json",)),
+    Described("programs", ProgramsContent, ("generate --json",)),
+    Described("sql", tuple[Mapping[str, object], ...], ("sql --format json",), framed=False),
+    Described(
+        "db info",
+        DatabaseInfo,
+        ("db info --json",),
+        {(DatabaseInfo, name): _COUNTS for name in ("rows", "algorithms", "outcomes")},
+    ),
+    Described("db check", CheckContent, ("db check --json",)),
+    Described("db merge", IntakeContent, ("db merge --json",)),
+    Described("db import", IntakeContent, ("db import --json",)),
+    Described("db export", ExportContent, ("db export --json",)),
+    Described("db prune", PruneContent, ("db prune --json",)),
+    Described("db compact", CompactContent, ("db compact --json",)),
+    Described(
+        "doctor",
+        DoctorContent,
+        ("doctor --json",),
+        {(Calibration, "noisy"): bool, (Calibration, "file"): str | None},
+    ),
+    Described("error", ErrorContent, ("… --json",)),
+)

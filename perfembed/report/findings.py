@@ -1,0 +1,76 @@
+"""What a tool that shows places in files wants to know: where a loop stays slower than it could be, and why.
+
+Editors and code review read it as SARIF (`perfembed.report.sarif`), people as remarks (`perfembed.report.remarks`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from perfembed.inspection.inspect_file import Inspection
+from perfembed.report.style import times
+from perfembed.tuning.result import NestReport, TuneResult
+from scheduler.ir.nest import Span
+
+Rule = OneOf["refused", "missed-gain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A loop that is left alone (`refused`), or one that a dry run made faster (`missed-gain`).
+
+    `line` and `column` count from 1, columns in bytes. `end`: the byte offset in the file behind what is meant, where
+    that is known. `speedup` and `schedule` are of what was found.
+    """
+
+    rule: Rule
+    message: str
+    file: str
+    line: int
+    column: int
+    function: str | None
+    end: int | None = None
+    speedup: float | None = None
+    schedule: str = ""
+
+
+def inspection_findings(inspection: Inspection) -> tuple[Finding, ...]:
+    """The refusals, in the order of the file."""
+    found = [
+        _refused(_with_advice(r.reason, r.advice), inspection.path, r.span, r.function) for r in inspection.refused
+    ]
+    for nest in inspection.nests:
+        if nest.problem and nest.span is not None:
+            found.append(_refused(f"not analysed: {nest.problem}", inspection.path, nest.span, nest.function))
+    return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))
+
+
+def _refused(message: str, path: str, span: Span, function: str | None) -> Finding:
+    return Finding("refused", message, span.file or path, span.line, span.column, function, span.end)
+
+
+def _with_advice(reason: str, advice: str) -> str:
+    return f"{reason} ({advice})" if advice else reason
+
+
+def tuning_findings(result: TuneResult) -> tuple[Finding, ...]:
+    """The refusals, and of a run that wrote nothing what it made faster, in the order of the file."""
+    found = []
+    for report in result.nests:
+        if report.status == "refused":
+            found.append(_of(report, "refused", report.reason))
+        elif report.status == "tuned" and result.output_path is None:
+            found.append(_of(report, "missed-gain", missed_gain(report)))
+    return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))
+
+
+def missed_gain(report: NestReport) -> str:
+    """In words, with the schedule."""
+    gained = f"{times(report.speedup)} " if report.speedup is not None else ""
+    return f"{report.nest} can be made {gained}faster: {report.schedule}"
+
+
+def _of(report: NestReport, rule: Rule, message: str) -> Finding:
+    where = (report.file, report.line, report.column, report.function)
+    return Finding(rule, message, *where, None, report.speedup, report.schedule)

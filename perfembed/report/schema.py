@@ -1,0 +1,30 @@
+"""The JSON schemas that ship: one for each kind of document, in `schemas/` beside this file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from perfembed.errors import UsageError
+
+FOLDER = Path(__file__).with_name("schemas")
+_SAME = {"explain": "tune", "generate": "programs"}  # commands whose documents have another's name
+
+
+def schema_names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+def schema_text(name: str) -> str:
+    """Of a document's kind, or of the command that prints it: "db info", "db-info". Raises UsageError."""
+    wanted = "-".join(name.split())
+    known = schema_names()
+    if (found := _SAME.get(wanted, wanted)) not in known:
+        raise UsageError(f"there is no schema {name!r}", f"there are {', '.join(known)}")
+    return (FOLDER / f"{found}.json").read_text(encoding="utf-8")
+
+
+def schema_list() -> list[list[str]]:
+    """Each schema's name, and what prints such documents."""
+    found = ((name, str(json.loads(schema_text(name))["description"])) for name in schema_names())
+    return [[name, said.partition(". ")[0].rstrip(".").replace("`", "")] for name, said in found]

@@ -1,0 +1,69 @@
+"""`perfembed inspect`: the forms of its output."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perfembed.cli.main import main
+from perfembed.cli.session import Session
+
+SOURCE = """\
+double a[100];
+void f(int n)
+{
+    for (int i = 0; i < n; i++)
+        a[i] = 2.0;
+    for (int i = 0; i < n; i++)
+        if (a[i] > 1.0)
+            break;
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("a.c").write_text(SOURCE)
+    return "a.c"
+
+
+def test_sarif(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--format", "sarif"], Session({})) == 0
+    log = json.loads(capsys.readouterr().out)
+    (result,) = log["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a.c"
+    assert place["region"]["startLine"] == 8 and place["region"]["startColumn"] == 13
+    assert result["ruleId"] == "refused" and "break" in result["message"]["text"]
+
+
+def test_remarks(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--format", "remarks"], Session({})) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("a.c:8:13: remark: loop not tuned: the loop contains break (")
+    assert line.endswith("[-Rpass-missed=perfembed]")
+
+
+def test_json_is_a_format(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--format", "json"], Session({})) == 0
+    named = capsys.readouterr().out
+    assert main(["inspect", source, "--json"], Session({})) == 0
+    assert capsys.readouterr().out == named and json.loads(named)["kind"] == "inspect"
+    assert main(["inspect", "none.c", "--format", "json"], Session({})) == 2
+    assert json.loads(capsys.readouterr().out)["kind"] == "error"
+
+
+def test_forms_that_there_are_not(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--format", "xml"], Session({})) == 2
+    assert "expected text, json, sarif, remarks" in capsys.readouterr().err
+    assert main(["inspect", source, "--format", "sarif", "--json"], Session({})) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
+def test_a_file_without_findings(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(SOURCE.replace("break", "a[i] = 1.0"))
+    assert main(["inspect", source, "--format", "sarif"], Session({})) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["results"] == []
+    assert main(["inspect", source, "--format", "remarks"], Session({})) == 0
+    assert capsys.readouterr().out == ""

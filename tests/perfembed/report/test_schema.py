@@ -1,0 +1,41 @@
+"""The schemas that ship are those of the records, are valid, and are found by the names people know."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from perfembed.errors import UsageError
+from perfembed.report.schema import FOLDER, schema_list, schema_names, schema_text
+from tests.write_schemas import derived
+
+SOURCES = Path(__file__).resolve().parents[3] / "perfembed"
+
+
+def test_they_are_up_to_date() -> None:
+    shipped = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+    assert shipped == derived(), "python -m tests.write_schemas"
+
+
+def test_they_are_valid() -> None:
+    for name in schema_names():
+        Draft202012Validator.check_schema(json.loads(schema_text(name)))
+
+
+def test_every_document_has_one() -> None:
+    kinds = set()
+    for path in SOURCES.rglob("*.py"):
+        kinds |= set(re.findall(r'\bdocument\(\s*"([^"]+)"', path.read_text(encoding="utf-8")))
+        kinds |= set(re.findall(r'_(?:taken_in|run)\("(db [a-z]+|bench-[a-z]+)"', path.read_text(encoding="utf-8")))
+    assert {kind.replace(" ", "-") for kind in kinds} | {"sql"} == set(schema_names())
+
+
+def test_names() -> None:
+    assert schema_text("db info") == schema_text("db-info")
+    assert schema_text("explain") == schema_text("tune")
+    assert ["tune", "What perfembed tune --json and perfembed explain --json print"] in schema_list()
+    for wrong in ("nothing", "../schemas/tune", ""):
+        with pytest.raises(UsageError, match="no schema"):
+            schema_text(wrong)
