@@ -26,6 +26,7 @@ _ENOUGH_S = 0.1  # a first call of a nest that takes more tells as much as a lat
 _CLEAR = 1.25  # times faster, and a slow original need not be run again
 _PLAIN = 1.5  # times faster, and one more run of each is enough
 _LIKELY = 1.1  # and where there is no time to run it again
+_GRACE_S = 5.0  # beyond the budget, for turns where a winner that is much faster had a slow run
 _LESS_S = 2.0  # for turns on less work, where there is no time for others
 _TURNS = 4  # runs of each, at least, in a comparison in turns
 _NOT_FASTER = "no legal schedule was faster than the original"
@@ -165,9 +166,10 @@ class Confirmation:
         apart = compare_apart(originals, Timed(tuple(runs)))
         if apart.low > _CLEAR or apart.high < 1:
             return apart
-        if left > _TURNS * (originals.min + min(runs)) + 3 * _TURNS * self.trials.around_s:
-            left = min(left, self._confirm_s + 20 * originals.min)
-            return self.measurer.compare(self.trials.original, built, left, left)
+        turns_s = _TURNS * (originals.min + min(runs)) + 3 * _TURNS * self.trials.around_s
+        if left > turns_s or (apart.ratio > _PLAIN and turns_s < _GRACE_S):  # one disturbed run would be its end
+            most = max(turns_s, min(left, self._confirm_s + 20 * originals.min))
+            return self.measurer.compare(self.trials.original, built, most, most)
         if apart.ratio > 1:
             less = compared_on_less(self.trials, candidate.scheduled, max(_LESS_S, min(left, self._confirm_s)))
             if less is not None and less.faster:
