@@ -185,12 +185,14 @@ def _points_table(points: list[_Point], work: NestWork, ceilings: Ceilings | Non
             cells.append(number_cell(percent(p.rate / limit.attainable(p.intensity))))
         rows.append(row(*cells))
     if limit is not None:
-        head.append("#of what memory and vectors allow")
+        head.append("#of the limit")
     least = ""
     if work.least_bytes:
         least = paragraph(
             f"Any order of the same operations moves at least {size(work.least_bytes)} from and to memory.", "note"
         )
+    if limit is not None:
+        least += paragraph("The limit is what memory and vectors allow at that FLOP/byte.", "note")
     return table(head, rows, "The loops as written and as tuned") + least
 
 
