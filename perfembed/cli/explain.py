@@ -88,6 +88,7 @@ def command(
     if html is not None and not html.parent.is_dir():
         raise UsageError(f"--html {html}: there is no folder {html.parent}")
 
+    from perfembed.cli.doctor import cache_folder
     from perfembed.cli.progress import progress_on
     from perfembed.report.documents import tune_document
     from perfembed.report.explanation import render_explanation, render_remarks
@@ -115,6 +116,7 @@ def command(
         database=None if no_db else optional_database(db, session.environment),
         weights=weights_folder(weights, session.environment),
         environment=tuple(sorted(session.environment.items())),
+        cache=str(folder) if (folder := cache_folder(session.environment)) is not None else None,
         pictures=json,
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
