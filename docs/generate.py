@@ -128,21 +128,6 @@ def cli_page() -> str:
 
 # --------------------------------------------------------------------------------------------------- exit codes
 
-_EXITS = {
-    "EXIT_DONE": "done; also when the original turned out to be the best",
-    "EXIT_VERIFICATION": "a check failed: `db check` found something, `db merge` or `db import` refused records, a "
-    "`bench` found a fault",
-    "EXIT_USAGE": "wrong usage: an unknown option, a bad value, a path that cannot be read or written",
-    "EXIT_NO_NEST": "no tunable loop nest",
-    "EXIT_SOURCE": "the C file does not parse, compile or run",
-    "EXIT_ENVIRONMENT": "the environment lacks something (a compiler, OpenMP): see `perfembed doctor`",
-    "EXIT_STOPPED": "`sql`: the query was stopped at its limit of time or memory",
-    "EXIT_DATABASE": "the database cannot be used: locked by another process, damaged, of a newer version, or the disk "
-    "is full",
-    "EXIT_INTERNAL": "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
-    "EXIT_INTERRUPTED": "interrupted; the best so far was written",
-}
-
 
 def exit_codes_page() -> str:
     raised = {
@@ -150,11 +135,10 @@ def exit_codes_page() -> str:
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.PerfembedError) and kind is not errors.PerfembedError
     }
-    rows = []
-    for name in (name for name in vars(errors) if name.startswith("EXIT_")):
-        value: int = getattr(errors, name)
-        kind = raised.get(value)
-        rows.append([str(value), _EXITS[name], code(kind.__name__) if kind else ""])
+    rows = [
+        [str(value), meaning, code(raised[value].__name__) if value in raised else ""]
+        for value, meaning in errors.EXITS.items()
+    ]
     parts = [
         "# Exit codes\n",
         _NOTE,
@@ -162,7 +146,6 @@ def exit_codes_page() -> str:
         table(["code", "meaning", "exception"], rows),
         "With `--json` errors, too, are a document on stdout:\n"
         '`{"schema_version": 1, "kind": "error", "error": {…}}`.\n',
-        "Where the reader of the output goes away (`| head`) the code is 141, as a shell reports it of a C program.\n",
         "The exceptions:\n",
         "\n".join(f"- `{kind.__name__}`: {' '.join(paragraphs(kind.__doc__))}" for kind in raised.values()) + "\n",
     ]

@@ -1,8 +1,8 @@
 """Takes from the calling process, for good, all it does not need to compute: files, network, processes.
 
-DuckDB's own locks are not enough. With `read_only` and `enable_external_access=false` it still lets
+DuckDB's own locks are not enough. With `read_only` and `enable_external_access=false` versions before 2.0.1 let
 `EXPLAIN ANALYZE COPY t TO '<the database>' (USE_TMP_FILE false)` overwrite the attached file, because the
-paths of the database and of its WAL stay allowed (DuckDB 2.0.0). So the kernel says no as well, three times:
+paths of the database and of its WAL stay allowed. So the kernel says no as well, three times:
 no new file descriptor (RLIMIT_NOFILE), a short list of allowed system calls (seccomp), an empty set of
 reachable files and ports (Landlock).
 

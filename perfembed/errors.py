@@ -12,6 +12,7 @@ EXIT_STOPPED = 6
 EXIT_DATABASE = 7
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
 
 EXITS = {
     EXIT_DONE: "done; also when the original turned out to be the best",
@@ -26,6 +27,7 @@ EXITS = {
     "or the disk is full",
     EXIT_INTERNAL: "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
     EXIT_INTERRUPTED: "interrupted; the best so far was written",
+    EXIT_BROKEN_PIPE: "who read the output went away (`| head`)",
 }
 """What each exit code of the command means, in ascending order; names of commands and options in backquotes."""
 

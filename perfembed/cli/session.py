@@ -14,6 +14,7 @@ from pathlib import Path
 import typer
 
 from perfembed.errors import (
+    EXIT_BROKEN_PIPE,
     EXIT_DONE,
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -26,7 +27,6 @@ from profilers.errors import ProfilersError
 
 _MAX_ADVICE = 10  # lines
 _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
 
 
 @dataclass(slots=True)

@@ -200,7 +200,7 @@ class DatabaseLedger:
             verified=checked is not None,
             verified_on=(("captured",) + ("randomized",) * bool(seeds)) if checked else (),
             verify_seeds=seeds,
-            tolerance=TOLERANCE if self.origin.conditions.reassociated else 0.0,
+            tolerance=checked.tolerance if checked else TOLERANCE if self.origin.conditions.reassociated else 0.0,
             noise=coefficient_of_variation(samples) if len(samples) > 1 else None,
             other_load=other_load,
             measured_at=time.time(),

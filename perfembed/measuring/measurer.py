@@ -74,13 +74,14 @@ class Checked:
     """`passed` says in words what was verified; empty with `failure` where an output differed or did not come.
 
     `inputs`: None for the captured one, else the seed of a randomized one. `seconds`: what each run on the captured
-    input took, where that was compiled as it is measured.
+    input took, where that was compiled as it is measured. `tolerance`: how much outputs may have differed, relatively.
     """
 
     passed: tuple[str, ...]
     failure: Outcome | None = None
     inputs: tuple[int | None, ...] = ()
     seconds: tuple[float, ...] = ()
+    tolerance: float = 0.0
 
 
 @dataclass(slots=True)

@@ -64,7 +64,7 @@ class Trials:
         self._repeats = _REPEATS
         self.shorter: Shorter | None = None
         self.short: Shorter | None = None  # the same as long as candidates are run on it
-        self.scale = 1.0  # seconds of the whole for one of `_short`
+        self.scale = 1.0  # seconds of the whole for one of `short`
         self._cannot_shorten = False
         self._seconds: dict[str, float | None] = {}  # by C text: different trees may give the same code
         self._at_s: dict[str, float] = {}  # of those measured here

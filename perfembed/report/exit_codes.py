@@ -1,4 +1,4 @@
-"""The exit codes as a table, for a terminal or for Markdown."""
+"""The exit codes as a table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from perfembed.errors import EXITS
 from perfembed.report.style import table
 
 
-def render_exit_codes(*, markdown: bool = False) -> str:
+def render_exit_codes() -> str:
     """One row a code with its meaning."""
-    if markdown:
-        rows = [f"| {code} | {meaning} |" for code, meaning in EXITS.items()]
-        return "\n".join(["| code | meaning |", "|---|---|", *rows])
     return "\n".join(table([[str(code), meaning.replace("`", "")] for code, meaning in EXITS.items()], indent=0))

@@ -173,9 +173,8 @@ class Confirmation:
         if apart.ratio > 1:
             less = compared_on_less(self.trials, candidate.scheduled, max(_LESS_S, min(left, self._confirm_s)))
             if less is not None and less.faster:
-                took = f"{originals.min:.3g} s and {min(runs):.3g} s"
-                self.outcome.notes.append(f"compared in turns on less work; a run of all the work took {took}")
-                return less
+                self.outcome.notes.append("compared in turns on less work; the times are of runs of all of it")
+                return replace(less, samples_original=originals.samples_s, samples_candidate=tuple(runs))
         self.outcome.reason = (
             f"the best schedule took {min(runs):.3g} s instead of {originals.min:.3g} s: too little to be sure of"
             " in the time that was left (--budget)"

@@ -13,7 +13,8 @@ import pytest
 
 from perfembed import errors
 from perfembed.cli.main import main
-from perfembed.cli.session import EXIT_BROKEN_PIPE, Session
+from perfembed.cli.session import Session
+from perfembed.errors import EXIT_BROKEN_PIPE
 from tests.perfembed.documents_support import check_document
 
 Run = Callable[..., tuple[int, str, str]]

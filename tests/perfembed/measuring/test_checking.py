@@ -8,7 +8,7 @@ import pytest
 import perfembed.measuring.checking
 import perfembed.measuring.measurer
 from perfembed.capture import CapturedNest, synthesize
-from perfembed.measuring.checking import Checker, Reference, iterations_to_check
+from perfembed.measuring.checking import TOLERANCE, Checker, Reference, iterations_to_check
 from perfembed.measuring.measurer import Conditions, Measurer
 from profilers.build import CompilerConfig
 from profilers.outcome import WrongResult
@@ -136,7 +136,25 @@ def test_of_huge_data_values_are_compared_where_bits_differ(
     checked = checker.check(one, reference)
     assert bool(checked.passed) == right and len(checked.seconds) == (2 if right else 0)
     if right:
+        assert checked.tolerance == TOLERANCE
         assert checked.passed[0].startswith("equal within 1e-06 on the captured input")
         assert checked.passed[1] == "bit-identical on randomized input 1 for fewer iterations"
     else:
         assert isinstance(checked.failure, WrongResult)
+
+
+def test_of_huge_data_values_are_not_enough_where_nothing_is_compared_bit_for_bit(
+    measurer: Measurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the original does not run on random inputs."""
+    monkeypatch.setattr(perfembed.measuring.checking, "_HUGE_BYTES", 0)
+    monkeypatch.setattr(perfembed.measuring.checking, "VERIFY_SEEDS", ())
+    one = scheduled(measurer)
+    body = measurer.body(one)
+    assert isinstance(body, str)
+    measurer.bodies[one.schedule] = body.replace("A[i][k] * B[k][j]", "A[i][k] * B[k][j] * (1 + 1e-12)")
+    checker = Checker(measurer, LONG_S)
+    reference = checker.reference()
+    assert isinstance(reference, Reference)
+    checked = checker.check(one, reference)
+    assert not checked.passed and isinstance(checked.failure, WrongResult)
