@@ -167,19 +167,6 @@ class Roofline:
         return min(self.peak_flops, intensity * self.bandwidth * 1e9)
 
 
-def roofline(
-    calibration: Calibration,
-    level: str,
-    threads: int,
-    *,
-    precision: str = "double",
-    vector: bool = True,
-    kind: str = "triad",
-) -> Roofline:
-    """The roofline of data that lies in `level`. Raises ProfilersError where it was not measured."""
-    return Roofline(calibration.peak_flops(precision, vector, threads), calibration.bandwidth(level, kind, threads))
-
-
 @dataclass(frozen=True, slots=True)
 class CalibrationCache:
     """Calibrations in a folder, one file for each machine and compiler."""

@@ -16,7 +16,6 @@ from scheduler.schedule import (
     Parallelize,
     RegisterBlock,
     Reverse,
-    Schedule,
     Shift,
     Sink,
     Skew,
@@ -28,11 +27,6 @@ from scheduler.schedule import (
     UnrollJam,
     Vectorize,
 )
-
-
-def schedule_in_words(schedule: Schedule) -> tuple[str, ...]:
-    """A sentence for each step, in their order."""
-    return tuple(map(step_in_words, schedule))
 
 
 def step_in_words(step: Transformation) -> str:

@@ -22,7 +22,6 @@ from profilers.calibration import (
     CalibrationCache,
     Figure,
     Roofline,
-    roofline,
 )
 from profilers.errors import CompilerMissing, HarnessError, ProfilersError
 from profilers.machine import Cache, Machine, describe_machine
@@ -206,20 +205,19 @@ def test_bandwidth_and_peaks_by_name() -> None:
         lambda: calibration.bandwidth("L1", "load", 3),
         lambda: calibration.bandwidth("L1", "walk", 1),
         lambda: calibration.peak_flops("half", True, 1),
-        lambda: roofline(calibration, MEMORY, 2),
+        lambda: calibration.bandwidth(MEMORY, "triad", 2),
     ):
         with pytest.raises(ProfilersError, match="was not measured"):
             ask()
 
 
 def test_roofline_has_a_slope_and_a_ceiling() -> None:
-    roof = roofline(invented(), MEMORY, 1)
+    found = invented()
+    roof = Roofline(found.peak_flops("double", True, 1), found.bandwidth(MEMORY, "triad", 1))
     assert roof == Roofline(peak_flops=4e9, bandwidth=4.0)
     assert roof.ridge == 1.0
     assert roof.attainable(0.25) == 1e9
     assert roof.attainable(roof.ridge) == roof.attainable(100.0) == 4e9
-    near = roofline(invented(), "L1", 4, precision="float", vector=False, kind="load")
-    assert near == Roofline(peak_flops=4e9, bandwidth=40.0)
 
 
 def test_noise_is_told() -> None:
