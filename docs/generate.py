@@ -25,7 +25,8 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.original import emit_original
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import TRANSFORMATIONS, Transformation, parse_schedule
+from scheduler.schedule import parse_schedule
+from scheduler.transform import TRANSFORMATIONS, Transformation
 
 FOLDER = Path(__file__).parent / "reference"
 _NOTE = "<!-- Written by docs/generate.py: change the code it is made from, or that script. -->\n"

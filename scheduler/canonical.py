@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from scheduler.ir.tree import TreeLoop, TreeNode
 from scheduler.replay import Replayer
-from scheduler.schedule import Parallelize, Schedule
+from scheduler.schedule import Schedule
+from scheduler.transform import Parallelize
 
 
 def canonical_schedule(replayer: Replayer, threads: int) -> Schedule:

@@ -19,7 +19,8 @@ from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, format_tree
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer
-from scheduler.schedule import Schedule, Transformation
+from scheduler.schedule import Schedule
+from scheduler.transform import Transformation
 
 _TITLE = "nest"
 _LOOP = re.compile(r"\bL\d+\b")

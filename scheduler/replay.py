@@ -14,10 +14,10 @@ from scheduler.polyhedral.dependences import Dependence, compute_dependences
 from scheduler.polyhedral.legality import Checker
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
-from scheduler.schedule import Schedule, Shift, Sink, Split, format_transformation, leading_splits
-from scheduler.transform import apply_step, initial_tree
+from scheduler.schedule import Schedule, format_transformation, leading_splits
+from scheduler.transform import Shift, Sink, Split
 from scheduler.transform.common import the_loop
-from scheduler.transform.split import split_nest
+from scheduler.transform.initial import initial_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Replayer:
         replayer = self
         for step in leading_splits(schedule):
             if step not in replayer._split:
-                replayer._split[step] = Replayer(split_nest(replayer.nest, step), self._reassociate)
+                replayer._split[step] = Replayer(step.cut(replayer.nest), self._reassociate)
             replayer = replayer._split[step]
         return replayer
 
@@ -82,7 +82,7 @@ class Replayer:
         known = self._trees.get(schedule)
         if known is None:
             step = schedule[-1]
-            known = apply_step(self.tree(schedule[:-1]), step)
+            known = step.apply(self.tree(schedule[:-1]))
             if isinstance(step, Sink | Shift):
                 self._know_names(the_loop(known, step.loop))
             self._trees[schedule] = known

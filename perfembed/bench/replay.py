@@ -31,7 +31,7 @@ from scheduler.replay import Replayed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search.beam import Beam
 from scheduler.search.explorer import SearchStopped
-from scheduler.transform import initial_tree
+from scheduler.transform.initial import initial_tree
 
 REPLAY_AIM_MS = 10.0
 FRONTEND_AIM_MS = 1000.0

@@ -21,7 +21,8 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.polyhedral.reductions import is_exact
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Refused, Replayer, ScheduledNest
-from scheduler.schedule import Interchange, Schedule, Vectorize
+from scheduler.schedule import Schedule
+from scheduler.transform import Interchange, Vectorize
 
 _NEST_S = 3.0  # for the analysis of one nest
 Vectorizable = OneOf["yes", "as innermost", "no"]

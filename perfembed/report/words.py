@@ -6,7 +6,6 @@ from perfembed.report.html import text
 from scheduler.errors import SchedulerError
 from scheduler.ir.names import spelled
 from scheduler.schedule import format_transformation, parse_schedule
-from scheduler.schedule_words import step_in_words
 
 
 def schedule_list(schedule: str) -> str:
@@ -16,7 +15,7 @@ def schedule_list(schedule: str) -> str:
     except SchedulerError:
         return f"<p><code>{text(schedule)}</code></p>"
     items = (
-        f"<li>{text(spelled(step_in_words(step)))} <code>{text(spelled(format_transformation(step)))}</code></li>"
+        f"<li>{text(spelled(step.words()))} <code>{text(spelled(format_transformation(step)))}</code></li>"
         for step in steps
     )
     return "\n".join(('<ol class="steps">', *items, "</ol>"))

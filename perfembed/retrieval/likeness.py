@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler.errors import SchedulerError
-from scheduler.schedule import RegisterBlock, Schedule, Tile, parse_schedule
+from scheduler.schedule import Schedule, parse_schedule
+from scheduler.transform import RegisterBlock, Tile
 
 if TYPE_CHECKING:
     from perfembed.retrieval.donors import StoredDonor

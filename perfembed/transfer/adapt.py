@@ -17,7 +17,7 @@ from scheduler.machine.microkernel import register_shapes
 from scheduler.machine.target import Target
 from scheduler.moves.register_blocking import even_block
 from scheduler.moves.space import power_of_two
-from scheduler.schedule import Parallelize, RegisterBlock
+from scheduler.transform import Parallelize, RegisterBlock
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4

@@ -22,11 +22,11 @@ from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.tree import tree_loops
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import (
+from scheduler.schedule import Schedule
+from scheduler.transform import (
     Pack,
     Parallelize,
     RegisterBlock,
-    Schedule,
     Shift,
     Stream,
     Tile,

@@ -21,7 +21,8 @@ from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Pack, Parallelize, Schedule, Vectorize, leading_splits, parse_schedule
+from scheduler.schedule import Schedule, leading_splits, parse_schedule
+from scheduler.transform import Pack, Parallelize, Vectorize
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4

@@ -27,8 +27,9 @@ from scheduler.ir.nest import Loop, LoopNest, Node, Statement
 from scheduler.ir.tree import statements_below, tree_loops
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.moves.time_tiling import time_tiled
-from scheduler.schedule import Schedule, Transformation
+from scheduler.schedule import Schedule
 from scheduler.search.explorer import in_variety
+from scheduler.transform import Transformation
 
 Score = Callable[[Sequence[Candidate]], Sequence[float]]
 

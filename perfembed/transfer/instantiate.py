@@ -15,7 +15,7 @@ from scheduler.computed.streams import streamable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below, tree_loops
 from scheduler.normalize.stride import access_stride
-from scheduler.schedule import (
+from scheduler.transform import (
     Distribute,
     Fuse,
     Interchange,

@@ -8,10 +8,8 @@ from perfembed.transfer.match import Matching, Pair
 from perfembed.transfer.view import Path, Side, View
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeLoop
-from scheduler.schedule import (
-    Schedule,
-    Transformation,
-)
+from scheduler.schedule import Schedule
+from scheduler.transform import Transformation
 
 
 class NoCounterpart(SchedulerError):

@@ -12,7 +12,7 @@ from perfembed.transfer.view import Side, View
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access
 from scheduler.ir.tree import TreeLoop, tree_loops
-from scheduler.schedule import Pack
+from scheduler.transform import Pack
 
 _MIN_AGREEMENT = 0.5
 _MAX_PANEL = 64

@@ -15,13 +15,13 @@ from scheduler.ir.tree import TreeLoop, path_to, tree_loops
 from scheduler.moves.permutable import fuse_time_loop, permutable_band
 from scheduler.normalize.stride import permute_steps
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import (
+from scheduler.schedule import Schedule
+from scheduler.transform import (
     Distribute,
     Fuse,
     Interchange,
     Parallelize,
     RegisterBlock,
-    Schedule,
     Shift,
     Tile,
     Transformation,

@@ -10,7 +10,8 @@ from perfembed.transfer.candidates import Candidate
 from perfembed.transfer.match import Pair
 from perfembed.tuning.nest_outcome import NestOutcome
 from perfembed.tuning.result import CandidateReport, DonorReport, MatchReport, Origin, StepReport, TransferReport
-from scheduler.schedule import Schedule, Transformation, format_schedule
+from scheduler.schedule import Schedule, format_schedule
+from scheduler.transform import Transformation
 
 
 def explain(outcome: NestOutcome) -> TransferReport | None:

@@ -20,7 +20,8 @@ from scheduler.moves.register_blocking import (
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
-from scheduler.schedule import Parallelize, Schedule, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Parallelize, Tile
 
 _WEIGHT = 0.05  # of the work: chains with less are left as they are
 _MOST = 0.5  # of the work has to be in products

@@ -23,7 +23,8 @@ from scheduler.moves.register_blocking import Roles, Shape, chain_roles, has_ope
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import permute_steps
-from scheduler.schedule import Interchange, Parallelize, RegisterBlock, Schedule, Split, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Interchange, Parallelize, RegisterBlock, Split, Tile
 
 _LEAST, _MOST = 40, 128  # iterations of a block: short enough for the caches, long enough to hide the diagonal's part
 _SHORT = 4  # blocks that the loop must have at least

@@ -13,7 +13,8 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.walk import Placed, uses
 from scheduler.moves.space import Space
 from scheduler.normalize.stride import minimize_strides
-from scheduler.schedule import Parallelize, Schedule, Split
+from scheduler.schedule import Schedule
+from scheduler.transform import Parallelize, Split
 
 _MOST_SPLITS = 16
 _DEEP = 1000

@@ -17,7 +17,8 @@ from scheduler.ir.tree import TreeLoop
 from scheduler.moves.space import Chain, Space, chains_with, power_of_two
 from scheduler.moves.time_tiling import MAX_DEPTH, split_inside, time_band, time_loops
 from scheduler.normalize.fission import maximal_fission
-from scheduler.schedule import Schedule, Skew, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Skew, Tile
 
 _ROOM = 0.5  # of a cache for a tile; the rest is for what its next neighbour brings in
 _LEAST, _MOST = 4, 4096  # iterations of a tile in one direction

@@ -14,7 +14,8 @@ from scheduler.ir.types import known_type
 from scheduler.moves.space import Chain, Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
-from scheduler.schedule import Schedule, Stream, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Stream, Tile
 
 _AGAIN = 2.0  # times an element of a stream is come back to at most, by other iterations
 _SATURATED = 1.1  # times the bandwidth of one thread: with less from all of them, one is enough

@@ -28,7 +28,7 @@ from scheduler.polyhedral.contraction import Contractor
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -187,7 +187,7 @@ def _features(problem: Problem) -> Iterable[tuple[npt.NDArray[np.float32], float
 
     def tree_of(schedule: Schedule) -> tuple[TreeNode, ...]:
         if schedule not in trees:
-            trees[schedule] = apply_step(tree_of(schedule[:-1]), schedule[-1])
+            trees[schedule] = schedule[-1].apply(tree_of(schedule[:-1]))
         return trees[schedule]
 
     for schedule, speedup in zip(problem.schedules, problem.speedups, strict=True):

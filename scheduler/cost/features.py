@@ -21,7 +21,7 @@ from scheduler.ir.walk import loops
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.replay import ScheduledNest
-from scheduler.transform import initial_tree
+from scheduler.transform.initial import initial_tree
 
 if TYPE_CHECKING:
     import numpy.typing as npt

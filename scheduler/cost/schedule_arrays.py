@@ -9,11 +9,7 @@ import numpy as np
 
 from scheduler.cost.nest_arrays import Floats, Integers
 from scheduler.ir.tree import TreeLoop
-from scheduler.schedule import (
-    TRANSFORMATIONS,
-    Split,
-    Stream,
-)
+from scheduler.transform import TRANSFORMATIONS, Split, Stream
 
 KINDS = tuple(kind for kind in TRANSFORMATIONS if kind not in (Split, Stream))  # what models were trained on
 

@@ -18,14 +18,14 @@ from scheduler.cost.ranges import lg, linear_part
 from scheduler.cost.schedule_arrays import KINDS, Batch, Operand, Record, Row, ScheduleArrays, height_of
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, TreeNode, statements_below, tree_loops
-from scheduler.schedule import (
+from scheduler.schedule import Schedule
+from scheduler.transform import (
     Distribute,
     Fuse,
     Interchange,
     Pack,
     Parallelize,
     RegisterBlock,
-    Schedule,
     Shift,
     Sink,
     Skew,

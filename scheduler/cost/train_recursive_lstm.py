@@ -31,7 +31,7 @@ from scheduler.ir.text import nest_id
 from scheduler.ir.tree import TreeNode
 from scheduler.normalize.scalars import expand_privates
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 
 SLOWEST = 0.01  # labels below count as this (as in the papers): nobody needs to know how bad the worst ones are
 _KIND = "recursive-lstm-training"
@@ -237,7 +237,7 @@ def _groups(problem: Problem, boxes: bool, rng: np.random.Generator) -> Iterator
     def tree(schedule: Schedule) -> tuple[TreeNode, ...]:
         known = trees.get(schedule)
         if known is None:
-            known = trees[schedule] = apply_step(tree(schedule[:-1]), schedule[-1])
+            known = trees[schedule] = schedule[-1].apply(tree(schedule[:-1]))
         return known
 
     encoder = ScheduleEncoder(arrays, tree)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from itertools import pairwise
 
 from scheduler.errors import NotApplicable
@@ -11,7 +10,8 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.ir.walk import placed_statements, uses
-from scheduler.schedule import (
+from scheduler.schedule import Schedule
+from scheduler.transform import (
     Distribute,
     Fuse,
     Interchange,
@@ -19,7 +19,6 @@ from scheduler.schedule import (
     Parallelize,
     RegisterBlock,
     Reverse,
-    Schedule,
     Shift,
     Sink,
     Skew,
@@ -32,7 +31,6 @@ from scheduler.schedule import (
 )
 
 Tree = tuple[TreeNode, ...]
-Apply = Callable[[Tree, Transformation], Tree]  # `scheduler.transform.apply_step`: the new tree or NotApplicable
 
 _WEIGHTS: dict[type[Transformation], float] = {
     Interchange: 4,
@@ -53,12 +51,10 @@ _WEIGHTS: dict[type[Transformation], float] = {
 }
 
 
-def random_schedule(
-    nest: LoopNest, rng: random.Random, length: int, tree: Tree, apply: Apply, refused: float = 0.0
-) -> Schedule:
-    """At most `length` random steps from `tree` (`scheduler.transform.initial_tree(nest)`).
+def random_schedule(nest: LoopNest, rng: random.Random, length: int, tree: Tree, refused: float = 0.0) -> Schedule:
+    """At most `length` random steps from `tree` (`initial_tree(nest)`).
 
-    A step that `apply` refuses is drawn anew, or kept with probability `refused`.
+    A step that does not apply is drawn anew, or kept with probability `refused`.
     """
     steps: list[Transformation] = []
     for _ in range(length * 12):
@@ -68,7 +64,7 @@ def random_schedule(
         if step is None:
             continue
         try:
-            tree = apply(tree, step)
+            tree = step.apply(tree)
         except NotApplicable:
             if rng.random() >= refused:
                 continue

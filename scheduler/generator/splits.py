@@ -8,7 +8,8 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.walk import placed_statements
 from scheduler.replay import Replayer
-from scheduler.schedule import Schedule, Split
+from scheduler.schedule import Schedule
+from scheduler.transform import Split
 
 _TRIES = 4
 

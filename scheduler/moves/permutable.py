@@ -14,7 +14,8 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, find_loop, path_to, statements_below
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Fuse, Schedule, Shift, Sink, Skew
+from scheduler.schedule import Schedule
+from scheduler.transform import Fuse, Shift, Sink, Skew
 
 _MAX_SHIFT = 4
 _MAX_SKEW = 4

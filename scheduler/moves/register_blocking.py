@@ -15,7 +15,8 @@ from scheduler.machine.microkernel import register_shapes
 from scheduler.machine.target import Target
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.normalize.stride import permute_steps
-from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Pack, RegisterBlock, Tile
 
 _SHAPES = ((6, 2), (4, 3), (4, 2), (8, 1))  # (rows, vectors a row)
 _OF_WIDER = 2  # shapes for each width of vectors beyond the usual one

@@ -20,16 +20,8 @@ from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, directions, legal_orders, minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import (
-    Interchange,
-    Parallelize,
-    Schedule,
-    Skew,
-    Tile,
-    Unroll,
-    UnrollJam,
-    Vectorize,
-)
+from scheduler.schedule import Schedule
+from scheduler.transform import Interchange, Parallelize, Skew, Tile, Unroll, UnrollJam, Vectorize
 
 Chain = tuple[TreeLoop, ...]
 _SHORT_LOOP = 8

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from scheduler.ir.tree import TreeLoop, tree_loops
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Distribute, Schedule
+from scheduler.schedule import Schedule
+from scheduler.transform import Distribute
 
 
 def maximal_fission(

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Fuse, Schedule
+from scheduler.schedule import Schedule
+from scheduler.transform import Fuse
 
 
 def refuse_neighbours(replayer: Replayer, schedule: Schedule) -> Schedule:

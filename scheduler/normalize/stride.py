@@ -13,7 +13,8 @@ from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import Leaf, NodePath, TreeLoop, TreeNode, paths_of
 from scheduler.ir.walk import AccessUse
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Interchange, Schedule
+from scheduler.schedule import Schedule
+from scheduler.transform import Interchange
 
 _UNKNOWN_EXTENT = 1024
 _MAX_CHAIN = 6

@@ -13,8 +13,9 @@ from scheduler.errors import NotApplicable
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.moves.time_tiling import time_tiled
-from scheduler.schedule import Parallelize, Schedule, Transformation, Vectorize
+from scheduler.schedule import Schedule
 from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.transform import Parallelize, Transformation, Vectorize
 
 _TIME_TILINGS = 8
 _MINIMUM_WORK = 0.01

@@ -11,18 +11,8 @@ from scheduler.machine.microkernel import register_shapes
 from scheduler.moves.register_blocking import wider_vectors
 from scheduler.moves.space import Space, chains_with
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import (
-    Pack,
-    Parallelize,
-    RegisterBlock,
-    Schedule,
-    Skew,
-    Tile,
-    Transformation,
-    Unroll,
-    UnrollJam,
-    leading_splits,
-)
+from scheduler.schedule import Schedule, leading_splits
+from scheduler.transform import Pack, Parallelize, RegisterBlock, Skew, Tile, Transformation, Unroll, UnrollJam
 
 _BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
 _OF_SAME = 3  # shapes tried where the block has that width already

@@ -15,8 +15,9 @@ from scheduler.ir.tree import tree_loops
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.moves.time_tiling import time_tiled
-from scheduler.schedule import Interchange, Parallelize, Schedule, Tile, Unroll, UnrollJam
+from scheduler.schedule import Schedule
 from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.transform import Interchange, Parallelize, Tile, Unroll, UnrollJam
 
 _TIME_TILINGS = 6
 _CHAINS = 4

@@ -1,82 +1,85 @@
-"""The transformations: `apply_step(tree, step)` gives the new loop tree or raises NotApplicable."""
+"""The transformations, one a file: its record (plain values), what it does to a loop tree, and its sentence in words.
+
+A new one is a record with `keyword`, `apply` (the new loop tree, or NotApplicable; legality is not looked at) and
+`words` (one sentence; loops, arrays and statements are called as in the text form), and is listed here.
+"""
 
 from __future__ import annotations
 
-from scheduler.errors import NotApplicable
-from scheduler.schedule import (
-    Distribute,
-    Fuse,
+from typing import Union
+
+from scheduler.transform.distribute import Distribute
+from scheduler.transform.fuse import Fuse
+from scheduler.transform.interchange import Interchange
+from scheduler.transform.pack import Pack
+from scheduler.transform.parallelize import Parallelize
+from scheduler.transform.register_block import RegisterBlock
+from scheduler.transform.reverse import Reverse
+from scheduler.transform.shift import Shift
+from scheduler.transform.sink import Sink
+from scheduler.transform.skew import Skew
+from scheduler.transform.split import Split
+from scheduler.transform.stream import Stream
+from scheduler.transform.tile import Tile
+from scheduler.transform.unroll import Unroll
+from scheduler.transform.unroll_jam import UnrollJam
+from scheduler.transform.vectorize import Vectorize
+
+__all__ = [
+    "TRANSFORMATIONS",
+    "Distribute",
+    "Fuse",
+    "Interchange",
+    "Pack",
+    "Parallelize",
+    "RegisterBlock",
+    "Reverse",
+    "Shift",
+    "Sink",
+    "Skew",
+    "Split",
+    "Stream",
+    "Tile",
+    "Transformation",
+    "Unroll",
+    "UnrollJam",
+    "Vectorize",
+]
+
+Transformation = Union[  # noqa: UP007
+    Split,
     Interchange,
-    Pack,
-    Parallelize,
-    RegisterBlock,
+    Skew,
     Reverse,
     Shift,
+    Fuse,
+    Distribute,
     Sink,
-    Skew,
-    Split,
-    Stream,
     Tile,
-    Transformation,
     Unroll,
     UnrollJam,
     Vectorize,
+    Parallelize,
+    RegisterBlock,
+    Pack,
+    Stream,
+]
+
+TRANSFORMATIONS: tuple[type[Transformation], ...] = (
+    Split,
+    Interchange,
+    Skew,
+    Reverse,
+    Shift,
+    Fuse,
+    Distribute,
+    Sink,
+    Tile,
+    Unroll,
+    UnrollJam,
+    Vectorize,
+    Parallelize,
+    RegisterBlock,
+    Pack,
+    Stream,
 )
-from scheduler.transform import (
-    distribute,
-    fuse,
-    interchange,
-    pack,
-    parallelize,
-    register_block,
-    reverse,
-    shift,
-    sink,
-    skew,
-    stream,
-    tile,
-    unroll,
-    unroll_jam,
-    vectorize,
-)
-from scheduler.transform.common import Tree
-from scheduler.transform.initial import initial_tree
-
-__all__ = ["NotApplicable", "Tree", "apply_step", "initial_tree"]
-
-
-def apply_step(tree: Tree, step: Transformation) -> Tree:
-    """The tree after one transformation; legality is not looked at here. Raises NotApplicable."""
-    match step:
-        case Split():
-            raise NotApplicable("a split stands before all other steps")
-        case Interchange():
-            return interchange.apply(tree, step)
-        case Skew():
-            return skew.apply(tree, step)
-        case Reverse():
-            return reverse.apply(tree, step)
-        case Shift():
-            return shift.apply(tree, step)
-        case Fuse():
-            return fuse.apply(tree, step)
-        case Distribute():
-            return distribute.apply(tree, step)
-        case Sink():
-            return sink.apply(tree, step)
-        case Tile():
-            return tile.apply(tree, step)
-        case Unroll():
-            return unroll.apply(tree, step)
-        case UnrollJam():
-            return unroll_jam.apply(tree, step)
-        case Vectorize():
-            return vectorize.apply(tree, step)
-        case Parallelize():
-            return parallelize.apply(tree, step)
-        case RegisterBlock():
-            return register_block.apply(tree, step)
-        case Pack():
-            return pack.apply(tree, step)
-        case Stream():
-            return stream.apply(tree, step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scheduler.errors import NotApplicable
@@ -121,3 +121,8 @@ def with_children(tree: Tree, parent: TreeLoop | None, nodes: Tree) -> Tree:
         )
 
     return visit(tree)
+
+
+def listed(names: Sequence[str]) -> str:
+    """i, j and k"""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

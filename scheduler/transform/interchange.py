@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from scheduler.ir.tree import replace_loop
-from scheduler.schedule import Interchange
 from scheduler.transform.common import Tree, chain, nest_chain
 
 
-def apply(tree: Tree, step: Interchange) -> Tree:
-    """Swaps the two loops in their chain; loops between keep their places."""
-    loops = chain(tree, step.outer, step.inner)
-    body = loops[-1].children
-    swapped = (loops[-1], *loops[1:-1], loops[0]) if len(loops) > 1 else loops
-    return replace_loop(tree, step.outer, (nest_chain(swapped, body),))
+@dataclass(frozen=True, slots=True)
+class Interchange:
+    """Swaps two loops of a perfectly nested chain (Halide `reorder`, TVM `reorder`, Pluto permutation)."""
+
+    keyword: ClassVar[str] = "interchange"
+    outer: str
+    inner: str
+
+    def apply(self, tree: Tree) -> Tree:
+        """Swaps the two loops in their chain; loops between keep their places."""
+        loops = chain(tree, self.outer, self.inner)
+        body = loops[-1].children
+        swapped = (loops[-1], *loops[1:-1], loops[0]) if len(loops) > 1 else loops
+        return replace_loop(tree, self.outer, (nest_chain(swapped, body),))
+
+    def words(self) -> str:
+        return f"Swap loops {self.outer} and {self.inner}, so that {self.inner} runs outside {self.outer}."

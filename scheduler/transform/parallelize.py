@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import Parallel, TreeLoop, replace_loop, tree_loops
-from scheduler.schedule import Parallelize
 from scheduler.transform.common import Tree, the_loop
 
 
-def apply(tree: Tree, step: Parallelize) -> Tree:
-    loop = the_loop(tree, step.loop)
-    if step.dynamic not in (0, 1) or step.chunk < 0 or step.collapse < 1:
-        raise NotApplicable("parallelize(loop, dynamic 0 or 1, chunk >= 0, collapse >= 1)")
-    for outer in tree_loops(tree):
-        below = any(inner.name == step.loop for inner in tree_loops(outer.children))
-        if below and outer.parallel:
-            raise NotApplicable(f"loop {outer.name} around it is parallel already")
-    if any(inner.parallel for inner in tree_loops(loop.children)):
-        raise NotApplicable("a loop inside is parallel already")
-    inner = loop
-    for _ in range(step.collapse - 1):
-        if len(inner.children) != 1 or not isinstance(inner.children[0], TreeLoop):
-            raise NotApplicable(f"loop {step.loop} has no {step.collapse} perfectly nested loops to collapse")
-        inner = inner.children[0]
-    mark = Parallel("dynamic" if step.dynamic else "static", step.chunk, step.collapse)
-    return replace_loop(tree, step.loop, (replace(loop, parallel=mark),))
+@dataclass(frozen=True, slots=True)
+class Parallelize:
+    """Marks a loop `omp parallel for`; `chunk` 0 is the runtime's default, `dynamic` 1 asks for dynamic scheduling."""
+
+    keyword: ClassVar[str] = "parallelize"
+    loop: str
+    dynamic: int = 0
+    chunk: int = 0
+    collapse: int = 1
+
+    def apply(self, tree: Tree) -> Tree:
+        loop = the_loop(tree, self.loop)
+        if self.dynamic not in (0, 1) or self.chunk < 0 or self.collapse < 1:
+            raise NotApplicable("parallelize(loop, dynamic 0 or 1, chunk >= 0, collapse >= 1)")
+        for outer in tree_loops(tree):
+            below = any(inner.name == self.loop for inner in tree_loops(outer.children))
+            if below and outer.parallel:
+                raise NotApplicable(f"loop {outer.name} around it is parallel already")
+        if any(inner.parallel for inner in tree_loops(loop.children)):
+            raise NotApplicable("a loop inside is parallel already")
+        inner = loop
+        for _ in range(self.collapse - 1):
+            if len(inner.children) != 1 or not isinstance(inner.children[0], TreeLoop):
+                raise NotApplicable(f"loop {self.loop} has no {self.collapse} perfectly nested loops to collapse")
+            inner = inner.children[0]
+        mark = Parallel("dynamic" if self.dynamic else "static", self.chunk, self.collapse)
+        return replace_loop(tree, self.loop, (replace(loop, parallel=mark),))
+
+    def words(self) -> str:
+        loops = f"loop {self.loop}" if self.collapse == 1 else f"loop {self.loop} and the {self.collapse - 1} below it"
+        text = f"Share the iterations of {loops} among the threads"
+        if self.dynamic:
+            size = self.chunk or 1
+            portions = "one by one" if size == 1 else f"in portions of {size}"
+            return f"{text}, handed out {portions} as threads become free (omp parallel for, dynamic)."
+        portions = f" in portions of {self.chunk}, by turns" if self.chunk else ""
+        return f"{text}{portions} (omp parallel for)."

@@ -7,57 +7,79 @@ elements of C in registers over the whole k loop. The last loop named becomes th
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import Leaf, RegisterMark, TreeLoop, replace_loop
-from scheduler.schedule import RegisterBlock
-from scheduler.transform.common import Tree, chain, clear_marks, fresh_name, nest_chain, the_loop
+from scheduler.transform.common import Tree, chain, clear_marks, fresh_name, listed, nest_chain, the_loop
 from scheduler.transform.tile import tile_loop
 
+
+@dataclass(frozen=True, slots=True)
+class RegisterBlock:
+    """Tiles `loops` by `sizes`, moves the blocks innermost and runs full blocks unrolled in vector registers.
+
+    `vector_bytes` are those of one register; 0: the usual ones of the machine the code is made for.
+    """
+
+    keyword: ClassVar[str] = "register_block"
+    loops: tuple[str, ...]
+    sizes: tuple[int, ...]
+    vector_bytes: int = 0
+
+    def apply(self, tree: Tree) -> Tree:
+        if not self.loops or len(self.loops) != len(self.sizes) or len(set(self.loops)) != len(self.loops):
+            raise NotApplicable("register_block needs as many sizes as loops, each loop once")
+        if any(not 1 <= size <= 64 for size in self.sizes):
+            raise NotApplicable("a register block has 1 to 64 iterations of each loop")
+        if self.vector_bytes not in VECTOR_BYTES:
+            raise NotApplicable(f"a vector register has {', '.join(map(str, VECTOR_BYTES[1:]))} bytes")
+        order = [loop for loop in _innermost_chain(tree, self.loops[0])]
+        names = [loop.name for loop in order]
+        for name in self.loops:
+            the_loop(tree, name)
+            if name not in names:
+                raise NotApplicable(f"loops {', '.join(self.loops)} are not in one innermost perfect chain")
+        first = min(names.index(name) for name in self.loops)
+        loops = chain(tree, names[first], names[-1])
+        body = loops[-1].children
+        if not all(isinstance(node, Leaf) for node in body):
+            raise NotApplicable("a register block holds statements only")
+        if any(loop.register for loop in loops):
+            raise NotApplicable("the loops are register blocked already")
+        if any(loop.opaque for loop in loops if loop.name in self.loops):
+            raise NotApplicable("a loop with data-dependent bounds cannot be register blocked")
+        outside: list[TreeLoop] = []
+        points: dict[str, TreeLoop] = {}
+        taken: frozenset[str] = frozenset()
+        sizes = dict(zip(self.loops, self.sizes, strict=True))
+        for loop in loops:
+            if loop.name not in sizes:
+                outside.append(loop)
+                continue
+            points[loop.name] = clear_marks(loop)
+            if sizes[loop.name] > 1:
+                tile = tile_loop(tree, loop, sizes[loop.name], "r", taken)
+            else:
+                tile = replace(loop, name=fresh_name(tree, f"{loop.name}_r", taken))
+            taken |= {tile.name}
+            outside.append(tile)
+        inner = [points[name] for name in self.loops]
+        inner[0] = replace(inner[0], register=RegisterMark(self.loops, self.sizes, self.vector_bytes))
+        return replace_loop(tree, loops[0].name, (nest_chain((*outside, *inner), body),))
+
+    def words(self) -> str:
+        loops, sizes = listed(self.loops), " x ".join(map(str, self.sizes))
+        width = f" of {self.vector_bytes} bytes" if self.vector_bytes else ""
+        plural = "s" if len(self.loops) > 1 else ""
+        return (
+            f"Compute loop{plural} {loops} in blocks of {sizes} that stay in vector registers{width}: what is computed "
+            "is loaded and stored once a block."
+        )
+
+
 VECTOR_BYTES = (0, 16, 32, 64)  # 0: the machine's usual ones
-
-
-def apply(tree: Tree, step: RegisterBlock) -> Tree:
-    if not step.loops or len(step.loops) != len(step.sizes) or len(set(step.loops)) != len(step.loops):
-        raise NotApplicable("register_block needs as many sizes as loops, each loop once")
-    if any(not 1 <= size <= 64 for size in step.sizes):
-        raise NotApplicable("a register block has 1 to 64 iterations of each loop")
-    if step.vector_bytes not in VECTOR_BYTES:
-        raise NotApplicable(f"a vector register has {', '.join(map(str, VECTOR_BYTES[1:]))} bytes")
-    order = [loop for loop in _innermost_chain(tree, step.loops[0])]
-    names = [loop.name for loop in order]
-    for name in step.loops:
-        the_loop(tree, name)
-        if name not in names:
-            raise NotApplicable(f"loops {', '.join(step.loops)} are not in one innermost perfect chain")
-    first = min(names.index(name) for name in step.loops)
-    loops = chain(tree, names[first], names[-1])
-    body = loops[-1].children
-    if not all(isinstance(node, Leaf) for node in body):
-        raise NotApplicable("a register block holds statements only")
-    if any(loop.register for loop in loops):
-        raise NotApplicable("the loops are register blocked already")
-    if any(loop.opaque for loop in loops if loop.name in step.loops):
-        raise NotApplicable("a loop with data-dependent bounds cannot be register blocked")
-    outside: list[TreeLoop] = []
-    points: dict[str, TreeLoop] = {}
-    taken: frozenset[str] = frozenset()
-    sizes = dict(zip(step.loops, step.sizes, strict=True))
-    for loop in loops:
-        if loop.name not in sizes:
-            outside.append(loop)
-            continue
-        points[loop.name] = clear_marks(loop)
-        if sizes[loop.name] > 1:
-            tile = tile_loop(tree, loop, sizes[loop.name], "r", taken)
-        else:
-            tile = replace(loop, name=fresh_name(tree, f"{loop.name}_r", taken))
-        taken |= {tile.name}
-        outside.append(tile)
-    inner = [points[name] for name in step.loops]
-    inner[0] = replace(inner[0], register=RegisterMark(step.loops, step.sizes, step.vector_bytes))
-    return replace_loop(tree, loops[0].name, (nest_chain((*outside, *inner), body),))
 
 
 def _innermost_chain(tree: Tree, name: str) -> list[TreeLoop]:

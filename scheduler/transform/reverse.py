@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from scheduler.ir.tree import replace_loop
-from scheduler.schedule import Reverse
 from scheduler.transform.common import Tree, the_loop, with_rows
 
 
-def apply(tree: Tree, step: Reverse) -> Tree:
-    return replace_loop(tree, step.loop, (with_rows(the_loop(tree, step.loop), lambda _, row: -row),))
+@dataclass(frozen=True, slots=True)
+class Reverse:
+    """Runs a loop backwards."""
+
+    keyword: ClassVar[str] = "reverse"
+    loop: str
+
+    def apply(self, tree: Tree) -> Tree:
+        return replace_loop(tree, self.loop, (with_rows(the_loop(tree, self.loop), lambda _, row: -row),))
+
+    def words(self) -> str:
+        return f"Run loop {self.loop} backwards."

@@ -7,33 +7,53 @@ perfect, so that it can be tiled as a whole (Cholesky, LU). A loop moves whole: 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scheduler.errors import NotApplicable
+from scheduler.ir.affine import Affine
 from scheduler.ir.tree import statements_below
-from scheduler.schedule import Sink
 from scheduler.transform.common import Tree, siblings, the_loop, with_children
 
 
-def apply(tree: Tree, step: Sink) -> Tree:
-    loop = the_loop(tree, step.loop)
-    parent, nodes, target = siblings(tree, step.loop)
-    position = next((k for k in (target - 1, target + 1) if _holds(nodes, k, step.statement)), None)
-    if position is None:
-        raise NotApplicable(f"{step.statement} does not stand beside loop {step.loop}")
-    moved = nodes[position]
-    if loop.opaque or loop.register or loop.packs:
-        raise NotApplicable(f"nothing can be sunk into loop {step.loop}")
-    rows = tuple((s, step.at) for s in statements_below(moved))
-    before = position < target
-    merged = replace(
-        loop,
-        rows=(*rows, *loop.rows) if before else (*loop.rows, *rows),
-        children=(moved, *loop.children) if before else (*loop.children, moved),
-        vector=False,
-    )
-    low = min(position, target)
-    return with_children(tree, parent, (*nodes[:low], merged, *nodes[low + 2 :]))
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Moves the node beside a loop that `statement` is or is in into it, to the iteration where the row equals `at`.
+
+    `at` is affine over the iterators of the statements moved; they stand before the loop's own children when the
+    node stood before the loop, else after them.
+    """
+
+    keyword: ClassVar[str] = "sink"
+    statement: str
+    loop: str
+    at: Affine
+
+    def apply(self, tree: Tree) -> Tree:
+        loop = the_loop(tree, self.loop)
+        parent, nodes, target = siblings(tree, self.loop)
+        position = next((k for k in (target - 1, target + 1) if _holds(nodes, k, self.statement)), None)
+        if position is None:
+            raise NotApplicable(f"{self.statement} does not stand beside loop {self.loop}")
+        moved = nodes[position]
+        if loop.opaque or loop.register or loop.packs:
+            raise NotApplicable(f"nothing can be sunk into loop {self.loop}")
+        rows = tuple((s, self.at) for s in statements_below(moved))
+        before = position < target
+        merged = replace(
+            loop,
+            rows=(*rows, *loop.rows) if before else (*loop.rows, *rows),
+            children=(moved, *loop.children) if before else (*loop.children, moved),
+            vector=False,
+        )
+        low = min(position, target)
+        return with_children(tree, parent, (*nodes[:low], merged, *nodes[low + 2 :]))
+
+    def words(self) -> str:
+        return (
+            f"Move statement {self.statement}, with the loops around it, from beside loop {self.loop} into it, to "
+            f"the iteration {self.at}, so that the loops are perfectly nested."
+        )
 
 
 def _holds(nodes: Tree, position: int, statement: str) -> bool:

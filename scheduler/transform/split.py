@@ -9,36 +9,58 @@ Source: Griebl, Feautrier and Lengauer 2000 (index set splitting), IJPP 28(6).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scheduler.errors import NotApplicable
+from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop, LoopNest, Node, Statement, Storage
 from scheduler.ir.rename import renamed_nodes
 from scheduler.ir.walk import loops, placed_statements
-from scheduler.schedule import Split
+from scheduler.transform.common import Tree
 
 
-def split_nest(nest: LoopNest, step: Split) -> LoopNest:
-    """The nest with the loop in two; private arrays are expanded already. Raises NotApplicable.
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Cuts a loop of the nest in two at an affine place: iterations before `at`, and from there on (those named `_s`).
 
-    The second part's loops and statements have names that end in `_s`.
+    Splits stand before all other steps: they change the nest that these are for.
     """
-    chain = _chain(nest.body, step.loop)
-    if not chain:
-        raise NotApplicable(f"there is no loop {step.loop}")
-    loop = chain[-1]
-    if not (isinstance(loop.start, tuple) and isinstance(loop.stop, tuple)) or loop.step != 1:
-        raise NotApplicable(f"loop {loop.name} has data-dependent bounds or a step other than 1")
-    known = {outer.name for outer in chain[:-1]} | {p.name for p in nest.parameters}
-    if unknown := sorted(step.at.names() - known):
-        raise NotApplicable(f"{', '.join(unknown)} does not stand around loop {loop.name}")
-    inside = {x.name for x in loops(replace(nest, body=(loop,)))}
-    if any(a.storage is Storage.PRIVATE and a.scope in inside for a in nest.arrays):
-        raise NotApplicable(f"loop {loop.name} has private data of its own")
-    first = replace(loop, stop=(*loop.stop, step.at))
-    names = _fresh({*inside, *(p.statement.name for p in placed_statements(replace(nest, body=(loop,))))}, nest)
-    (second,) = renamed_nodes((replace(loop, start=(*loop.start, step.at)),), names)
-    return replace(nest, body=_exchanged(nest.body, loop.name, (first, second)))
+
+    keyword: ClassVar[str] = "split"
+    loop: str
+    at: Affine
+
+    def apply(self, tree: Tree) -> Tree:
+        raise NotApplicable("a split stands before all other steps")
+
+    def cut(self, nest: LoopNest) -> LoopNest:
+        """The nest with the loop in two; private arrays are expanded already. Raises NotApplicable.
+
+        The second part's loops and statements have names that end in `_s`.
+        """
+        chain = _chain(nest.body, self.loop)
+        if not chain:
+            raise NotApplicable(f"there is no loop {self.loop}")
+        loop = chain[-1]
+        if not (isinstance(loop.start, tuple) and isinstance(loop.stop, tuple)) or loop.step != 1:
+            raise NotApplicable(f"loop {loop.name} has data-dependent bounds or a step other than 1")
+        known = {outer.name for outer in chain[:-1]} | {p.name for p in nest.parameters}
+        if unknown := sorted(self.at.names() - known):
+            raise NotApplicable(f"{', '.join(unknown)} does not stand around loop {loop.name}")
+        inside = {x.name for x in loops(replace(nest, body=(loop,)))}
+        if any(a.storage is Storage.PRIVATE and a.scope in inside for a in nest.arrays):
+            raise NotApplicable(f"loop {loop.name} has private data of its own")
+        first = replace(loop, stop=(*loop.stop, self.at))
+        names = _fresh({*inside, *(p.statement.name for p in placed_statements(replace(nest, body=(loop,))))}, nest)
+        (second,) = renamed_nodes((replace(loop, start=(*loop.start, self.at)),), names)
+        return replace(nest, body=_exchanged(nest.body, loop.name, (first, second)))
+
+    def words(self) -> str:
+        return (
+            f"Cut loop {self.loop} in two at {self.at}: the iterations before it, and those from there on, whose "
+            f"loops are called {self.loop}_s and so on, so that each part can be treated by itself."
+        )
 
 
 def _chain(nodes: tuple[Node, ...], name: str) -> tuple[Loop, ...]:

@@ -6,20 +6,34 @@ the loop touches the array (`scheduler.codegen.streamed`).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import TreeLoop, replace_loop
-from scheduler.schedule import Stream
 from scheduler.transform.common import Tree, the_loop
 
 
-def apply(tree: Tree, step: Stream) -> Tree:
-    loop = the_loop(tree, step.loop)
-    if any(isinstance(child, TreeLoop) for child in loop.children):
-        raise NotApplicable(f"loop {step.loop} is not innermost")
-    if loop.opaque or loop.tile:
-        raise NotApplicable(f"loop {step.loop} runs over data or blocks")
-    if step.array in loop.streams:
-        raise NotApplicable(f"array {step.array} is streamed in loop {step.loop} already")
-    return replace_loop(tree, step.loop, (replace(loop, streams=(*loop.streams, step.array)),))
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Writes an array past the caches in an innermost loop that runs along it (non-temporal stores)."""
+
+    keyword: ClassVar[str] = "stream"
+    loop: str
+    array: str
+
+    def apply(self, tree: Tree) -> Tree:
+        loop = the_loop(tree, self.loop)
+        if any(isinstance(child, TreeLoop) for child in loop.children):
+            raise NotApplicable(f"loop {self.loop} is not innermost")
+        if loop.opaque or loop.tile:
+            raise NotApplicable(f"loop {self.loop} runs over data or blocks")
+        if self.array in loop.streams:
+            raise NotApplicable(f"array {self.array} is streamed in loop {self.loop} already")
+        return replace_loop(tree, self.loop, (replace(loop, streams=(*loop.streams, self.array)),))
+
+    def words(self) -> str:
+        return (
+            f"Write array {self.array} past the caches in loop {self.loop} (non-temporal stores), so that its "
+            "lines are not read before they are overwritten."
+        )

@@ -7,13 +7,58 @@ TVM `split` + `reorder`, Pluto tiling).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, replace_loop
-from scheduler.schedule import Tile
-from scheduler.transform.common import Tree, chain_of, clear_marks, fresh_name, nest_chain, with_rows
+from scheduler.transform.common import Tree, chain_of, clear_marks, fresh_name, listed, nest_chain, with_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Blocks a perfectly nested chain of loops; tile loops are named `i_t` and stand outside in the same order."""
+
+    keyword: ClassVar[str] = "tile"
+    loops: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def apply(self, tree: Tree) -> Tree:
+        if len(self.loops) != len(self.sizes):
+            raise NotApplicable(f"{len(self.loops)} loops but {len(self.sizes)} sizes")
+        if any(size < 2 for size in self.sizes):
+            raise NotApplicable("a tile size must be at least 2")
+        loops = chain_of(tree, self.loops)
+        if any(loop.register for loop in loops):
+            raise NotApplicable("tile before register blocking")
+        body = loops[-1].children
+        sizes = dict(zip(self.loops, self.sizes, strict=True))
+        outside: list[TreeLoop] = []
+        points: list[TreeLoop] = []
+        taken: frozenset[str] = frozenset()
+        for loop in loops:
+            if loop.name in sizes:
+                tile = tile_loop(tree, loop, sizes[loop.name], "t", taken)
+                taken |= {tile.name}
+                outside.append(tile)
+                points.append(replace(loop, parallel=None))
+            else:
+                outside.append(loop)
+        return replace_loop(tree, self.loops[0], (nest_chain((*outside, *points), body),))
+
+    def words(self) -> str:
+        if len(self.loops) == 1:
+            return (
+                f"Cut loop {self.loops[0]} into blocks of {self.sizes[0]} iterations; loop {self.loops[0]}_t goes from "
+                "block to block."
+            )
+        sizes = " x ".join(map(str, self.sizes))
+        blocks = listed([f"{loop}_t" for loop in self.loops])
+        return (
+            f"Cut loops {listed(self.loops)} into blocks of {sizes} iterations, so that what a block uses stays in a "
+            f"cache; loops {blocks} go from block to block."
+        )
 
 
 def tile_loop(tree: Tree, loop: TreeLoop, size: int, suffix: str, taken: frozenset[str]) -> TreeLoop:
@@ -24,27 +69,3 @@ def tile_loop(tree: Tree, loop: TreeLoop, size: int, suffix: str, taken: frozens
 
 def block_start(row: Affine, size: int) -> Affine:
     return row.floordiv(size) * size
-
-
-def apply(tree: Tree, step: Tile) -> Tree:
-    if len(step.loops) != len(step.sizes):
-        raise NotApplicable(f"{len(step.loops)} loops but {len(step.sizes)} sizes")
-    if any(size < 2 for size in step.sizes):
-        raise NotApplicable("a tile size must be at least 2")
-    loops = chain_of(tree, step.loops)
-    if any(loop.register for loop in loops):
-        raise NotApplicable("tile before register blocking")
-    body = loops[-1].children
-    sizes = dict(zip(step.loops, step.sizes, strict=True))
-    outside: list[TreeLoop] = []
-    points: list[TreeLoop] = []
-    taken: frozenset[str] = frozenset()
-    for loop in loops:
-        if loop.name in sizes:
-            tile = tile_loop(tree, loop, sizes[loop.name], "t", taken)
-            taken |= {tile.name}
-            outside.append(tile)
-            points.append(replace(loop, parallel=None))
-        else:
-            outside.append(loop)
-    return replace_loop(tree, step.loops[0], (nest_chain((*outside, *points), body),))

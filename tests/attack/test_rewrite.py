@@ -18,7 +18,7 @@ from scheduler.generator.schedules import random_schedule
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.attack.harness import known_open
 from tests.attack.registry import generator
 from tests.attack.rewritten import REWRITTEN, Rewritten
@@ -48,7 +48,7 @@ def legal(nest: LoopNest, seed: str) -> Schedule | None:
     """A random schedule that may run and can be written, the empty one if none is found; None: not even that."""
     rng, replayer, tree = generator(seed), Replayer(nest), initial_tree(nest)
     for length in (4, 4, 3, 3, 2, 2, 2, 1, 1, 1, 0):
-        schedule = random_schedule(nest, rng, length, tree, apply_step)
+        schedule = random_schedule(nest, rng, length, tree)
         verdict = replayer.replay(schedule)
         if isinstance(verdict, ScheduledNest) and (schedule or length == 0):
             with contextlib.suppress(CodegenUnsupported):

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from scheduler.errors import TextError
 from scheduler.ir.affine import Affine, parse_affine
-from scheduler.schedule import (
+from scheduler.schedule import Schedule, format_schedule, parse_schedule
+from scheduler.transform import (
     TRANSFORMATIONS,
     Distribute,
     Fuse,
@@ -13,7 +14,6 @@ from scheduler.schedule import (
     Parallelize,
     RegisterBlock,
     Reverse,
-    Schedule,
     Shift,
     Sink,
     Skew,
@@ -21,8 +21,6 @@ from scheduler.schedule import (
     Unroll,
     UnrollJam,
     Vectorize,
-    format_schedule,
-    parse_schedule,
 )
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z_0-9]{0,5}", fullmatch=True)

@@ -14,8 +14,8 @@ from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Space
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Pack, RegisterBlock, Schedule, Tile, Transformation
-from scheduler.transform import apply_step
+from scheduler.schedule import Schedule
+from scheduler.transform import Pack, RegisterBlock, Tile, Transformation
 
 _LENGTH = 6  # steps of a random schedule
 _PROPOSED = 0.2  # share of the programs whose search space is looked at
@@ -27,7 +27,7 @@ def drawn_schedules(replayer: Replayer, rng: random.Random, count: int) -> Itera
     for number in range(count):
         length = rng.randint(1, _LENGTH)
         if number % 3 == 2:
-            yield random_schedule(replayer.nest, rng, length, replayer.tree(()), apply_step, refused=0.05)
+            yield random_schedule(replayer.nest, rng, length, replayer.tree(()), refused=0.05)
         else:
             yield _grown(replayer, rng, length)
     if rng.random() < _PROPOSED:

@@ -10,13 +10,13 @@ from scheduler.errors import NotApplicable
 from scheduler.generator import random_step
 from scheduler.ir.tree import Parallel, TreeLoop, TreeNode, replace_loop, tree_loops
 from scheduler.replay import Replayer
-from scheduler.schedule import (
+from scheduler.schedule import Schedule
+from scheduler.transform import (
     Distribute,
     Fuse,
     Interchange,
     Parallelize,
     Reverse,
-    Schedule,
     Shift,
     Sink,
     Skew,

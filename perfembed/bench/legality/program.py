@@ -12,7 +12,7 @@ from perfembed.bench.legality.privates import privates_problem
 from perfembed.bench.legality.subject import Mismatch, Subject
 from perfembed.bench.legality.witness import witness_problem
 from scheduler.codegen import emit
-from scheduler.errors import CodegenUnsupported
+from scheduler.errors import CodegenUnsupported, NotApplicable
 from scheduler.generator import random_nest
 from scheduler.ir.arithmetic import InterpreterError
 from scheduler.ir.nest import Loop, LoopNest, Predicate
@@ -23,7 +23,6 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Unknown
 from scheduler.replay import Refused, Replayed, ScheduledNest
 from scheduler.schedule import format_schedule
-from scheduler.transform import NotApplicable
 
 _COMPILED = 2  # schedules of a program
 

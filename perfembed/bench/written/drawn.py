@@ -10,7 +10,7 @@ from itertools import islice
 
 from perfembed.bench.legality.drawn import drawn_schedules, small_step
 from scheduler.codegen import emit
-from scheduler.errors import CodegenUnsupported
+from scheduler.errors import CodegenUnsupported, NotApplicable
 from scheduler.generator import random_splits
 from scheduler.machine.microkernel import Core
 from scheduler.machine.target import Target
@@ -18,20 +18,8 @@ from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import (
-    Pack,
-    Parallelize,
-    RegisterBlock,
-    Schedule,
-    Split,
-    Stream,
-    Tile,
-    Unroll,
-    UnrollJam,
-    Vectorize,
-    format_schedule,
-)
-from scheduler.transform import NotApplicable
+from scheduler.schedule import Schedule, format_schedule
+from scheduler.transform import Pack, Parallelize, RegisterBlock, Split, Stream, Tile, Unroll, UnrollJam, Vectorize
 
 Maker = Callable[[Schedule, Chain], Iterator[Schedule]]
 _ATTEMPTS = 6

@@ -39,7 +39,7 @@ from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below, tree_l
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import bound_reads, loops, placed_statements
 from scheduler.polyhedral.legality import concurrent_loops
-from scheduler.transform import initial_tree
+from scheduler.transform.initial import initial_tree
 
 if TYPE_CHECKING:
     from scheduler.replay import Replayer

@@ -14,7 +14,8 @@ from perfembed.transfer.adapt import (
     wavefront_factor,
 )
 from scheduler.machine.microkernel import Core
-from scheduler.schedule import Parallelize, parse_schedule
+from scheduler.schedule import parse_schedule
+from scheduler.transform import Parallelize
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
 
 TILE = {"j_2": 64, "k": 64, "i_2": 64}

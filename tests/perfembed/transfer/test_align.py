@@ -2,7 +2,8 @@
 
 from perfembed.transfer.align import align
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Distribute, Parallelize, Skew, Vectorize, parse_schedule
+from scheduler.schedule import parse_schedule
+from scheduler.transform import Distribute, Parallelize, Skew, Vectorize
 from tests.perfembed.transfer_support import (
     BICG,
     GEMM,

@@ -8,7 +8,8 @@ from scheduler.computed.stencils import suited
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import tree_loops
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Pack, RegisterBlock, Tile, parse_schedule
+from scheduler.schedule import parse_schedule
+from scheduler.transform import Pack, RegisterBlock, Tile
 from tests.perfembed.transfer_support import (
     EMBEDDER,
     GEMM,

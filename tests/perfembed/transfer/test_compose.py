@@ -7,7 +7,7 @@ from perfembed.transfer.compose import compositions, core_of, partial, trees_of,
 from scheduler.ir.tree import find_loop
 from scheduler.ir.walk import placed_statements
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Fuse, Parallelize, Skew, Tile, Vectorize
+from scheduler.transform import Fuse, Parallelize, Skew, Tile, Vectorize
 from tests.perfembed.transfer_support import GEMM, JACOBI, MVT, MVT_SCHEDULE, SEIDEL, TWO, donor, side
 
 HALF = "nest h { array A: double[5900][5900]; array x: double[5900]; array y: double[5900];"

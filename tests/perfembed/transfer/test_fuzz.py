@@ -16,7 +16,6 @@ from scheduler.ir.affine import Affine
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.search.neighbours import neighbours
-from scheduler.transform import apply_step
 from tests.perfembed.transfer_support import EMBEDDER, MACHINE
 
 
@@ -39,7 +38,7 @@ def transfer(seed):
     rng = random.Random(seed)
     first, second = random_nest(rng), random_nest(rng)
     replayer = Replayer(first)
-    schedule = random_schedule(replayer.nest, rng, rng.randint(1, 7), replayer.tree(()), apply_step, 0.1)
+    schedule = random_schedule(replayer.nest, rng, rng.randint(1, 7), replayer.tree(()), 0.1)
     if seed % 3 == 1:
         schedule = tuple(rng.sample(schedule, len(schedule)))
     if seed % 3 == 2:

@@ -3,7 +3,8 @@
 from perfembed.transfer.candidates import candidates
 from perfembed.transfer.match import Matcher
 from perfembed.transfer.packing import pack
-from scheduler.schedule import Pack, parse_schedule
+from scheduler.schedule import parse_schedule
+from scheduler.transform import Pack
 from tests.perfembed.transfer_support import GEMM, GEMM_SCHEDULE, MVT, TRANSPOSED, donor, side
 
 BLOCKED = "tile([j_2, k, i_2], [280, 304, 204]); interchange(k, i_2); register_block([i_2, j_2], [6, 8])"

@@ -4,7 +4,8 @@ import pytest
 
 from perfembed.transfer.compose import wavefronts
 from perfembed.transfer.recommend import by_donor, recommend
-from scheduler.schedule import Skew, format_schedule
+from scheduler.schedule import format_schedule
+from scheduler.transform import Skew
 from tests.perfembed.transfer_support import (
     BICG,
     GEMM,

@@ -12,7 +12,8 @@ from scheduler.machine.microkernel import Core
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Pack, Parallelize, RegisterBlock, Schedule, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Pack, Parallelize, RegisterBlock, Tile
 from tests.scheduler import nests
 
 WIDE = Target(2, core=Core(registers=((64, 32), (32, 16))))

@@ -11,7 +11,8 @@ from scheduler.machine.microkernel import Core
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer
-from scheduler.schedule import Pack, RegisterBlock, Schedule, Split, format_schedule
+from scheduler.schedule import Schedule, format_schedule
+from scheduler.transform import Pack, RegisterBlock, Split
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same, with_storage
 

@@ -10,7 +10,8 @@ from scheduler.ir.nest import Storage
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer
-from scheduler.schedule import Parallelize, Schedule, Split, format_schedule
+from scheduler.schedule import Schedule, format_schedule
+from scheduler.transform import Parallelize, Split
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same, with_storage
 

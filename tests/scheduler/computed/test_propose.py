@@ -8,7 +8,8 @@ from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import RegisterBlock, Schedule, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import RegisterBlock, Tile
 from tests.scheduler import nests
 
 

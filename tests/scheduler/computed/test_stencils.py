@@ -12,7 +12,8 @@ from scheduler.machine.microkernel import CacheLevel, Core
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Parallelize, Schedule, Skew, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Parallelize, Skew, Tile
 from tests.scheduler import nests
 
 VALUES = {"T": 100, "n": 2000, "m": 900, "l": 800}

@@ -14,7 +14,8 @@ from scheduler.machine.microkernel import CacheLevel, Core, Rates
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Parallelize, Schedule, Stream, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Parallelize, Stream, Tile
 from tests.scheduler import nests
 
 CACHES = (CacheLevel(32 << 10), CacheLevel(512 << 10), CacheLevel(8 << 20))

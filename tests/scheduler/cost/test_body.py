@@ -7,7 +7,7 @@ from scheduler.cost.estimate import Estimator
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.scheduler import nests
 
 ORDER = "distribute(i, 1); interchange(j, k); "  # i_d, k, j
@@ -17,7 +17,7 @@ def body(schedule: str, text: str = nests.GEMM, statement: str = "S1", vector_by
     model = Model(nests.nest(text))
     tree = initial_tree(model.nest)
     for step in parse_schedule(schedule):
-        tree = apply_step(tree, step)
+        tree = step.apply(tree)
     sizes = {"n": 512, "m": 512, "l": 512, "T": 8}
     found = Estimator(model, sizes, Target(2, vector_bytes)).estimate(tree)
     (line,) = (x for x in found.lines if x.shape.facts.name == statement)

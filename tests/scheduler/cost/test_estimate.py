@@ -9,7 +9,7 @@ from scheduler.cost.estimated import Estimate, Line
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.scheduler import nests
 
 TARGET = Target(threads=4, vector_bytes=32, l1_bytes=32 << 10, l2_bytes=512 << 10, l3_bytes=8 << 20)
@@ -19,7 +19,7 @@ def estimate(text: str, schedule: str = "", **parameters: int) -> Estimate:
     model = Model(nests.nest(text))
     tree = initial_tree(model.nest)
     for step in parse_schedule(schedule):
-        tree = apply_step(tree, step)
+        tree = step.apply(tree)
     return Estimator(model, parameters, TARGET).estimate(tree)
 
 

@@ -17,7 +17,7 @@ from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search import make_search
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.scheduler import nests
 
 TARGET = Target(threads=2)
@@ -129,8 +129,8 @@ def test_any_tree_of_any_nest_has_finite_features() -> None:
         extractor = FeatureExtractor(Model(nest), sizes, Target(rng.choice([1, 2, 64])))
         for _ in range(3):
             tree = initial_tree(nest)
-            steps = random_schedule(nest, rng, 6, tree, apply_step)
+            steps = random_schedule(nest, rng, 6, tree)
             for step in steps:
-                tree = apply_step(tree, step)
+                tree = step.apply(tree)
             stored = tuple((a.name, None) for a in nest.arrays if a.expanded and rng.random() < 0.7)
             assert np.isfinite(extractor.vector(ScheduledNest(nest, tree, steps, stored))).all(), (seed, steps)

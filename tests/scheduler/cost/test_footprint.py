@@ -15,7 +15,7 @@ from scheduler.ir.tree import TreeLoop, path_to
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
 from scheduler.schedule import parse_schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.scheduler import nests
 
 SIZES = {"n": 24, "m": 24, "l": 16, "T": 8}
@@ -25,7 +25,7 @@ def shaped(text: str, schedule: str, statement: str) -> tuple[Model, Estimator, 
     model = Model(nests.nest(text))
     tree = initial_tree(model.nest)
     for step in parse_schedule(schedule):
-        tree = apply_step(tree, step)
+        tree = step.apply(tree)
     estimator = Estimator(model, SIZES, Target(2))
     path = tuple(node for _, node in path_to(tree, statement) if isinstance(node, TreeLoop))
     return model, estimator, path, estimator.shape(statement, path, None)

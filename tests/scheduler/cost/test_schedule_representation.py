@@ -8,7 +8,8 @@ from scheduler.cost.schedule_arrays import KINDS, ScheduleArrays
 from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.errors import NotApplicable
 from scheduler.replay import Replayer
-from scheduler.schedule import Interchange, Parallelize, Tile, Transformation, parse_schedule
+from scheduler.schedule import parse_schedule
+from scheduler.transform import Interchange, Parallelize, Tile, Transformation
 from tests.scheduler import nests
 from tests.scheduler.cost.lstm_support import GEMM_SCHEDULES, STENCIL_SCHEDULES, arrays, encoded, renamed
 

@@ -17,8 +17,9 @@ from scheduler.ir.interpret import interpret
 from scheduler.ir.nest import Guard, LoopNest, Predicate, Storage
 from scheduler.ir.text import format_nest, nest_id, parse_nest
 from scheduler.ir.walk import loops, placed_statements
-from scheduler.schedule import TRANSFORMATIONS, format_schedule, parse_schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.schedule import format_schedule, parse_schedule
+from scheduler.transform import TRANSFORMATIONS
+from scheduler.transform.initial import initial_tree
 
 
 def check(nest: LoopNest, rng: random.Random, high: int = 5) -> dict[str, np.ndarray]:
@@ -171,11 +172,11 @@ def test_schedules_apply_step_by_step() -> None:
         rng = random.Random(seed)
         nest = random_nest(rng, Size(depth=4, nests=2))
         tree = initial_tree(nest)
-        schedule = random_schedule(nest, rng, 4, tree, apply_step)
+        schedule = random_schedule(nest, rng, 4, tree)
         assert len(schedule) <= 4
         assert parse_schedule(format_schedule(schedule)) == schedule
         for step in schedule:
-            tree = apply_step(tree, step)
+            tree = step.apply(tree)
             kinds[type(step).__name__] += 1
     assert {t.__name__ for t in TRANSFORMATIONS} - {"Split"} == set(kinds), kinds  # `random_splits` draws those
 
@@ -186,9 +187,9 @@ def test_refused_steps_can_be_kept() -> None:
         rng = random.Random(seed)
         nest = random_nest(rng)
         tree = initial_tree(nest)
-        for step in random_schedule(nest, rng, 5, tree, apply_step, refused=1.0):
+        for step in random_schedule(nest, rng, 5, tree, refused=1.0):
             try:
-                tree = apply_step(tree, step)
+                tree = step.apply(tree)
             except NotApplicable:
                 refused += 1
     assert refused > 20
@@ -196,4 +197,4 @@ def test_refused_steps_can_be_kept() -> None:
 
 def test_schedules_of_nests_without_loops_are_empty() -> None:
     nest = parse_nest("nest e { array s: int; S0: s = 1; }")
-    assert random_schedule(nest, random.Random(1), 3, initial_tree(nest), apply_step) == ()
+    assert random_schedule(nest, random.Random(1), 3, initial_tree(nest)) == ()

@@ -10,7 +10,7 @@ from scheduler.ir.interpret import InterpreterError, execution_order, interpret,
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.ir.tree import Parallel, RegisterMark, TreeLoop, TreeNode, find_loop, replace_loop
-from scheduler.transform import initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.scheduler.ir.c_snippets import call, compile_c, same
 
 

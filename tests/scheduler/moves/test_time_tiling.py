@@ -14,7 +14,8 @@ from scheduler.moves.permutable import sink_into_band
 from scheduler.moves.space import Space
 from scheduler.moves.time_tiling import time_tiled
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Schedule, Sink, Tile
+from scheduler.schedule import Schedule
+from scheduler.transform import Sink, Tile
 from tests.scheduler import nests
 
 # A statement before the loop and one behind it, which the next time step needs.

@@ -1,7 +1,7 @@
 """What all searches share."""
 
-from scheduler.schedule import Tile, Unroll, Vectorize
 from scheduler.search.explorer import in_variety
+from scheduler.transform import Tile, Unroll, Vectorize
 
 
 def test_one_kind_of_schedule_does_not_fill_the_list():

@@ -6,8 +6,9 @@ import pytest
 
 from scheduler.machine.microkernel import Core
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Pack, RegisterBlock, Skew, Tile, parse_schedule
+from scheduler.schedule import parse_schedule
 from scheduler.search.neighbours import neighbours
+from scheduler.transform import Pack, RegisterBlock, Skew, Tile
 from tests.perfembed.transfer_support import (
     GEMM,
     GEMM_SCHEDULE,

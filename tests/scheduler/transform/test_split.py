@@ -10,8 +10,8 @@ from scheduler.ir.affine import parse_affine
 from scheduler.ir.interpret import InterpreterError, interpret, interpret_scheduled
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.replay import Refused, Replayer, ScheduledNest
-from scheduler.schedule import Split, parse_schedule
-from scheduler.transform.split import split_nest
+from scheduler.schedule import parse_schedule
+from scheduler.transform import Split
 from tests.scheduler import nests
 
 TRIANGLE = """nest triangle {
@@ -24,7 +24,7 @@ TRIANGLE = """nest triangle {
 
 
 def test_both_parts_have_names_of_their_own() -> None:
-    nest = split_nest(nests.nest(nests.LU), Split("i", parse_affine("4*floor((k)/4) + 4")))
+    nest = Split("i", parse_affine("4*floor((k)/4) + 4")).cut(nests.nest(nests.LU))
     text = format_nest(nest)
     assert "for i: int in [k + 1, min(n, 4*floor((k)/4) + 4))" in text
     assert "for i_s: int in [max(k + 1, 4*floor((k)/4) + 4), n)" in text

@@ -5,7 +5,7 @@ import pytest
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import format_tree
 from scheduler.schedule import parse_schedule
-from scheduler.transform import apply_step, initial_tree
+from scheduler.transform.initial import initial_tree
 from tests.scheduler import nests
 
 MATRIX = """nest m {
@@ -37,7 +37,7 @@ IMPERFECT = """nest imperfect {
 def tree_after(nest: str, schedule: str) -> str:
     tree = initial_tree(nests.nest(nest))
     for step in parse_schedule(schedule):
-        tree = apply_step(tree, step)
+        tree = step.apply(tree)
     return format_tree(tree)
 
 

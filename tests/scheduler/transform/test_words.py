@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import pytest
 
-from scheduler.schedule import TRANSFORMATIONS, Transformation, format_transformation, parse_schedule
-from scheduler.schedule_words import step_in_words
+from scheduler.schedule import format_transformation, parse_schedule
+from scheduler.transform import TRANSFORMATIONS, Transformation
 
 EXAMPLES = parse_schedule(
     "split(i, 64*floor(k/64) + 64); interchange(ii, jj); skew(tt, xx, 2); reverse(ii); shift(ii, S1, n + 1);"
@@ -18,12 +18,12 @@ EXAMPLES = parse_schedule(
 
 def test_all_of_them() -> None:
     assert {type(step) for step in EXAMPLES} == set(TRANSFORMATIONS)
-    assert len(set(map(step_in_words, EXAMPLES))) == len(EXAMPLES)
+    assert len({step.words() for step in EXAMPLES}) == len(EXAMPLES)
 
 
 @pytest.mark.parametrize("step", EXAMPLES, ids=format_transformation)
 def test_one_sentence_that_names_everything(step: Transformation) -> None:
-    said = step_in_words(step)
+    said = step.words()
     assert said[0].isupper() and said.endswith(".") and ". " not in said
     for field in fields(step):
         value = getattr(step, field.name)
@@ -43,11 +43,11 @@ def test_one_sentence_that_names_everything(step: Transformation) -> None:
     ],
 )
 def test_words(text: str, said: str) -> None:
-    assert [step_in_words(step) for step in parse_schedule(text)] == [said]
+    assert [step.words() for step in parse_schedule(text)] == [said]
 
 
 def test_defaults_are_not_mentioned() -> None:
     said = " ".join(
-        map(step_in_words, parse_schedule("pack(k, A, [0, 1]); register_block([i], [4]); parallelize(i, 1)"))
+        step.words() for step in parse_schedule("pack(k, A, [0, 1]); register_block([i], [4]); parallelize(i, 1)")
     )
     assert "panels" not in said and "bytes" not in said and "one by one" in said
