@@ -42,6 +42,7 @@ def tune(
     parameters: Mapping[str, int] | None = None,
     threads: int | None = None,
     reassociate: bool = False,
+    trust_openmp: bool = False,
     seed: int = 0,
     weights: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -54,11 +55,12 @@ def tune(
     `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the schedules
     of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts", "random",
     "exhaustive". `evaluate`: "run" measures all that a search meets, "model" predicts it, "model+run" predicts it and
-    measures the best `measure`, as beam and mcts do by default. `budget_s` seconds for the file. `arguments` are the
-    program's, `parameters` the sizes where it has no main. `weights`: a folder with other cost models than those that
-    ship. `cache`: a folder for what is measured of the machine's memory, once; without one nothing is. `environment`:
-    of compilers and programs, by default little more than a PATH. `pictures`: collect what
-    `perfembed.report.tuning_page` draws, too. Raises `perfembed.errors.PerfembedError`.
+    measures the best `measure`, as beam and mcts do by default. `trust_openmp`: believe the program's pragmas where
+    data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the program's, `parameters`
+    the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a folder
+    for what is measured of the machine's memory, once; without one nothing is. `environment`: of compilers and
+    programs, by default little more than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws, too.
+    Raises `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning.file_tuner import tune as run
     from profilers.machine import describe_machine
@@ -79,6 +81,7 @@ def tune(
         measure=measure,
         budget_s=budget_s,
         reassociate=reassociate,
+        trust_openmp=trust_openmp,
         seed=seed,
         environment=tuple(sorted((DEFAULT_ENVIRONMENT if environment is None else environment).items())),
         database=os.fspath(db) if db is not None else None,

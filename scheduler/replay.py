@@ -11,7 +11,7 @@ from scheduler.ir.tree import TreeLoop, TreeNode
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.contraction import Contractor, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
-from scheduler.polyhedral.legality import Checker
+from scheduler.polyhedral.legality import Checker, Reassociate
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
 from scheduler.schedule import Schedule, format_transformation, leading_splits
@@ -44,23 +44,43 @@ class Refused:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What schedules of a nest may change beyond what is proved: the order of reductions, and by the user's word what
+    data alone could make a dependence between iterations of the loops `independent`.
+    """
+
+    reassociate: Reassociate = False
+    independent: frozenset[str] = frozenset()
+
+    def replayer(self, nest: LoopNest) -> Replayer:
+        """Raises QuotaExceeded."""
+        return Replayer(nest, self.reassociate, self.independent)
+
+
 Replayed = Union[ScheduledNest, Illegal, Unknown, Refused]  # noqa: UP007
 
 
 class Replayer:
     """Replays schedules on one nest. Private arrays are expanded first: `nest` is the expanded one.
 
+    Iterations of the loops `independent` do not depend on each other by the user's word, where that cannot be seen.
     Raises QuotaExceeded from the constructor when the dependences are too hard to compute.
     """
 
-    def __init__(self, nest: LoopNest, reassociate: bool = False) -> None:
+    def __init__(
+        self, nest: LoopNest, reassociate: Reassociate = False, independent: frozenset[str] = frozenset()
+    ) -> None:
         self.nest = expand_privates(nest)
         self.model = Model(self.nest)
-        self.dependences: tuple[Dependence, ...] = compute_dependences(self.model)
+        written = initial_tree(self.nest)
+        found = compute_dependences(self.model)
+        self.dependences: tuple[Dependence, ...] = _trusting(self.model, found, written, independent)
         self.checker = Checker(self.model, self.dependences, reassociate)
         self.contractor = Contractor(self.model)
-        self._trees: dict[Schedule, tuple[TreeNode, ...]] = {(): initial_tree(self.nest)}
+        self._trees: dict[Schedule, tuple[TreeNode, ...]] = {(): written}
         self._reassociate = reassociate
+        self._independent = independent
         self._split: dict[Split, Replayer] = {}
 
     def of(self, schedule: Schedule) -> Replayer:
@@ -71,7 +91,7 @@ class Replayer:
         replayer = self
         for step in leading_splits(schedule):
             if step not in replayer._split:
-                replayer._split[step] = Replayer(step.cut(replayer.nest), self._reassociate)
+                replayer._split[step] = Replayer(step.cut(replayer.nest), self._reassociate, self._independent)
             replayer = replayer._split[step]
         return replayer
 
@@ -158,3 +178,24 @@ class Replayer:
             else:
                 schedule = shorter
         return schedule
+
+
+def _trusting(
+    model: Model, dependences: tuple[Dependence, ...], tree: tuple[TreeNode, ...], independent: frozenset[str]
+) -> tuple[Dependence, ...]:
+    """Without what data alone could make a dependence between iterations of the loops `independent`."""
+    if not independent:
+        return dependences
+    checker = Checker(model, dependences)
+    found = []
+    for dependence in dependences:
+        if not dependence.exact:
+            with model.quota():
+                left = dependence.relation
+                for loop, pairs in checker.carried_pairs(dependence, tree):
+                    left = left.subtract(pairs) if loop in independent else left
+                if left.is_empty():
+                    continue
+            dependence = replace(dependence, relation=left)
+        found.append(dependence)
+    return tuple(found)

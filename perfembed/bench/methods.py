@@ -40,7 +40,7 @@ from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import Allowed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
 _SHARE = 0.05  # of the program's time; less is not worth tuning
@@ -176,7 +176,7 @@ class _Nest:
             workdir=folder / inputs.nest.name,
             environment=dict(bench.environment),
             jobs=max(1, describe_machine().logical_cores),
-            reassociate=False,
+            allowed=Allowed(),
             seed=bench.seed,
         )
 

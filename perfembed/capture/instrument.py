@@ -30,7 +30,7 @@ def wrap(content: bytes, places: Iterable[Around]) -> bytes:
         end = _statement_end(content, place.begin, place.end)
         start = _before_pragmas(content, place.begin)
         before = f"{{ {spelled(place.before)} "
-        if start != place.begin:  # a pragma must begin its line, and belongs to the loop below it
+        if start != place.begin or content[start : start + 1] == b"#":  # a pragma must begin its line
             line = content.count(b"\n", 0, start) + 1
             before = f"{before}\n#line {line}\n"
         # At one position: ends before begins, inner ends first, outer begins first.
@@ -52,11 +52,13 @@ def _statement_end(content: bytes, begin: int, end: int) -> int:
 
 
 def _before_pragmas(content: bytes, begin: int) -> int:
-    """Where the pragma lines directly above a loop begin; `begin` where there are none."""
+    """Where the pragma lines begin that a loop begins with, or that stand directly above it; else `begin`."""
     found = begin
     at = content.rfind(b"\n", 0, begin) + 1
     if _COMMENT.sub(b"", content[at:begin]).strip():
         return begin
+    if content[begin : begin + 1] == b"#":
+        found = at
     while at > 0:
         end = at
         at = content.rfind(b"\n", 0, end - 1) + 1

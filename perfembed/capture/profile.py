@@ -174,7 +174,12 @@ class _Profiling:
                     different = difference(self.original(0), again, self.original(number))
             if different:
                 return ProgramFailed("run", f"its output changes ({different})", finished.stdout, finished.stderr)
-        return _profile(self.program, finished, _read(text, nests, finished.wall_s))
+        return _profile(self.program, finished, self._read(text, nests, finished.wall_s))
+
+    def _read(self, text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestProfile, ...]:
+        """That several threads come to what a region shares is known."""
+        known = {name for name, sharing in self.source.sharing.items() if sharing.context}
+        return tuple(replace(n, other_threads=0) if n.name in known else n for n in _read(text, nests, wall_s))
 
 
 def not_watched(reason: str) -> str:

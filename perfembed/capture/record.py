@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -32,6 +32,7 @@ _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_m
 DEFAULT_CAP_BYTES = 2 << 30
 _ROOMS = 4
 _SEARCH_S = 60.0  # for finding nests with which the program fails
+_ALONE = {"OMP_THREAD_LIMIT": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,14 @@ def capture_nests(
 
     problems: dict[str, str] = {}
 
+    # What a team shares is recorded with a team of one, so that nobody changes it meanwhile.
+    teams = [plan for plan in plans if _is_shared(source, plan.nest)]
+    alone = replace(profile, program=replace(profile.program, environment={**profile.program.environment, **_ALONE}))
+
     def works(part: tuple[_Plan, ...]) -> bool:
-        problem = _run(source, part, profile, workdir, cap_bytes)
+        groups = tuple(plan for plan in part if plan not in teams), tuple(plan for plan in part if plan in teams)
+        runs = [(group, run) for group, run in zip(groups, (profile, alone), strict=True) if group]
+        problem = next(filter(None, [_run(source, group, run, workdir, cap_bytes) for group, run in runs]), None)
         missing = [plan for plan in part if not plan.delivered]
         problems.update({plan.nest.name: not_watched(problem) for plan in missing if problem})
         return problem is None or not missing
@@ -108,6 +115,11 @@ def capture_nests(
     for plan in plans:
         found[plan.nest.name] = _read(plan, problems.get(plan.nest.name), cap_bytes)
     return {nest.name: found[nest.name] for nest in nests}
+
+
+def _is_shared(source: SourceFile, nest: LoopNest) -> bool:
+    sharing = source.sharing.get(nest.name)
+    return sharing is not None and sharing.context == "team"
 
 
 def room_for(folder: Path) -> int:

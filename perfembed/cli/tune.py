@@ -87,6 +87,10 @@ def command(
     reassociate: Annotated[
         bool, typer.Option("--reassociate", help="Allow reordering sums: results may differ by rounding.")
     ] = False,
+    trust_openmp: Annotated[
+        bool,
+        typer.Option("--trust-openmp", help="Believe OpenMP pragmas where data decide whether iterations meet."),
+    ] = False,
     seed: Seed = 0,
     db: Database = None,
     no_db: NoDatabase = False,
@@ -162,6 +166,7 @@ def command(
         measure=measure,
         budget_s=budget_s,
         reassociate=reassociate,
+        trust_openmp=trust_openmp,
         seed=seed,
         database=None if no_db else optional_database(db, session.environment),
         weights=weights_folder(weights, session.environment),

@@ -20,7 +20,7 @@ from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import tree_loops
 from scheduler.ir.walk import loops
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import ScheduledNest
 from scheduler.schedule import leading_splits
 
 VERIFY_SEEDS = (1, 2)
@@ -57,8 +57,8 @@ class Checker:
         self.measurer = measurer
         self._long = original_s > _LONG_S or measurer.captured.total_bytes > _LARGE_BYTES
         conditions = measurer.conditions
-        self._tolerance = TOLERANCE if conditions.reassociate else None
-        self._how = f"equal within {TOLERANCE:g}" if conditions.reassociate else "bit-identical"
+        self._tolerance = TOLERANCE if conditions.allowed.reassociate else None
+        self._how = f"equal within {TOLERANCE:g}" if conditions.allowed.reassociate else "bit-identical"
         compiler = conditions.compiler
         self._references: dict[Path, Reference] = {}
         self._candidates: list[Built] = []  # compiled for one check
@@ -164,7 +164,7 @@ class Checker:
         most = iterations_to_check(measurer.nest, scheduled)
         try:
             nest = fewer_iterations(measurer.nest, measurer.captured.parameters, most)
-            replayer = Replayer(nest, measurer.conditions.reassociate)
+            replayer = measurer.conditions.allowed.replayer(nest)
             replayed = replayer.replay(scheduled.schedule)
         except SchedulerError:
             return None

@@ -17,7 +17,7 @@ from scheduler.ir.nest import Guard, Loop, LoopNest, Node, Predicate
 from scheduler.ir.walk import loops
 from scheduler.machine.target import Target
 from scheduler.moves.trip_counts import trip_counts
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import ScheduledNest
 
 READ_S = 1.5 / (1 << 30)  # a byte of data, about: pages are made for them
 _FACTORS = (32, 16, 8, 4, 2)
@@ -102,7 +102,7 @@ def _cut(
         return None
     try:
         left = touched_only(fewer, captured)
-        replayer = Replayer(fewer, measurer.conditions.reassociate)
+        replayer = measurer.conditions.allowed.replayer(fewer)
     except SchedulerError:
         return None
     if _regime(_bytes(left), target) != _regime(_bytes(captured), target):

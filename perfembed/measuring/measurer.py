@@ -21,10 +21,11 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source
 from scheduler.errors import CodegenUnsupported
+from scheduler.frontend import Sharing
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import Allowed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 _ALIKE = 0.05  # of the logarithms of times
@@ -47,7 +48,7 @@ class Conditions:
     workdir: Path
     environment: Mapping[str, str]
     jobs: int
-    reassociate: bool
+    allowed: Allowed
     seed: int
     watch: Stopwatch = field(default_factory=Stopwatch)
     runner: Runner = field(default_factory=Processes)
@@ -98,6 +99,7 @@ class Measurer:
     constants: Mapping[str, int] = field(default_factory=dict)  # parameters whose values the compiler gets to see
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, memory_bytes=16 << 30))
     bodies: dict[Schedule, str | BuildFailed] = field(default_factory=dict)
+    sharing: Sharing | None = None  # what the user's pragmas say of the nest
 
     @property
     def surroundings(self) -> Surroundings:
@@ -146,9 +148,21 @@ class Measurer:
         return replace(self, constants={p.name: values[p.name] for p in self.nest.parameters if p.value is None})
 
     def _original_text(self, calls: Iterator[Callable[[], None]]) -> Iterator[str]:
-        yield emit_original(self.nest)
+        yield self.original_body()
         for call in calls:  # when a second text would be asked for: the first one compiles
             call()
+
+    def sequential(self, original: Timed) -> Timed:
+        """What the nest takes without the user's threads: what the times of schedules are set against elsewhere."""
+        if self.sharing is None or not any(shared.threads for shared in self.sharing.shared):
+            return original
+        few = TimingSettings(min_samples=2, max_samples=3)
+        timed = self.time(self.build([emit_original(self.nest)])[0], few, "original").outcome
+        return timed if isinstance(timed, Timed) else original
+
+    def original_body(self) -> str:
+        """The nest as written, with the threads that the user gave it."""
+        return emit_original(self.nest, self.sharing)
 
     def body(self, scheduled: ScheduledNest) -> str | BuildFailed:
         """The C text of a schedule, or why there is none."""
@@ -156,15 +170,19 @@ class Measurer:
         if body is None:
             try:
                 with self.conditions.watch.phase("legality"):
-                    body = emit(
-                        scheduled,
-                        self.replayer.of(scheduled.schedule).model,
-                        vector_bytes=self.conditions.target.vector_bytes,
-                    )
+                    body = self._emitted(scheduled)
             except (CodegenUnsupported, QuotaExceeded) as problem:
                 body = BuildFailed(f"no code: {problem}")
             self.bodies[scheduled.schedule] = body
         return body
+
+    def _emitted(self, scheduled: ScheduledNest) -> str:
+        """Raises CodegenUnsupported, QuotaExceeded."""
+        model, context = self.replayer.of(scheduled.schedule).model, self.sharing.context if self.sharing else ""
+        if context == "team":  # measured with a team of its own; it must be possible in the user's, too
+            emit(scheduled, model, vector_bytes=self.conditions.target.vector_bytes, context=context)
+            context = ""
+        return emit(scheduled, model, vector_bytes=self.conditions.target.vector_bytes, context=context)
 
     def build(
         self, bodies: Iterable[str], compiler: CompilerConfig | None = None, captured: CapturedNest | None = None

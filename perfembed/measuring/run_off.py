@@ -12,7 +12,6 @@ from perfembed.measuring.trials import CLOSE, HOPEFUL, SAMPLED_S, Trials
 from profilers.outcome import BuildFailed, Timed
 from profilers.specification import TimingSettings
 from profilers.timing import Comparison
-from scheduler.codegen.original import emit_original
 from scheduler.replay import ScheduledNest
 from scheduler.search.explorer import Candidate
 
@@ -77,7 +76,7 @@ def compared_on_less(trials: Trials, scheduled: ScheduledNest, budget_s: float) 
     if trials.shorter is None or (text := trials.shorter.body(scheduled)) is None:
         return None
     measurer = trials.shorter.measurer
-    original = measurer.knowing_sizes().build([emit_original(measurer.nest)])[0]
+    original = measurer.knowing_sizes().build([measurer.original_body()])[0]
     candidate = measurer.build([text])[0]
     timed = measurer.time(original, TimingSettings(min_samples=1), "original").outcome
     if isinstance(original, BuildFailed) or isinstance(candidate, BuildFailed) or not isinstance(timed, Timed):

@@ -13,7 +13,6 @@ from perfembed.measuring.tried import TrialLimits, Tried
 from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.specification import TimingSettings
-from scheduler.codegen.original import emit_original
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
@@ -108,7 +107,7 @@ class Trials:
         if found is None:
             self._cannot_shorten = True
             return False
-        return self._shorten(found, emit_original(found.measurer.nest), self.original_s)
+        return self._shorten(found, found.measurer.original_body(), self.original_s)
 
     def _shorten_if_slow(self) -> bool:
         """After a candidate: on less work from now on, where those that are to come would not fit in."""
@@ -121,7 +120,7 @@ class Trials:
         found = shorter(self.measurer, self.best_s)
         if found is None:
             return False
-        text = found.body(self._best) if self._best is not None else emit_original(found.measurer.nest)
+        text = found.body(self._best) if self._best is not None else found.measurer.original_body()
         return text is not None and self._shorten(found, text, self.best_s)
 
     def _shorten(self, found: Shorter, text: str, whole_s: float) -> bool:

@@ -52,6 +52,7 @@ from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.replay import Allowed
 from scheduler.schedule import Schedule
 
 _PREDICTED = 1000  # schedules of a nest, where a model chooses which of them are measured
@@ -235,7 +236,7 @@ class _Search:
             workdir=workdir,
             environment=self.environment,
             jobs=max(1, self.machine.logical_cores),
-            reassociate=options.reassociate,
+            allowed=Allowed(options.reassociate),
             seed=options.seed,
         )
         effort = Effort(

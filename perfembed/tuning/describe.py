@@ -24,7 +24,7 @@ from scheduler.ir.text import format_nest
 from scheduler.machine.target import Target
 from scheduler.polyhedral.io_bound import io_lower_bound, statement_instances
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import Allowed, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 _NEST_S, _ALL_S = 2.0, 5.0  # for the analysis of one nest, and of all
@@ -38,14 +38,17 @@ class Described:
     parameters: Mapping[str, int]
     schedule: Schedule | None
     target: Target
-    reassociate: bool
+    allowed: Allowed
 
 
 def drawn(tried: Sequence[NestInputs], winners: Winners, target: Target) -> Iterator[tuple[LoopNest, NestPicture]]:
     """The nests that were tried, with their sources as they were and as they are written."""
     won = {nest.name: winner.scheduled.schedule for nest, winner in winners.found}
-    reassociate, content = winners.options.reassociate, winners.source.content
-    asked = [Described(one.nest, one.captured.parameters, won.get(one.nest.name), target, reassociate) for one in tried]
+    content = winners.source.content
+    asked = [
+        Described(one.nest, one.captured.parameters, won.get(one.nest.name), target, winners.allowed(one.nest))
+        for one in tried
+    ]
     after, places = winners.rewritten_at(winners.found) if winners.found else (b"", {})
     for one, found in zip(asked, pictures(asked), strict=True):
         name, span = one.nest.name, one.nest.span
@@ -66,7 +69,7 @@ def picture(described: Described) -> NestPicture:
     nest = described.nest
     try:
         text = spelled(format_nest(nest))
-        replayer = Replayer(nest, described.reassociate)
+        replayer = described.allowed.replayer(nest)
     except SchedulerError as error:
         return NestPicture(problem=str(error))
     seen = tuple(view(replayer.model, dependence) for dependence in replayer.dependences)

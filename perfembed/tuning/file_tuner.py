@@ -1,4 +1,7 @@
-"""`tune`: a C file in, a verified and faster C file out, with the reason for every decision."""
+"""`tune`: a C file in, a verified and faster C file out, with the reason for every decision.
+
+Long, because it is the order in which a run does things, and what it hands from one to the next.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING
 from perfembed.capture import ProgramProfile
 from perfembed.errors import EnvironmentMissing, NoTunableNest
 from perfembed.files import check_output, read_input, write_output
-from perfembed.measuring.ledger import NoLedger
+from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.tuning.inputs import NestInputs, collect_inputs
@@ -33,10 +36,11 @@ from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.scratch import scratch_folder, sweep
 from scheduler.codegen.premises import Untestable
-from scheduler.frontend import SourceFile
+from scheduler.frontend import Sharing, SourceFile
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.races import certain_race
 
 if TYPE_CHECKING:
     from perfembed.tuning.recorder import Recorder
@@ -218,19 +222,15 @@ class _Tuning:
         line = nest.span.line if nest.span else 0
         self.tried.append(inputs)
         self.progress(NestStarted(nest.name, nest.function, line, position, total, budget_s))
-        conditions = Conditions(
-            compiler=self.compiler,
-            threads=self.options.threads,
-            target=self.resources.target(),
-            workdir=self.scratch / nest.name,
-            environment=self.environment,
-            jobs=max(1, self.machine.logical_cores),
-            reassociate=self.options.reassociate,
-            seed=self.options.seed,
-            watch=self.watch,
-        )
+        sharing = self.source.sharing.get(nest.name)
+        conditions = self._conditions(nest, sharing)
         try:
-            ledger = NoLedger() if self.recorder is None else self.recorder.ledger(nest, inputs.captured.parameters)
+            if sharing is not None and (race := certain_race(nest, sharing)):
+                self._skip(nest, inputs.share, race)
+                return
+            ledger: Ledger = NoLedger()
+            if self.recorder is not None:
+                ledger = self.recorder.ledger(nest, inputs.captured.parameters, conditions)
             effort = Effort(
                 search=self.options.search,
                 evaluate=self.options.evaluate,
@@ -248,6 +248,7 @@ class _Tuning:
                 inputs.in_program_s,
                 self.resources.model() if self.options.evaluate != "run" else None,
                 self.resources.retrieval if self.options.search == "transfer" else None,
+                sharing,
             )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
@@ -271,6 +272,20 @@ class _Tuning:
             report = replace(report, transfer=explain(outcome))
         self.reports[nest.name] = report
         self.progress(NestFinished(report))
+
+    def _conditions(self, nest: LoopNest, sharing: Sharing | None) -> Conditions:
+        threads = 1 if sharing is not None and sharing.context == "thread" else self.options.threads
+        return Conditions(
+            compiler=self.compiler,
+            threads=threads,
+            target=replace(self.resources.target(), threads=threads),
+            workdir=self.scratch / nest.name,
+            environment=self.environment,
+            jobs=max(1, self.machine.logical_cores),
+            allowed=self.winners.allowed(nest),
+            seed=self.options.seed,
+            watch=self.watch,
+        )
 
     def _draw(self, version: str) -> Ceilings | None:
         """Adds pictures to the reports of all nests that were tried; what the machine can do at best."""

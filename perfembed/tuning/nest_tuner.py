@@ -21,11 +21,13 @@ from scheduler.codegen.workload import plain
 from scheduler.computed.propose import computed
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
+from scheduler.frontend import Sharing
 from scheduler.ir.nest import LoopNest
+from scheduler.moves.concurrent import fitted
 from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, in_variety
@@ -59,15 +61,17 @@ class NestTuner:
         in_program_s: float | None = None,
         model: CostModel | None = None,
         retrieval: Callable[[], Retrieval] | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
         """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded.
 
         `model`: needed unless `effort.evaluate` is "run"; `retrieval`: where `effort.search` is "transfer"; it is asked
-        for, and may take its time to load, while the original compiles. `run` raises what it does.
+        for, and may take its time to load, while the original compiles. `sharing`: what pragmas say of the nest. `run`
+        raises what it does.
         """
         self.nest = plain(nest)  # objects under their own names, as the measured text declares them
-        self.replayer = Replayer(self.nest, conditions.reassociate)
-        self.measurer = Measurer(self.nest, self.replayer, captured, conditions)
+        self.replayer = conditions.allowed.replayer(self.nest)
+        self.measurer = Measurer(self.nest, self.replayer, captured, conditions, sharing=sharing)
         self.conditions = conditions
         self.effort = effort
         self.ledger = ledger
@@ -116,7 +120,7 @@ class NestTuner:
             self.trials.known_original(original, baseline.min)
         outcome.original_s = self.trials.original_s
         replayer = self.replayer
-        self.ledger.begin(replayer, baseline)
+        self.ledger.begin(replayer, self.measurer.sequential(baseline))
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.measurer.captured.parameters))
         try:
@@ -154,7 +158,7 @@ class NestTuner:
             width=_NARROW if effort.evaluate == "run" else _WIDE,
         )
         if effort.evaluate == "run":
-            self._search.start(self.ledger.promising())
+            self._search.start(self._fitted(self.ledger.promising()))
             return self._search.run()
         predicted = self._search.run()
         if effort.evaluate == "model":
@@ -162,10 +166,10 @@ class NestTuner:
         self._search = Explorer(space, self._evaluate)
         found = [c.scheduled.schedule for c in predicted.ranked]
         order = in_variety(found, [c.seconds for c in predicted.ranked])
-        self._search.start(self.ledger.promising())
+        self._search.start(self._fitted(self.ledger.promising()))
         for first in range(0, len(order), effort.top):
             before_s = self.trials.best_s
-            self._search.start([found[place] for place in order[first : first + effort.top]])
+            self._search.start(self._fitted([found[place] for place in order[first : first + effort.top]]))
             if not effort.refine:
                 break
             while self._refine(space, self._search):
@@ -182,10 +186,16 @@ class NestTuner:
         own = [schedule for schedule in self._computed(space) if schedule not in chosen]
         self.outcome.computed.update(own)
         by_turns = (one for pair in zip_longest(own, chosen) for one in pair if one is not None)
-        search.start((*self.ledger.promising(), *by_turns))
+        search.start(self._fitted((*self.ledger.promising(), *by_turns)))
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self.trials.expired())
+
+    def _fitted(self, schedules: Sequence[Schedule]) -> tuple[Schedule, ...]:
+        """As they must be among other threads."""
+        sharing = self.measurer.sharing
+        context = sharing.context if sharing is not None else ""
+        return tuple(dict.fromkeys(fitted(self.replayer, schedule, context) for schedule in schedules))
 
     def _computed(self, space: Space) -> tuple[Schedule, ...]:
         """From the machine alone; where nothing can be had, what donors lead to is measured all the same."""

@@ -11,6 +11,7 @@ from optdb.errors import OptdbError
 from optdb.records import RunRecord, SourceRecord
 from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.ledger import Ledger, NoLedger
+from perfembed.measuring.measurer import Conditions
 from perfembed.measuring.store import Store, conditions_record, installed_versions, settle
 from perfembed.tuning.result import TuneOptions
 from profilers.build import CompilerConfig
@@ -49,7 +50,7 @@ class Recorder:
         else:
             self.problem = self._store.problem
 
-    def ledger(self, nest: LoopNest, parameters: Mapping[str, int]) -> Ledger:
+    def ledger(self, nest: LoopNest, parameters: Mapping[str, int], measured: Conditions) -> Ledger:
         """Where the measurements of one nest go; what is known to be best for it is tried first."""
         options = self._options
         try:
@@ -58,10 +59,10 @@ class Recorder:
                 options.cc,
                 self._version,
                 self._compiler.flags,
-                options.threads,
+                measured.threads,
                 nest,
                 parameters,
-                options.reassociate,
+                bool(measured.allowed.reassociate),
             )
         except (OptdbError, SchedulerError):  # a nest the text form cannot hold
             return NoLedger()

@@ -39,6 +39,7 @@ class TuneOptions:
     same: tuple[Same, ...] = ()  # what donors must have in common with a nest
     budget_s: float = 60.0
     reassociate: bool = False
+    trust_openmp: bool = False
     seed: int = 0
     environment: tuple[tuple[str, str], ...] = ()
     workdir: str | None = None

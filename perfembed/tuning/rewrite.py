@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
@@ -16,32 +16,31 @@ from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import Allowed, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A nest of the file, the schedule it gets, and the speedup measured for it."""
+    """A nest of the file, the schedule it gets, the speedup measured for it, and what the schedule may change."""
 
     nest: LoopNest
     schedule: Schedule
     speedup: float
+    allowed: Allowed = field(default_factory=Allowed)
 
 
-def rewrite_source(
-    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed, reassociate: bool = False
-) -> bytes:
+def rewrite_source(source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed) -> bytes:
     """The file with the nests exchanged, each behind tests of its assumptions and of what it was read under.
 
     The schedules are replayed and proved legal on the nests as they stand in the file. Raises
     SchedulerError where that fails, or where the text of a nest cannot be tested.
     """
-    return rewrite_with_places(source, rewrites, vector_bytes, surveyed, reassociate)[0]
+    return rewrite_with_places(source, rewrites, vector_bytes, surveyed)[0]
 
 
 def rewrite_with_places(
-    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed, reassociate: bool = False
+    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed
 ) -> tuple[bytes, dict[str, tuple[int, int]]]:
     """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place."""
     edits: list[tuple[int, int, str]] = []
@@ -49,7 +48,8 @@ def rewrite_with_places(
     for rewrite in rewrites:
         span = rewrite.nest.span
         assert span is not None
-        replayer = Replayer(rewrite.nest, reassociate)
+        sharing = source.sharing.get(rewrite.nest.name)
+        replayer = rewrite.allowed.replayer(rewrite.nest)
         tests = surveyed.tests[rewrite.nest.name]
         if not isinstance(tests, Tests):
             raise SchedulerError(f"{rewrite.nest.name}: {tests.reason}")
@@ -59,7 +59,9 @@ def rewrite_with_places(
         original = source.content[span.begin : span.end]
         model = replayer.of(rewrite.schedule).model
         before = original.decode("latin-1")
-        text = _in_file(emit(scheduled, model, original=before, vector_bytes=vector_bytes, checked=True))
+        context = sharing.context if sharing is not None else ""
+        text = emit(scheduled, model, original=before, vector_bytes=vector_bytes, checked=True, context=context)
+        text = _in_file(text)
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
         runtime = runtime_condition(replayer.nest, replayer.model)
         condition = tests.condition(spelled(runtime) if runtime else None)

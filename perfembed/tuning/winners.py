@@ -17,6 +17,8 @@ from perfembed.tuning.verifying import Verifier
 from profilers.build import CompilerConfig
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
+from scheduler.races import allowed
+from scheduler.replay import Allowed
 
 
 class Winners:
@@ -107,11 +109,19 @@ class Winners:
         nest, _ = self.found.pop()
         self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
 
+    def allowed(self, nest: LoopNest) -> Allowed:
+        """What its schedules may change."""
+        sharing = self.source.sharing.get(nest.name)
+        return allowed(nest, sharing, self.options.reassociate, self.options.trust_openmp)
+
     def rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
         """The file with these nests exchanged. Raises SchedulerError."""
         return self.rewritten_at(winners)[0]
 
     def rewritten_at(self, winners: Sequence[tuple[LoopNest, Winner]]) -> tuple[bytes, dict[str, tuple[int, int]]]:
         """The same, and by a nest's name which of its bytes stand in its place. Raises SchedulerError."""
-        rewrites = [Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio) for nest, winner in winners]
-        return rewrite_with_places(self.source, rewrites, self.vector_bytes, self.surveyed, self.options.reassociate)
+        rewrites = [
+            Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio, self.allowed(nest))
+            for nest, winner in winners
+        ]
+        return rewrite_with_places(self.source, rewrites, self.vector_bytes, self.surveyed)

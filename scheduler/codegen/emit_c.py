@@ -34,11 +34,13 @@ def emit(
     traced: bool = False,
     trips: Mapping[str, int] | None = None,
     checked: bool = False,
+    context: str = "",
 ) -> str:
     """The scheduled nest as C text, to stand where the nest stood.
 
     Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text
-    of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim.
+    of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim. `context`: who runs the nest
+    (`scheduler.frontend.model.Sharing`).
     `vector_bytes` is the width of the vectors of register blocks that do not name one. `traced` marks every access,
     floating-point operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`,
     how often the nest's loops go round, tells it where there are enough iterations to leave some out. Helper functions
@@ -49,7 +51,7 @@ def emit(
         if checked and (problem := wrong_loops(scheduled, model)):
             raise CodegenUnsupported(f"the loops that isl makes are wrong: {problem}")
         with model.quota():
-            return _emit(scheduled, model, original, vector_bytes, traced, trips or {})
+            return _emit(scheduled, model, original, vector_bytes, traced, trips or {}, context)
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
@@ -75,6 +77,7 @@ def _emit(
     vector_bytes: int,
     traced: bool,
     trips: Mapping[str, int],
+    context: str,
 ) -> str:
     poly = PolyTree(model, scheduled.tree)
     variables = variable_names(poly)
@@ -91,7 +94,7 @@ def _emit(
     # The user's text, which runs where there is no memory, must not meet these under its own names.
     heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
     printer = replace(printer, arrays={**printer.arrays, **heap})
-    emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions, trips=trips)
+    emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions, context=context, trips=trips)
     emitter.taken.update(variables.values(), printer.arrays, printer.parameters, (a.base or "" for a in heap.values()))
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
@@ -99,6 +102,8 @@ def _emit(
         lines.append("pe_streamed();")
     lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
     allocations = [*(allocation(a, emitter.printer) for a in heap.values()), *emitter.allocations]
+    if context == "team" and (allocations or plan.top):
+        raise CodegenUnsupported("the threads of a parallel region have no memory in common that is made here")
     if allocations:
         lines = _on_heap(allocations, lines, scheduled.nest, original)
     elif plan.top or scheduled.reductions:  # declarations of their own

@@ -35,6 +35,7 @@ from scheduler.codegen.reduction import reduced
 from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.streamed import WRITES, Streamed, chunked, streamed, streaming
 from scheduler.codegen.text import block, indented
+from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Statement
 from scheduler.ir.tree import TreeLoop
@@ -54,6 +55,7 @@ class Emitter:
     vector_bytes: int
     reductions: tuple[tuple[str, str], ...] = ()
     threaded: bool = False  # inside a parallel loop
+    context: str = ""  # who runs it: `scheduler.frontend.model.Sharing`
     sampled: bool = False  # inside a loop of which a simulation leaves out iterations
     trips: Mapping[str, int] = field(default_factory=dict)  # of the nest's loops, where they are known
     rounds: int = 1  # how often the loops around go round in all, as far as that is known
@@ -92,6 +94,14 @@ class Emitter:
 
     def node(self, node: CNode) -> list[str]:
         printer = self.printer
+        if (
+            self.context == "team"
+            and not self.threaded
+            and isinstance(node, Instance | Block | Micro | Packed | Private)
+        ):
+            raise CodegenUnsupported(
+                "every thread of the parallel region would run what stands outside of shared loops"
+            )
         if isinstance(node, For):
             return self._for(node)
         if isinstance(node, Scope):
@@ -164,7 +174,8 @@ class Emitter:
         clauses, printer = "", self.printer
         if pragmas:
             sums = [statement for name, statement in self.reductions if name == loop.name]
-            before, after, clauses, printer = reduced(node, loop, sums, self.poly.model, printer, self.fresh)
+            team = self.context == "team" and loop.parallel is not None
+            before, after, clauses, printer = reduced(node, loop, sums, self.poly.model, printer, self.fresh, team)
         elif self.threaded:
             before, printer = carry_values(node, printer, self.statements, self.fresh)
         rounds = self.rounds * self.trips.get(loop.origin, _SAMPLED)
@@ -214,7 +225,10 @@ class Emitter:
             chunk = f", {mark.chunk}" if mark.chunk else ""
             depth = self._collapsible(node, mark.collapse)
             collapse = f" collapse({depth})" if depth > 1 else ""
-            return [f"#pragma omp parallel for{simd} schedule({mark.schedule}{chunk}){collapse}"]
+            if self.context == "thread":
+                raise CodegenUnsupported("the loop is run by one thread of several")
+            kind = "for" if self.context == "team" else "parallel for"
+            return [f"#pragma omp {kind}{simd} schedule({mark.schedule}{chunk}){collapse}"]
         if simd:
             return ["#pragma omp simd"]
         if loop.unroll > 1:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.integer_text import RELATION, wrap
 from scheduler.codegen.text import block, declarator, indented
 from scheduler.errors import CodegenUnsupported
+from scheduler.frontend.model import Shared, Sharing
 from scheduler.ir.nest import Array, Bound, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import loops, placed_statements, uses
 
 
-def emit_original(nest: LoopNest) -> str:
-    """Plain C of the nest, structured as the user's code is."""
+def emit_original(nest: LoopNest, sharing: Sharing | None = None) -> str:
+    """Plain C of the nest, structured as the user's code is; with the pragmas of `sharing` where that is given."""
     private = [a for a in nest.arrays if a.storage is Storage.PRIVATE]
     used = {u.access.array for placed in placed_statements(nest) for u in uses(placed)}
     printer = Printer.of(nest, wide=False, dropped={a.name: a.expanded for a in private})
     emitter = _Emitter(nest, replace(printer, unsigned=frozenset(x.name for x in loops(nest) if _wraps(x.ctype))))
     emitter.private = [a for a in private if a.name in used]
+    if sharing is not None:
+        emitter.protected = sharing.protected
+        emitter.pragmas = {name: [f"#pragma {text}"] for name, text in sharing.hints}
+        for shared in sharing.shared:
+            emitter.pragmas.setdefault(shared.loop, []).append(pragma(shared))
     top = emitter.declarations(None)
-    lines = [line for node in nest.body for line in emitter.node(node)]
+    lines = emitter.nodes(nest.body)
     if top:
         lines = block("", [*top, *lines])
     return "\n".join(lines) + "\n"
@@ -49,6 +56,8 @@ class _Emitter:
         self.nest = nest
         self.printer = printer
         self.private: list[Array] = []
+        self.pragmas: dict[str, list[str]] = {}
+        self.protected: tuple[tuple[int, int, str], ...] = ()
 
     def declarations(self, scope: str | None) -> list[str]:
         return [array_declaration(a, self.printer, a.expanded) for a in self.private if a.scope == scope]
@@ -62,7 +71,26 @@ class _Emitter:
         return block(f"if ({head[0]})", self.body(node))
 
     def body(self, node: Loop | Guard | Predicate) -> list[str]:
-        return [line for child in node.body for line in self.node(child)]
+        return self.nodes(node.body)
+
+    def nodes(self, nodes: tuple[Node, ...]) -> list[str]:
+        lines: list[str] = []
+        for protection, group in groupby(nodes, self.protection):
+            around, self.protected = self.protected, self.protected if protection is None else ()
+            own = [line for node in group for line in self.node(node)]
+            self.protected = around
+            if protection is not None:
+                text = protection[2]
+                own = [f"#pragma {text}", *(own if text.startswith("omp atomic") else block("", own))]
+            lines += own
+        return lines
+
+    def protection(self, node: Node) -> tuple[int, int, str] | None:
+        """What has one thread at a time run a node; all of a block have the same."""
+        span = node.span if isinstance(node, Statement | Loop) else None
+        if span is None:
+            return None
+        return next((p for p in self.protected if p[0] <= span.begin and span.end <= p[1]), None)
 
     def loop(self, loop: Loop) -> list[str]:
         name, ctype, first = loop.name, loop.ctype, []
@@ -74,10 +102,11 @@ class _Emitter:
         stop = self.bound(loop.stop, "min" if up else "max")
         head = f"for ({ctype} {name} = {start}; {name} {'<' if up else '>'} {stop}; {increment(name, loop.step)})"
         body = [*first, *self.declarations(loop.name), *self.body(loop)]
+        pragmas = self.pragmas.get(loop.name, [])
         plain = len(loop.body) == 1 and len(body) == len(self.body(loop))
         if plain and (isinstance(loop.body[0], Loop) or (isinstance(loop.body[0], Statement) and len(body) == 1)):
-            return [head, *indented(body)]
-        return block(head, body)
+            return [*pragmas, head, *indented(body)]
+        return [*pragmas, *block(head, body)]
 
     def bound(self, bound: Bound, op: str) -> str:
         if not isinstance(bound, tuple):
@@ -86,6 +115,14 @@ class _Emitter:
         for other in bound[1:]:
             text = f"pe_{op}({text}, {self.printer.affine(other)[0]})"
         return text
+
+
+def pragma(shared: Shared) -> str:
+    """The pragma of a loop that stands on its own: a team of its own where the user's shares it in a region."""
+    kind = "parallel for" if shared.threads else ""
+    simd = "simd" if "simd" in shared.name.split() else ""
+    reductions = (f"reduction({operator}: {section})" for operator, section in shared.reductions)
+    return " ".join(filter(None, ("#pragma omp", kind, simd, *shared.clauses, *reductions)))
 
 
 def increment(name: str, step: int) -> str:

@@ -11,7 +11,7 @@ from scheduler.codegen.node_algebra import names_of
 from scheduler.codegen.nodes import For, Instance, IntExpr, walk
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, Assign
+from scheduler.ir.nest import Access, Array, Assign, Storage
 from scheduler.ir.tree import TreeLoop
 from scheduler.polyhedral.model import Model
 from scheduler.polyhedral.reductions import Reduction, reduction_over
@@ -38,11 +38,13 @@ def reduced(
     model: Model,
     printer: Printer,
     fresh: Callable[[str], str],
+    team: bool = False,
 ) -> tuple[list[str], list[str], str, Printer]:
     """(lines before the loop, lines behind it, clauses of its pragma, the printer of its body).
 
-    `statements` are the reductions the loop carries; `fresh` makes a C name that is not used yet. Raises
-    CodegenUnsupported where the element that is summed up cannot be written outside the loop.
+    `statements` are the reductions the loop carries; `fresh` makes a C name that is not used yet; `team`: all threads
+    of a region come here, so that nothing but what they share can be summed up. Raises CodegenUnsupported where the
+    element that is summed up cannot be written outside the loop.
     """
     before: list[str] = []
     after: list[str] = []
@@ -51,6 +53,9 @@ def reduced(
         reduction = reduction_over(model, loop, array)
         if reduction is None:
             raise CodegenUnsupported(f"no reduction clause for {array}")
+        if team:
+            clauses += f" reduction({reduction.operator}: {_shared(printer, reduction)})"
+            continue
         if reduction.access is None:
             found = _whole(printer, array)
             name = fresh(f"pe_{array}")
@@ -69,6 +74,15 @@ def reduced(
         clauses += f" reduction({reduction.operator}: {name})"
         printer = printer.with_redirect(array, _Accumulator(name, ctype))
     return before, after, clauses, printer
+
+
+def _shared(printer: Printer, reduction: Reduction) -> str:
+    """The scalar that is summed up, under its own name. Raises CodegenUnsupported."""
+    array = printer.arrays[reduction.array]
+    name = array.base or array.name
+    if not array.is_scalar or array.storage is Storage.PRIVATE or not name.isidentifier():
+        raise CodegenUnsupported(f"the threads of a region cannot sum up {reduction.array} together")
+    return name
 
 
 def _target(model: Model, statement: str) -> Access:

@@ -10,6 +10,8 @@ from scheduler.frontend.model import (
     ParserDied,
     Premises,
     Rejection,
+    Shared,
+    Sharing,
     SourceFile,
 )
 
@@ -21,6 +23,8 @@ __all__ = [
     "ParserDied",
     "Premises",
     "Rejection",
+    "Shared",
+    "Sharing",
     "SourceFile",
     "read_source",
     "render_diagnostic",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.frontend import values
-from scheduler.frontend.arrays import shape_of
+from scheduler.frontend.arrays import innermost, shape_of
 from scheduler.frontend.context import Context, Pointer, Refuse, Substitution
 from scheduler.frontend.csyntax import (
     Bin,
@@ -194,8 +194,8 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
             at = ctx.changes.get(variable, stmt.begin)
             raise Refuse(at, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers")
         place = values.pointer(ctx, variable.init)
-        element = variable.ctype.element
-        if element is None or values.bare_type(element) != values.bare_type(place.target):
+        target = variable.ctype.element
+        if target is None or values.bare_type(target) != values.bare_type(place.target):
             raise Refuse(stmt.begin, "converts a pointer to another type", "declare the array with one type")
         ctx.substitutions[variable] = Substitution(None, None, Pointer(place.root, place.indices, place.target))
         return []
@@ -204,13 +204,11 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
         if found is not None:
             ctx.substitutions[variable] = found
             return []
-    innermost = variable.ctype
-    while innermost.kind == "array" and innermost.element is not None:
-        innermost = innermost.element
-    if not innermost.is_scalar:
+    element = innermost(variable.ctype)
+    if not element.is_scalar:
         reason = f"declares '{variable.name}' of type '{variable.ctype.name}'"
         raise Refuse(stmt.begin, reason, "use int, float or double")
-    name = ctx.private(variable, innermost.name, shape_of(variable.ctype))
+    name = ctx.private(variable, element.name, shape_of(variable.ctype))
     if variable.init is None:
         return []
     if variable.ctype.kind == "array":

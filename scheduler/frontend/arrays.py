@@ -72,3 +72,10 @@ def shape_of(declared: CType) -> tuple[CExpr | int | None, ...]:
         extents.append(inner.extent)
         inner = inner.element
     return tuple(extents)
+
+
+def innermost(declared: CType) -> CType:
+    """The type of an array's elements, of one that is none itself."""
+    while declared.kind == "array" and declared.element is not None:
+        declared = declared.element
+    return declared

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler.frontend import headers, values
 from scheduler.frontend.actions import actions, declaration, has_effect, refuse_statement, statement
+from scheduler.frontend.arrays import innermost, shape_of
 from scheduler.frontend.conditions import Dnf, condition
 from scheduler.frontend.context import Active, ArrayInfo, Context, Frame, Refuse
 from scheduler.frontend.csyntax import (
@@ -94,7 +95,8 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
         at = ctx.changes.get(variable, stmt.begin)
         reason = f"the iterator '{variable.name}' is changed inside the loop"
         raise Refuse(at, reason, "change it in the loop header only")
-    if not isinstance(stmt.init, DeclStmt) and not dead_after(variable, ctx.frames, ctx.function):
+    outside = not isinstance(stmt.init, DeclStmt) and variable not in ctx.owned
+    if outside and not dead_after(variable, ctx.frames, ctx.function):
         raise Refuse(
             stmt.begin,
             f"the iterator '{variable.name}' is used behind the loop",
@@ -105,7 +107,11 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
     _check_bound_reads(ctx, stmt)
     exact = isinstance(found.start, tuple) and isinstance(found.stop, tuple)
     domain = ctx.domain.enter(name, headers.domain_constraints(name, found), exact)
+    ctx.loop_names[id(stmt)] = name
     ctx.loops.append(Active(variable, name, variable.ctype.name, stmt))
+    for owned, owner in ctx.owned.items():
+        if owner is stmt and owned.ctype.kind == "array":
+            ctx.private(owned, innermost(owned.ctype).name, shape_of(owned.ctype))
     for private, place in ctx.pending_scopes.items():
         if place is stmt:
             ctx.arrays[private].scope = name

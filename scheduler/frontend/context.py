@@ -177,6 +177,8 @@ class Context:
     lines: Lines | None = None
     begin: int = 0  # offset of the region
     pending_scopes: dict[str, ForStmt | None] = field(default_factory=dict)
+    owned: dict[Variable, ForStmt] = field(default_factory=dict)  # by pragma: each iteration of the loop has its own
+    loop_names: dict[int, str] = field(default_factory=dict)  # identity of a ForStmt -> its name in the nest
 
     # ---------------------------------------------------------------------------------- statements
 

@@ -6,6 +6,7 @@ Long, because it is one pass over a function, whose state every step needs.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import islpy as isl
 
@@ -14,6 +15,7 @@ from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
 from scheduler.frontend.actions import WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
+from scheduler.frontend.constructs import Pragmas
 from scheduler.frontend.context import Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
     CFunction,
@@ -35,10 +37,11 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines
-from scheduler.frontend.model import Function, Premises, Rejection, SourceFile
+from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
 from scheduler.frontend.premises import premises
 from scheduler.frontend.prepare import prepare
 from scheduler.frontend.scalar_uses import mentioned, statement_use
+from scheduler.frontend.sharing import check_team, marks, sharing
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
@@ -86,6 +89,7 @@ def extract(unit: Unit) -> SourceFile:
         any(f.name == "main" for f in functions),
         tuple(unit.warnings),
         finder.premises,
+        finder.sharing,
         unit.trigraphs,
     )
 
@@ -97,9 +101,7 @@ class Finder:
         self.unit = unit
         self.lines = Lines(unit.content)
         self.directives = unit.directives
-        self.pragmas: dict[int, Directive] = {
-            d.target: d for d in self.directives if d.text.startswith("#pragma") and not _harmless(d)
-        }
+        self.pragmas = Pragmas(unit)
         defined = (d.text.split("(")[0].split() for d in self.directives if "_Pragma" in d.text)
         self.pragma_macros = {"_Pragma", *(words[1] for words in defined if len(words) > 1)}
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
@@ -107,6 +109,7 @@ class Finder:
         self.work = Work()
         self.nests: list[LoopNest] = []
         self.premises: dict[str, Premises] = {}
+        self.sharing: dict[str, Sharing] = {}
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
 
@@ -127,20 +130,24 @@ class Finder:
             stmt = body[position]
             if isinstance(stmt, ForStmt):
                 last = self._run_end(body, position)
-                self.run(body, position, last, owner, frames)
+                with self.pragmas.inside(stmt):
+                    self.run(body, position, last, owner, frames)
                 position = last + 1
                 continue
             if not isinstance(stmt, DeclStmt | ExprStmt):
-                frame = Frame(owner, body, position, position)
-                if isinstance(stmt, Compound):
-                    self.list_(stmt.body, stmt, [*frames, frame])
-                elif isinstance(stmt, IfStmt | OtherStmt):
-                    if isinstance(stmt, OtherStmt) and stmt.what in ("while", "do"):
-                        self._while(stmt)
-                    for inner in inner_statements(stmt):
-                        below = inner.body if isinstance(inner, Compound) else (inner,)
-                        self.list_(below, stmt, [*frames, frame])
+                with self.pragmas.inside(stmt):
+                    self._inside(stmt, [*frames, Frame(owner, body, position, position)])
             position += 1
+
+    def _inside(self, stmt: CStmt, frames: list[Frame]) -> None:
+        if isinstance(stmt, Compound):
+            self.list_(stmt.body, stmt, frames)
+        elif isinstance(stmt, IfStmt | OtherStmt):
+            if isinstance(stmt, OtherStmt) and stmt.what in ("while", "do"):
+                self._while(stmt)
+            for inner in inner_statements(stmt):
+                below = inner.body if isinstance(inner, Compound) else (inner,)
+                self.list_(below, stmt, frames)
 
     def _run_end(self, body: tuple[CStmt, ...], first: int) -> int:
         """Index of the last loop of the run that starts at `first`.
@@ -196,7 +203,8 @@ class Finder:
                     frame = Frame(owner, body, first, first)
                     inner = stmt.body
                     below = inner.body if isinstance(inner, Compound) else (inner,)
-                    self.list_(below, stmt, [*frames, frame])
+                    with self.pragmas.iterating(stmt):
+                        self.list_(below, stmt, [*frames, frame])
                     break
             first = end + 1
 
@@ -239,24 +247,29 @@ class Finder:
         region = body[first : last + 1]
         self.work.region = 0
         for stmt in region:
-            self._check_text(stmt, frames)
+            self._check_text(stmt)
+        found = marks(self.pragmas, region)
         self._check_shared(region)
         ctx = Context(self.unit, self.function, list(frames), self.aliases, self.work)
         ctx.lines = self.lines
         ctx.begin = region[0].begin
         ctx.frames.append(Frame(owner, body, first, last))
-        prepare(ctx, region)
+        prepare(ctx, region, self.pragmas, found)
         ctx.frames.pop()
         nodes = []
         for position in range(first, last + 1):
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(bodies.node(ctx, body[position], body[position + 1 : last + 1]))
-        span = self.lines_span(region[0].begin, region[-1].end)
+        span = replace(self.lines_span(region[0].begin, region[-1].end), begin=self.pragmas.begin(region[0]))
         name = f"{safe_name(self.function.name)}_{len(self.nests) - self.first}"
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
         self.premises[name] = premises(ctx, region, nest, span)
+        if found.loops or found.protected or found.context:
+            self.sharing[name] = sharing(ctx, found, nest)
+            if found.context == "team":
+                check_team(nest, self.sharing[name], ctx.begin)
         try:
             format_nest(nest)
         except TextError as error:  # what cannot be written down can be neither shown nor stored
@@ -278,18 +291,12 @@ class Finder:
             for variable in here:
                 seen[variable] = seen.get(variable, False) or variable in stored
 
-    def _check_text(self, stmt: CStmt, frames: list[Frame]) -> None:
-        pragma = self.pragmas.get(stmt.begin)
-        for frame in frames:
-            pragma = pragma or self.pragmas.get(frame.body[frame.first].begin)
-        if pragma is not None:
-            kind = "an OpenMP pragma" if "omp" in pragma.text.split() else "a pragma"
-            raise Refuse(stmt.begin, f"the loop already has {kind}", "remove the pragma to let the loop be tuned")
+    def _check_text(self, stmt: CStmt) -> None:
         for directive in self.directives:
-            if stmt.begin <= directive.begin < stmt.end:
-                what = "a pragma" if directive.text.startswith("#pragma") else "a preprocessor directive"
-                if "omp" in directive.text.split():
-                    what = "an OpenMP pragma"
+            if stmt.begin <= directive.begin < stmt.end and not self.pragmas.understood(directive):
+                what = "a preprocessor directive"
+                if directive.text.startswith("#pragma"):
+                    what = f"'{directive.text}'"
                 raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
         content = self.unit.content
         attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
@@ -302,11 +309,6 @@ class Finder:
         if self.redefined is not None:
             advice = "new loops would mean something else here: remove the #define"
             raise Refuse(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)
-
-
-def _harmless(directive: Directive) -> bool:
-    words = directive.text.split()
-    return len(words) > 1 and words[1] in ("scop", "endscop", "once", "STDC")
 
 
 def _redefined(directive: Directive) -> str | None:

@@ -61,8 +61,48 @@ class Premises:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """A loop of a nest that an OpenMP pragma shares among threads, or lanes of vectors.
+
+    `name`: `parallel for`, `for`, `simd`, …; `clauses`: those that say how it is run, and `reductions` (operator, array
+    or section), in the nest's names. `lasting`: arrays that keep what the last iteration wrote (lastprivate).
+    """
+
+    loop: str
+    span: Span
+    name: str
+    clauses: tuple[str, ...] = ()
+    collapse: int = 1
+    reductions: tuple[tuple[str, str], ...] = ()
+    lasting: tuple[str, ...] = ()
+
+    @property
+    def threads(self) -> bool:
+        return "for" in self.name.split()
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What pragmas in and around a nest say of it. `context`: who runs it, as code that replaces it must know.
+
+    `""`: one thread, which may start others; `team`: all threads of a parallel region, which share its loops; `thread`:
+    one thread of several, by itself. `reordered`: arrays whose updates the user lets be done in any order (reduction,
+    atomic, critical). `protected`: (begin, end, pragma) of code that one thread at a time runs. `hints`: (loop, text)
+    of pragmas to the compiler.
+    """
+
+    shared: tuple[Shared, ...] = ()
+    context: str = ""
+    reordered: tuple[str, ...] = ()
+    protected: tuple[tuple[int, int, str], ...] = ()
+    hints: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`premises`: of each nest, by its name; `trigraphs`: whether the compiler reads them."""
+    """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
+    reads them.
+    """
 
     path: str
     content: bytes
@@ -72,6 +112,7 @@ class SourceFile:
     has_main: bool
     warnings: tuple[str, ...]
     premises: Mapping[str, Premises] = field(default_factory=dict)
+    sharing: Mapping[str, Sharing] = field(default_factory=dict)
     trigraphs: bool = False
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler.frontend import scalars
-from scheduler.frontend.context import ArrayInfo, Context
+from scheduler.frontend.constructs import Pragmas
+from scheduler.frontend.context import ArrayInfo, Context, Refuse
 from scheduler.frontend.csyntax import (
     CStmt,
     ForStmt,
@@ -17,10 +18,11 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.premises import callees
 from scheduler.frontend.scalar_uses import dead_after
+from scheduler.frontend.sharing import Marks, private_variables
 from scheduler.ir.nest import Storage
 
 
-def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
+def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Marks) -> None:
     """Classify the variables of a region before it is read."""
     changed = scalars.written_variables(region)
     ctx.writes = {v: len(places) for v, places in changed.items()}
@@ -35,6 +37,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
                 ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
         ctx.stored |= scalars.stored_variables(stmt)
         iterators |= _iterators(stmt)
+    private_variables(ctx, pragmas, found)
     for variable in _callee_globals(ctx.unit, region):
         ctx.taken.add(variable.name)
         ctx.outside.setdefault(variable.name, variable)
@@ -47,9 +50,16 @@ def prepare(ctx: Context, region: tuple[CStmt, ...]) -> None:
         ctx.work.spend(size // 4, region[0].begin)
         if variable in ctx.inside or not variable.ctype.is_scalar:
             continue
-        if not dead_after(variable, ctx.frames, ctx.function):
+        owner = ctx.owned.get(variable)
+        if owner is not None:
+            places = scalars.privatize(variable, scalars.loop_body(owner), owner)
+            if places is None:
+                reason = f"an iteration reads '{variable.name}', which is private, before it sets it"
+                raise Refuse(ctx.changes[variable], f"race: {reason}", "set it first in every iteration")
+        elif not dead_after(variable, ctx.frames, ctx.function):
             continue
-        places = scalars.privatize(variable, scalars.flatten(region), None)
+        else:
+            places = scalars.privatize(variable, scalars.flatten(region), None)
         if places is None:
             continue
         for number, place in enumerate(places):

@@ -18,17 +18,19 @@ from scheduler.ir.tree import TreeLoop, TreeNode, paths_of, tree_loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
 from scheduler.polyhedral.reductions import is_exact, reduction_over
-from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
+from scheduler.polyhedral.verdict import Illegal, Legal, Unknown, values_at
 
 _MEMO_ENTRIES = 20_000
 
 Legality = Union[Legal, Illegal, Unknown]  # noqa: UP007
+# Whether floating-point reductions may change their order: all, or those of these arrays.
+Reassociate = bool | frozenset[str]
 
 
 class Checker:
     """Checks trees of one nest; what siblings in a search share is computed once."""
 
-    def __init__(self, model: Model, dependences: tuple[Dependence, ...], reassociate: bool = False) -> None:
+    def __init__(self, model: Model, dependences: tuple[Dependence, ...], reassociate: Reassociate = False) -> None:
         self.model = model
         self.dependences = dependences
         self.reassociate = reassociate
@@ -56,13 +58,16 @@ class Checker:
 
     def carried(self, tree: tuple[TreeNode, ...], loop: str) -> tuple[Dependence, ...]:
         """The dependences whose first difference is in `loop`'s row, in a legal tree."""
-        paths = paths_of(tree)
-        found = []
-        for index, dependence in enumerate(self.dependences):
-            for node, _, forward in self._levels(index, dependence, paths):
-                if node.name == loop and forward is not None:
-                    found.append(dependence)
-        return tuple(found)
+        return tuple(d for d in self.dependences if any(name == loop for name, _ in self.carried_pairs(d, tree)))
+
+    def carried_pairs(self, dependence: Dependence, tree: tuple[TreeNode, ...]) -> tuple[tuple[str, isl.Map], ...]:
+        """By the loops of a legal tree that carry a dependence: the pairs of instances whose first difference is there.
+
+        Outermost first.
+        """
+        index = self.dependences.index(dependence)
+        levels = self._levels(index, dependence, paths_of(tree))
+        return tuple((node.name, forward) for node, _, forward in levels if forward is not None)
 
     def sequential_loops(self, tree: tuple[TreeNode, ...], reductions: bool = False) -> frozenset[str]:
         """The loops of a legal tree that carry a dependence; all others may run in parallel.
@@ -98,7 +103,10 @@ class Checker:
         """Whether both ends may change places: a reduction whose order does not matter, or need not."""
         if not dependence.reduction:
             return False
-        return self.reassociate or is_exact(self.model.nest.array(dependence.array))
+        return self._may_reassociate(dependence.array) or is_exact(self.model.nest.array(dependence.array))
+
+    def _may_reassociate(self, array: str) -> bool:
+        return self.reassociate if isinstance(self.reassociate, bool) else array in self.reassociate
 
     def _reduced(self, dependence: Dependence, node: TreeLoop) -> bool:
         return self.relaxed(dependence) and reduction_over(self.model, node, dependence.array) is not None
@@ -237,20 +245,13 @@ class Checker:
         assert violated is not None
         point = violated.sample()
 
-        def values(kind: isl.dim_type, names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
-            found = []
-            for k, name in enumerate(names):
-                value = point.plain_get_val_if_fixed(kind, k)
-                found.append((name, 0 if value.is_nan() else value.to_python()))
-            return tuple(found)
-
         return Illegal(
             str(dependence),
             dependence.source,
             dependence.sink,
-            values(isl.dim_type.in_, self.model.iterators(dependence.source)),
-            values(isl.dim_type.out, self.model.iterators(dependence.sink)),
-            values(isl.dim_type.param, self.model.parameter_names()),
+            values_at(point, isl.dim_type.in_, self.model.iterators(dependence.source)),
+            values_at(point, isl.dim_type.out, self.model.iterators(dependence.sink)),
+            values_at(point, isl.dim_type.param, self.model.parameter_names()),
             loop,
         )
 

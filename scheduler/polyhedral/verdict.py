@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import islpy as isl
+
 
 @dataclass(frozen=True, slots=True)
 class Legal:
@@ -42,3 +44,9 @@ class Unknown:
     """No verdict; never treated as legal."""
 
     reason: str
+
+
+def values_at(point: isl.BasicMap, kind: isl.dim_type, names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    """The dimensions of one pair of instances, by name; what is not fixed may be anything, so 0."""
+    values = [(name, point.plain_get_val_if_fixed(kind, k)) for k, name in enumerate(names)]
+    return tuple((name, 0 if value.is_nan() else value.to_python()) for name, value in values)

@@ -17,7 +17,7 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.workload import plain
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.replay import Replayer, ScheduledNest
+from scheduler.replay import Allowed, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 
 PRODUCT = """nest product { param n: int in [1, ?];
@@ -34,7 +34,7 @@ def measurer(tmp_path: Path) -> Measurer:
     captured = synthesize(nest, {"n": 60}, 0, tmp_path / "inputs")
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-march=native", "-fopenmp"))
-    conditions = Conditions(compiler, 2, Target(2), tmp_path / "work", DEFAULT_ENVIRONMENT, 2, False, 0)
+    conditions = Conditions(compiler, 2, Target(2), tmp_path / "work", DEFAULT_ENVIRONMENT, 2, Allowed(), 0)
     return Measurer(nest, Replayer(nest), captured, conditions)
 
 

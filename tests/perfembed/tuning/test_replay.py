@@ -22,6 +22,7 @@ from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
+from scheduler.replay import Allowed
 from tests.perfembed.measuring.test_less_work import PRODUCT
 
 FOLDER = Path(__file__).parent / "recordings"
@@ -39,7 +40,7 @@ def tuned(name: str, runner: Runner, folder: Path) -> NestOutcome:
     captured = synthesize(nest, values, 0, folder / "inputs")
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-mavx2", "-mfma", "-fopenmp"))
-    conditions = Conditions(compiler, 2, TARGET, folder, DEFAULT_ENVIRONMENT, 2, False, 0, runner=runner)
+    conditions = Conditions(compiler, 2, TARGET, folder, DEFAULT_ENVIRONMENT, 2, Allowed(), 0, runner=runner)
     return NestTuner(nest, captured, conditions, effort, lambda event: None, NoLedger(), in_program_s).run()
 
 

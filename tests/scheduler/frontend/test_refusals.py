@@ -58,37 +58,30 @@ def test_bodies(code: str, reason: str, at: str) -> None:
 
 def test_pragmas() -> None:
     code = """void f(int n, double *a) {
-#pragma omp parallel for
+#pragma acc parallel loop
   for (int i = 0; i < n; i++) a[i] = 0;
-#pragma omp parallel
-  {
-#pragma omp for
-    for (int i = 0; i < n; i++) a[i] = 1;
-  }
-#pragma GCC ivdep
+#pragma omp target teams distribute parallel for
+  for (int i = 0; i < n; i++) a[i] = 1;
+#pragma omp parallel for ordered
   for (int i = 0; i < n; i++) a[i] = 2;
-#pragma unroll
-  for (int i = 0; i < n; i++) a[i] = 3;
   for (int i = 0; i < n; i++) {
-#pragma omp simd
-    for (int j = 0; j < n; j++) a[j] = 4;
+#pragma omp task
+    a[i] = 4;
     for (int j = 0; j < n; j++) a[j] = 5;
   }
-#pragma scop
+#pragma omp parallel for reduction(mine: s)
   for (int i = 0; i < n; i++) a[i] = 6;
-#pragma endscop
 }
 """
     found = read(code)
     assert [(r.span.line, r.reason) for r in found.rejections] == [
-        (3, "the loop already has an OpenMP pragma"),
-        (7, "the loop already has an OpenMP pragma"),
-        (10, "the loop already has a pragma"),
-        (12, "the loop already has a pragma"),
-        (14, "there is an OpenMP pragma inside the loop"),
-        (15, "the loop already has an OpenMP pragma"),
+        (3, "the loop stands in '#pragma acc parallel loop'"),
+        (5, "the loop stands in '#pragma omp target teams distribute parallel for'"),
+        (6, "of '#pragma omp parallel for ordered': clause 'ordered' is not understood"),
+        (9, "there is '#pragma omp task' inside the loop"),
+        (13, "reduction(mine: s) is not understood"),
     ]
-    assert [n.span.line for n in found.nests if n.span] == [16, 19]
+    assert [n.span.line for n in found.nests if n.span] == [11]
 
 
 def test_conditional_compilation_inside() -> None:

@@ -1,0 +1,274 @@
+"""What the pragmas in and around a loop mean for it: who runs it, which variables each thread has its own of.
+
+A nest is read as the sequential loop that it is without its pragmas; by OpenMP's rules that computes the same, unless
+there is a race. What can be seen to be one here (a scalar that all threads write) is said at once; the rest is left
+to the dependences (`scheduler.polyhedral.pragmas`). Source: OpenMP API 5.2, section 5.1 (data-sharing attributes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from scheduler.frontend.constructs import Pragmas
+from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.csyntax import (
+    CStmt,
+    ForStmt,
+    OtherStmt,
+    Set,
+    Step,
+    Variable,
+    all_expressions,
+    statements,
+)
+from scheduler.frontend.model import Shared, Sharing
+from scheduler.frontend.pragmas import (
+    OF_LOOPS,
+    OWN,
+    PROTECTED,
+    SHARING,
+    Pragma,
+    listed,
+    parts,
+)
+from scheduler.frontend.scalar_uses import dead_after, mentioned, statement_use
+from scheduler.frontend.scalars import base_variable, declared_inside, iterator_of, loop_body, target_variable
+from scheduler.ir.nest import LoopNest
+from scheduler.ir.walk import placed_statements
+
+_HOW = ("schedule", "collapse", "nowait", "num_threads", "if", "simdlen", "safelen", "aligned", "proc_bind", "order")
+_UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))
+_OPERATORS = frozenset(("+", "-", "*", "&", "|", "^", "&&", "||", "min", "max"))
+_KINDS = frozenset(("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd"))
+_ADVICE = "remove the pragma to let the loop be tuned"
+
+
+@dataclass(slots=True)
+class Marks:
+    """The pragmas of a region, while it is read: of its loops, and ranges that one thread at a time runs."""
+
+    loops: dict[int, tuple[ForStmt, tuple[Pragma, ...]]] = field(default_factory=dict)  # by offset
+    protected: list[tuple[int, int, str]] = field(default_factory=list)
+    context: str = ""
+
+
+def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
+    """The pragmas in and above a region's statements. Raises Refuse for those that are not understood."""
+    foreign = next((a.kind for a in pragmas.around if a.kind not in ("team", "thread")), None)
+    if foreign is not None:
+        raise Refuse(region[0].begin, f"the loop stands in '{foreign}'", _ADVICE)
+    found = Marks(context=pragmas.around[-1].kind if pragmas.around else "")
+    for stmt in region:
+        for inner in statements(stmt):
+            for own in pragmas.attached(inner):
+                if inner is not stmt or own.name in OF_LOOPS | {"hint"}:
+                    _note(found, own, inner)
+            if inner is not stmt and isinstance(inner, OtherStmt) and pragmas.attached(inner):
+                raise Refuse(inner.begin, f"there is a pragma at a {inner.what} statement", _ADVICE)
+    shared = [p for _, own in found.loops.values() for p in own if p.name in SHARING]
+    if any(not p.name.startswith("parallel") for p in shared):
+        if found.context == "thread":
+            raise Refuse(shared[0].begin, "an omp for stands in a construct that is not a parallel region", _ADVICE)
+        found.context = "team"
+    elif found.context == "team":
+        if shared:
+            raise Refuse(shared[0].begin, "a parallel region stands in another one", _ADVICE)
+        found.context = "thread"
+    return found
+
+
+def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
+    if own.name in PROTECTED:
+        clauses = {c.name for c in own.clauses} - {"of", "update", "read", "write", "seq_cst", "relaxed", "hint"}
+        if own.problem or clauses:
+            raise Refuse(own.begin, f"'#pragma {own.text}' is not understood", _ADVICE)
+        found.protected.append((stmt.begin, stmt.end, own.text))
+        return
+    if own.name not in OF_LOOPS | {"hint"} or not isinstance(stmt, ForStmt):
+        where = "above" if isinstance(stmt, ForStmt) else "inside"
+        raise Refuse(own.begin, f"there is '#pragma {own.text}' {where} the loop", _ADVICE)
+    unknown = sorted({c.name for c in own.clauses} - _UNDERSTOOD)
+    if own.name != "hint" and (own.problem or unknown):
+        problem = own.problem or f"clause '{unknown[0]}' is not understood"
+        raise Refuse(own.begin, f"of '#pragma {own.text}': {problem}", _ADVICE)
+    for argument in own.arguments("reduction"):
+        if argument.partition(":")[0].strip() not in _OPERATORS:
+            raise Refuse(own.begin, f"reduction({argument}) is not understood", _ADVICE)
+    stmt_marks = found.loops.get(stmt.begin, (stmt, ()))[1]
+    found.loops[stmt.begin] = (stmt, (*stmt_marks, own))
+
+
+def private_variables(ctx: Context, pragmas: Pragmas, found: Marks) -> None:
+    """Tells the context which outside variables each thread has its own of (`ctx.owned`). Raises Refuse (races)."""
+    tainted = pragmas.tainted()
+    for stmt, own in found.loops.values():
+        directives = [p for p in own if p.name in OF_LOOPS]
+        if not directives:
+            continue
+        inside = declared_inside((stmt,))
+        used = {v for v in mentioned(stmt) if v not in inside}
+        named = {clause: {n for p in directives for n in listed(p, clause)} for clause in OWN}
+        iterators = _collapsed(stmt, max(_depth(p) for p in directives))
+        mine = {v for v in used if v.name in named["private"] | named["linear"]} | (iterators & used)
+        for variable in sorted(used, key=lambda v: v.name):
+            if variable.name in named["firstprivate"] and variable in ctx.written:
+                mine.add(variable)
+            if variable.name in pragmas.threadprivate:
+                at = directives[0].begin
+                raise Refuse(at, f"every thread has its own '{variable.name}' (threadprivate)", _ADVICE)
+        ctx.owned.update({v: stmt for v in mine})
+        if any(p.name in SHARING for p in directives):
+            region = frozenset[Variable]()
+            if found.context == "team":
+                # Where the region is in a caller every thread has its own locals.
+                local = frozenset(v for v in used if v.storage in ("local", "param"))
+                region = pragmas.around[-1].own if pragmas.around else local
+                _check_region(ctx, stmt, used, region, mine, named["reduction"], tainted)
+            _check_scalars(ctx, stmt, used - mine - region, named, found)
+
+
+def _depth(found: Pragma) -> int:
+    return max((int(a) for a in found.arguments("collapse") if a.isdigit()), default=1)
+
+
+def _collapsed(stmt: ForStmt, depth: int) -> set[Variable]:
+    """The iterators of a loop and of those that `collapse` takes in: these are private by themselves."""
+    found: set[Variable] = set()
+    loop: CStmt | None = stmt
+    for _ in range(depth):
+        if not isinstance(loop, ForStmt):
+            break
+        iterator = iterator_of(loop)
+        found |= {iterator} if iterator is not None else set()
+        inner = loop_body(loop)
+        loop = inner[0] if len(inner) == 1 else None
+    return found
+
+
+def _check_region(
+    ctx: Context,
+    stmt: ForStmt,
+    used: Iterable[Variable],
+    region: frozenset[Variable],
+    mine: set[Variable],
+    reduced: set[str],
+    tainted: set[Variable],
+) -> None:
+    """Of a loop that a team shares: what each thread has its own of must be the same for all, or private to iterations.
+
+    Raises Refuse.
+    """
+    for variable in sorted(used, key=lambda v: v.name):
+        advice = f"'{variable.name}' differs from thread to thread; make it shared, or private to the loop"
+        if variable in tainted:
+            raise Refuse(stmt.begin, f"depends on which thread runs it, by '{variable.name}'", advice)
+        if variable not in region or variable in mine:
+            continue
+        scalar = variable.ctype.is_scalar
+        if (
+            not scalar
+            and variable.ctype.kind != "pointer"
+            and not (variable.ctype.kind == "array" and variable.storage == "param")
+        ):
+            raise Refuse(stmt.begin, f"every thread has its own '{variable.name}'", advice)
+        if variable not in ctx.written:
+            continue
+        if variable.name in reduced or not scalar or statement_use(variable, stmt.body, True) == "read":
+            raise Refuse(stmt.begin, f"every thread has its own '{variable.name}', which the loop adds to", advice)
+        if not dead_after(variable, ctx.frames, ctx.function):
+            raise Refuse(stmt.begin, f"every thread has its own '{variable.name}', which is used later", advice)
+        ctx.owned[variable] = stmt
+
+
+def _check_scalars(
+    ctx: Context, stmt: ForStmt, shared: Iterable[Variable], named: dict[str, set[str]], found: Marks
+) -> None:
+    """A scalar that all threads write is a race. Raises Refuse."""
+    fine = {n for clause in OWN for n in named[clause]}
+    for variable in sorted(shared, key=lambda v: v.name):
+        if variable.name in fine or variable in ctx.owned or not variable.ctype.is_scalar:
+            continue
+        headers = {i for s in statements(stmt) if isinstance(s, ForStmt) and (i := iterator_of(s)) is variable}
+        places = [e.at for e in all_expressions(stmt.body) if target_variable(e) is variable]
+        places = [at for at in places if not any(a <= at < b for a, b, _ in found.protected)]
+        if headers or places:
+            iterator = iterator_of(stmt)
+            who = f"iterations of '{iterator.name}'" if iterator is not None else "iterations"
+            what = "count with" if headers else "write"
+            raise Refuse(
+                places[0] if places else stmt.begin,
+                f"race: all {who} {what} '{variable.name}', which the threads share",
+                f"add private({variable.name}) to the pragma, or a reduction",
+            )
+
+
+def sharing(ctx: Context, found: Marks, nest: LoopNest) -> Sharing:
+    """What is known of the nest's loops, in its names."""
+    by_variable = {info.variable: name for name, info in ctx.arrays.items() if info.variable is not None}
+    known = {array.name for array in nest.arrays}
+    shared: list[Shared] = []
+    hints: list[tuple[str, str]] = []
+    reordered: set[str] = set()
+    for stmt, own in found.loops.values():
+        loop = ctx.loop_names.get(id(stmt))
+        if loop is None:
+            continue
+        names = {v.name: by_variable[v] for v in mentioned(stmt) if v in by_variable and by_variable[v] in known}
+        hints += [(loop, p.text) for p in own if p.name == "hint"]
+        directives = [p for p in own if p.name in OF_LOOPS]
+        if not directives:
+            continue
+        sums = tuple(
+            (operator.strip(), section.replace(name, names[name], 1))
+            for p in directives
+            for argument in p.arguments("reduction")
+            for operator, _, rest in [argument.partition(":")]
+            for section in map(str.strip, parts(rest))
+            if (name := section.partition("[")[0].strip()) in names
+        )
+        reordered |= {s.partition("[")[0] for _, s in sums}
+        position = ctx.span(directives[0].begin, directives[0].end)
+        shared.append(
+            Shared(
+                loop,
+                position,
+                " ".join(dict.fromkeys(word for p in directives for word in p.name.split())),
+                tuple(c for p in directives for c in _kept(p, nest)),
+                max(_depth(p) for p in directives),
+                sums,
+                tuple(names[n] for p in directives for n in listed(p, "lastprivate") if n in names),
+            )
+        )
+    protected = tuple(found.protected)
+    for begin, end, _ in protected:
+        reordered |= {
+            by_variable[v]
+            for stmt, _ in found.loops.values()
+            for e in all_expressions(stmt)
+            if isinstance(e, Set | Step) and begin <= e.at < end and (v := _stored(e)) in by_variable
+        }
+    return Sharing(tuple(shared), found.context, tuple(sorted(reordered & known)), protected, tuple(hints))
+
+
+def _stored(expr: Set | Step) -> Variable | None:
+    return base_variable(expr.left if isinstance(expr, Set) else expr.operand)
+
+
+def _kept(found: Pragma, nest: LoopNest) -> Iterator[str]:
+    """The clauses that say how a loop is run, where they can be said of the nest on its own."""
+    parameters = {p.name for p in nest.parameters}
+    for clause in found.clauses:
+        if clause.name in ("schedule", "num_threads", "simdlen", "safelen", "collapse"):
+            words = clause.argument.replace(",", " ").replace(":", " ").split()
+            if all(w.isdigit() or w in _KINDS or w in parameters for w in words):
+                yield f"{clause.name}({clause.argument})"
+
+
+def check_team(nest: LoopNest, found: Sharing, at: int) -> None:
+    """All that a team runs must be in loops that it shares: what else there is every thread does. Raises Refuse."""
+    shared = {s.loop for s in found.shared if s.threads}
+    for placed in placed_statements(nest):
+        if not any(loop.name in shared for loop in placed.loops):
+            where = placed.statement.span.begin if placed.statement.span is not None else at
+            raise Refuse(where, "every thread of the parallel region runs this", "tune the loops it shares one by one")

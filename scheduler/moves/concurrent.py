@@ -1,0 +1,36 @@
+"""Schedules for nests that run among other threads: what a parallel region needs, what one of its threads may do."""
+
+from __future__ import annotations
+
+from scheduler.errors import NotApplicable
+from scheduler.ir.tree import TreeLoop, tree_loops
+from scheduler.replay import Replayer
+from scheduler.schedule import Schedule
+from scheduler.transform import Parallelize
+
+
+def fitted(replayer: Replayer, schedule: Schedule, context: str) -> Schedule:
+    """The schedule for a nest that `context` runs (`scheduler.frontend.model.Sharing`).
+
+    A `team` shares all that there is: the outermost loop that may run in parallel where no loop is marked yet. One
+    `thread` of several starts no others.
+    """
+    if context == "thread":
+        return tuple(step for step in schedule if not isinstance(step, Parallelize))
+    if context != "team":
+        return schedule
+    try:
+        tree = replayer.tree(schedule)
+        checker = replayer.of(schedule).checker
+    except NotApplicable:
+        return schedule
+    sequential = checker.sequential_loops(tree, reductions=True)
+    marks = []
+    for root in tree:
+        if not isinstance(root, TreeLoop) or any(loop.parallel for loop in tree_loops((root,))):
+            continue
+        free = (loop for loop in tree_loops((root,)) if loop.name not in sequential and loop.register is None)
+        outermost = next(free, None)
+        if outermost is not None:
+            marks.append(Parallelize(outermost.name))
+    return (*schedule, *marks)
