@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from scheduler.frontend.model import Shared, Sharing
+from scheduler.frontend.model import RACE, Shared, Sharing
 from scheduler.ir.nest import LoopNest, Span, Storage
 from scheduler.ir.walk import uses
 from scheduler.polyhedral.dependences import Dependence
@@ -47,7 +47,7 @@ class Race:
         where = f"line {self.lines[0]}" + (f" and {self.lines[1]}" if self.lines[0] != self.lines[1] else "")
         verb = "touch" if self.certain else "may touch"
         return (
-            f"{'race' if self.certain else 'possible race'}: iterations {first} and {second} of loop "
+            f"{RACE if self.certain else 'possible ' + RACE}iterations {first} and {second} of loop "
             f"{self.shared.loop} {verb} the same element of {self.array} ({where}: {what[self.kind]}){at}"
         )
 

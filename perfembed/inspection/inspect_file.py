@@ -11,7 +11,15 @@ from perfembed.in_time import in_time
 from perfembed.inspection.distances import view
 from perfembed.inspection.views import DependenceView
 from scheduler.errors import TextError
-from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source, render_diagnostic
+from scheduler.frontend import (
+    ParseFailed,
+    ParseOptions,
+    ParserDied,
+    Sharing,
+    SourceFile,
+    read_source,
+    render_diagnostic,
+)
 from scheduler.ir.nest import Loop, LoopNest, Span
 from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
@@ -20,6 +28,7 @@ from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.polyhedral.reductions import is_exact
 from scheduler.polyhedral.verdict import Illegal
+from scheduler.races import races
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Interchange, Vectorize
@@ -54,8 +63,20 @@ class LoopFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class RaceFacts:
+    """A pragma that shares a loop whose iterations meet; where data decide whether they do, `certain` is False."""
+
+    message: str
+    line: int
+    column: int
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NestFacts:
-    """`problem` says why dependences and loops are missing, where they are."""
+    """`problem` says why dependences and loops are missing, where they are. `races`: of the loops that OpenMP pragmas
+    share.
+    """
 
     name: str
     identity: str
@@ -65,6 +86,7 @@ class NestFacts:
     dependences: tuple[DependenceView, ...]
     loops: tuple[LoopFacts, ...]
     problem: str = ""
+    races: tuple[RaceFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +120,9 @@ def inspect_file(
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
     left_s = max(1.0, limit_s - (time.monotonic() - began))
-    analysed = in_time(inspect_nest, nests, item_s=_NEST_S, total_s=left_s)
+    analysed = in_time(
+        _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=left_s
+    )
     return Inspection(
         path,
         tuple(facts or _not_analysed(nest) for nest, facts in zip(nests, analysed, strict=True)),
@@ -137,7 +161,11 @@ def _not_analysed(nest: LoopNest) -> NestFacts:
     return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), problem)
 
 
-def inspect_nest(nest: LoopNest) -> NestFacts:
+def _inspected(asked: tuple[LoopNest, Sharing | None]) -> NestFacts:
+    return inspect_nest(*asked)
+
+
+def inspect_nest(nest: LoopNest, sharing: Sharing | None = None) -> NestFacts:
     """Never raises for a nest that is too hard: it says so."""
     try:
         text = format_nest(nest)
@@ -157,7 +185,18 @@ def inspect_nest(nest: LoopNest) -> NestFacts:
         text,
         tuple(view(replayer.model, d) for d in replayer.dependences),
         tuple(_facts(replayer, loop, depth, seen.get(loop.name)) for loop, depth in _by_depth(replayer.tree(()))),
+        races=_races(replayer, sharing),
     )
+
+
+def _races(replayer: Replayer, sharing: Sharing | None) -> tuple[RaceFacts, ...]:
+    if sharing is None:
+        return ()
+    try:
+        found = races(replayer, sharing)
+    except QuotaExceeded:
+        return ()
+    return tuple(RaceFacts(r.reason, r.shared.span.line, r.shared.span.column, r.certain) for r in found)
 
 
 def _by_depth(nodes: tuple[TreeNode, ...], depth: int = 0) -> list[tuple[TreeLoop, int]]:

@@ -11,14 +11,16 @@ from typing import Literal as OneOf
 from perfembed.inspection.inspect_file import Inspection
 from perfembed.report.style import times
 from perfembed.tuning.result import NestReport, TuneResult
+from scheduler.frontend import RACE
 from scheduler.ir.nest import Span
 
-Rule = OneOf["refused", "missed-gain"]
+Rule = OneOf["refused", "missed-gain", "race"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A loop that is left alone (`refused`), or one that a dry run made faster (`missed-gain`).
+    """A loop that is left alone (`refused`), one that a dry run made faster (`missed-gain`), or an OpenMP pragma that
+    shares a loop whose iterations meet (`race`).
 
     `line` and `column` count from 1, columns in bytes. `end`: the byte offset in the file behind what is meant, where
     that is known. `speedup` and `schedule` are of what was found.
@@ -36,18 +38,20 @@ class Finding:
 
 
 def inspection_findings(inspection: Inspection) -> tuple[Finding, ...]:
-    """The refusals, in the order of the file."""
+    """The refusals and the races, in the order of the file."""
     found = [
         _refused(_with_advice(r.reason, r.advice), inspection.path, r.span, r.function) for r in inspection.refused
     ]
     for nest in inspection.nests:
+        found += [Finding("race", r.message, inspection.path, r.line, r.column, nest.function) for r in nest.races]
         if nest.problem and nest.span is not None:
             found.append(_refused(f"not analysed: {nest.problem}", inspection.path, nest.span, nest.function))
     return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))
 
 
 def _refused(message: str, path: str, span: Span, function: str | None) -> Finding:
-    return Finding("refused", message, span.file or path, span.line, span.column, function, span.end)
+    rule: Rule = "race" if message.startswith(RACE) else "refused"
+    return Finding(rule, message, span.file or path, span.line, span.column, function, span.end)
 
 
 def _with_advice(reason: str, advice: str) -> str:
@@ -59,7 +63,7 @@ def tuning_findings(result: TuneResult) -> tuple[Finding, ...]:
     found = []
     for report in result.nests:
         if report.status == "refused":
-            found.append(_of(report, "refused", report.reason))
+            found.append(_of(report, "race" if report.reason.startswith(RACE) else "refused", report.reason))
         elif report.status == "tuned" and result.output_path is None:
             found.append(_of(report, "missed-gain", missed_gain(report)))
     return tuple(sorted(found, key=lambda finding: (finding.line, finding.column)))

@@ -32,6 +32,9 @@ def _nest(path: str, nest: NestFacts, style: Style, verbose: bool) -> list[str]:
     lines += ["", style.paint("  loops", "bold")]
     lines += table([_LOOP_HEADER, *(_loop(loop) for loop in nest.loops)], 4)
     lines += _reasons(nest) if verbose else []
+    if nest.races:
+        lines += ["", style.paint("  races", "bold")]
+        lines += [f"    {one_line(path)}:{r.line}:{r.column}: {r.message}" for r in nest.races]
     lines += ["", style.paint("  dependences", "bold")]
     rows = _dependences(nest, verbose)
     shown = rows if verbose else rows[:_MAX_ROWS]

@@ -25,6 +25,14 @@ _RULES: dict[str, tuple[str, str, str, str]] = {  # id -> name, level, in short,
         "The message says what is in the way and, in parentheses, how to write the loop so that it can be tuned. "
         "Until then it is left as it is.",
     ),
+    "race": (
+        "DataRace",
+        "error",
+        "An OpenMP pragma shares a loop whose iterations touch the same data.",
+        "The message names two iterations that may run at the same time and touch one element, one of them writing it; "
+        "where it says possible, the program's data decide. Add a private or reduction clause, protect the update "
+        "(atomic, critical), or share another loop.",
+    ),
     "missed-gain": (
         "MissedGain",
         "warning",

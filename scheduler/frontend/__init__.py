@@ -3,6 +3,7 @@
 from scheduler.frontend.clang import read_source
 from scheduler.frontend.diagnostics import render_diagnostic
 from scheduler.frontend.model import (
+    RACE,
     FrontendError,
     Function,
     ParseFailed,
@@ -16,6 +17,7 @@ from scheduler.frontend.model import (
 )
 
 __all__ = [
+    "RACE",
     "FrontendError",
     "Function",
     "ParseFailed",

@@ -19,6 +19,9 @@ class ParseOptions:
     memory_bytes: int = 4 << 30
 
 
+RACE = "race: "  # the reason of a rejection begins so where a pragma is wrong
+
+
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """A loop nest that was found but is left alone."""

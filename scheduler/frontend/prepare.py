@@ -16,6 +16,7 @@ from scheduler.frontend.csyntax import (
     all_expressions,
     statements,
 )
+from scheduler.frontend.model import RACE
 from scheduler.frontend.premises import callees
 from scheduler.frontend.scalar_uses import dead_after
 from scheduler.frontend.sharing import Marks, private_variables
@@ -55,7 +56,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
             places = scalars.privatize(variable, scalars.loop_body(owner), owner)
             if places is None:
                 reason = f"an iteration reads '{variable.name}', which is private, before it sets it"
-                raise Refuse(ctx.changes[variable], f"race: {reason}", "set it first in every iteration")
+                raise Refuse(ctx.changes[variable], f"{RACE}{reason}", "set it first in every iteration")
         elif not dead_after(variable, ctx.frames, ctx.function):
             continue
         else:

@@ -22,7 +22,7 @@ from scheduler.frontend.csyntax import (
     all_expressions,
     statements,
 )
-from scheduler.frontend.model import Shared, Sharing
+from scheduler.frontend.model import RACE, Shared, Sharing
 from scheduler.frontend.pragmas import (
     OF_LOOPS,
     OWN,
@@ -198,7 +198,7 @@ def _check_scalars(
             what = "count with" if headers else "write"
             raise Refuse(
                 places[0] if places else stmt.begin,
-                f"race: all {who} {what} '{variable.name}', which the threads share",
+                f"{RACE}all {who} {what} '{variable.name}', which the threads share",
                 f"add private({variable.name}) to the pragma, or a reduction",
             )
 
