@@ -58,5 +58,6 @@ BENCH_DOCUMENTS = (
     Described("bench-embedding", EmbeddingScores, ("bench embedding --json",), _EMBEDDED),
     Described("bench-index", IndexBench, ("bench index --json",)),
     Described("bench-variants", contents.VariantsContent, ("bench variants --json",)),
+    Described("bench openmp", contents.OpenmpContent, ("bench openmp --json",)),
     Described("bench written", contents.WrittenContent, ("bench written --json",), {(Failure, "files"): None}),
 )

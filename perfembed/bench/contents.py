@@ -176,6 +176,24 @@ class VariantsContent(TypedDict):
     whole: int
 
 
+class OpenmpProblem(TypedDict):
+    """`program`: kernel/manner."""
+
+    program: str
+    problem: str
+
+
+class OpenmpContent(TypedDict):
+    """`counts`: what was seen and done; `wrong`: races not seen or not there, outputs that differ."""
+
+    seed: int
+    draws: int
+    programs: int
+    interrupted: bool
+    counts: Mapping[str, int]
+    wrong: Sequence[OpenmpProblem]
+
+
 class WrittenContent(TypedDict):
     """`files`, then `programs` random ones; `ways`: verdicts by way of compiling; `mix`: what the schedules hold."""
 

@@ -14,6 +14,7 @@ from perfembed.cli.bench import (
     kernels,
     legality,
     methods,
+    openmp,
     population,
     products,
     replay,
@@ -43,3 +44,4 @@ app.command("embedding")(embedding.command)
 app.command("index")(index.command)
 app.command("variants")(variants.command)
 app.command("written")(written.command)
+app.command("openmp")(openmp.command)
