@@ -55,7 +55,7 @@ def test_a_race_that_is_not_seen_is_wrong(tmp_path: Path) -> None:
 
 def test_another_output_is_wrong(tmp_path: Path) -> None:
     """What counts is what the original prints without threads."""
-    check_ = ProgramCheck(
+    made = ProgramCheck(
         PROGRAMS["fill/region"], OpenmpBench(environment=DEFAULT_ENVIRONMENT), tmp_path, OpenmpResult(OpenmpBench())
     )
     source = PROGRAMS["prefix/parallel-for"].source.encode()
