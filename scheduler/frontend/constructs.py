@@ -48,15 +48,12 @@ class Pragmas:
     unit: Unit
     of: dict[int, list[Pragma]] = field(default_factory=dict)  # offset of the next token -> pragmas
     around: list[Around] = field(default_factory=list)
-    threadprivate: frozenset[str] = frozenset()
     _tainted: set[Variable] | None = None
 
     def __post_init__(self) -> None:
         for directive in self.unit.directives:
             found = pragma(directive)
-            if found is not None and found.name == "threadprivate":
-                self.threadprivate |= found.names("of")
-            elif found is not None and found.name != "harmless":
+            if found is not None and found.name != "harmless":
                 self.of.setdefault(found.target, []).append(found)
 
     def understood(self, directive: Directive) -> bool:
@@ -155,7 +152,7 @@ class Pragmas:
 
     def _of_thread(self, expr: CExpr, tainted: set[Variable]) -> bool:
         if isinstance(expr, Ref):
-            return expr.var in tainted or expr.var.name in self.threadprivate
+            return expr.var in tainted or bool(expr.var.oddity)
         return isinstance(expr, CCall) and expr.name == _THREAD_NUMBER
 
 

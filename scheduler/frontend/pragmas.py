@@ -67,10 +67,6 @@ class Pragma:
     def arguments(self, name: str) -> Iterator[str]:
         return (c.argument for c in self.clauses if c.name == name)
 
-    def names(self, clause: str) -> frozenset[str]:
-        """The variables that its clauses of that name list."""
-        return frozenset(x.strip() for argument in self.arguments(clause) for x in argument.split(",") if x.strip())
-
 
 def pragma(directive: Directive) -> Pragma | None:
     """What a preprocessor line says as a pragma; None for other lines."""

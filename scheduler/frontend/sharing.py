@@ -114,9 +114,6 @@ def private_variables(ctx: Context, pragmas: Pragmas, found: Marks) -> None:
         for variable in sorted(used, key=lambda v: v.name):
             if variable.name in named["firstprivate"] and variable in ctx.written:
                 mine.add(variable)
-            if variable.name in pragmas.threadprivate:
-                at = directives[0].begin
-                raise Refuse(at, f"every thread has its own '{variable.name}' (threadprivate)", _ADVICE)
         ctx.owned.update({v: stmt for v in mine})
         if any(p.name in SHARING for p in directives):
             region = frozenset[Variable]()
