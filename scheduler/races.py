@@ -41,14 +41,18 @@ class Race:
     @property
     def reason(self) -> str:
         """One sentence."""
+        where = f"line {self.lines[0]}" + (f" and {self.lines[1]}" if self.lines[0] != self.lines[1] else "")
+        if not self.certain:
+            return (
+                f"possible {RACE}it cannot be proved that iterations of loop {self.shared.loop} touch different "
+                f"elements of {self.array} ({where})"
+            )
         what = {"flow": "one writes, the other reads", "anti": "one reads, the other writes", "output": "both write"}
         first, second = (", ".join(f"{k} = {v}" for k, v in point) for point in (self.source, self.sink))
         at = f" for {', '.join(f'{k} = {v}' for k, v in self.parameters)}" if self.parameters else ""
-        where = f"line {self.lines[0]}" + (f" and {self.lines[1]}" if self.lines[0] != self.lines[1] else "")
-        verb = "touch" if self.certain else "may touch"
         return (
-            f"{RACE if self.certain else 'possible ' + RACE}iterations {first} and {second} of loop "
-            f"{self.shared.loop} {verb} the same element of {self.array} ({where}: {what[self.kind]}){at}"
+            f"{RACE}iterations {first} and {second} of loop {self.shared.loop} touch the same element of {self.array} "
+            f"({where}: {what[self.kind]}){at}"
         )
 
 

@@ -23,6 +23,7 @@ from scheduler.frontend.csyntax import (
     Set,
     Variable,
     all_expressions,
+    inner_statements,
     statements,
     subexpressions,
 )
@@ -128,16 +129,20 @@ def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> 
     """No path from behind the innermost frame's point reads the variable before overwriting it."""
     if variable.storage not in ("local", "param") or variable.address_taken or function.has_goto:
         return False
+    jumps: set[str] = set()  # that may have been taken past what is looked at
     for frame in reversed(frames):
-        use = sequence_use(variable, frame.body[frame.last + 1 :], False)
+        rest = frame.body[frame.last + 1 :]
+        use = sequence_use(variable, rest, True)
         if use == "read":
             return False
-        if use == "kill":
+        jumps |= {what for stmt in rest for what in _jumps(stmt)}
+        if use == "kill" and not jumps:
             return True
         owner = frame.owner
         if owner is None or isinstance(owner, IfStmt | Compound):
             continue
         if isinstance(owner, ForStmt) or (isinstance(owner, OtherStmt) and owner.what in ("while", "do")):
+            jumps.clear()
             around = (owner.increment, owner.condition) if isinstance(owner, ForStmt) else owner.exprs
             first: Use = "none"
             for expr in around:
@@ -148,8 +153,20 @@ def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> 
                     break
             if first == "read":
                 return False
-            if first == "none" and sequence_use(variable, frame.body, False) == "read":
+            if first == "none" and sequence_use(variable, frame.body, True) == "read":
                 return False
-        else:
-            return not occurs(variable, owner)
+        elif isinstance(owner, OtherStmt) and owner.what == "switch":
+            jumps.discard("break")
+        elif not (isinstance(owner, OtherStmt) and owner.what == "case") and occurs(variable, owner):
+            return False
     return True
+
+
+def _jumps(stmt: CStmt) -> set[str]:
+    """The kinds of jumps that leave a statement: for what follows a loop or switch around it, or for the next round."""
+    if isinstance(stmt, JumpStmt):
+        return {stmt.what}
+    if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in ("while", "do")):
+        return set()
+    found = {what for inner in inner_statements(stmt) for what in _jumps(inner)}
+    return found - {"break"} if isinstance(stmt, OtherStmt) and stmt.what == "switch" else found

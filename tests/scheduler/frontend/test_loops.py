@@ -109,6 +109,45 @@ def test_iterator_set_again_before_it_is_read() -> None:
     assert lines(nest(code)) == ["for i = 0 to n", " a[i] = 1"]
 
 
+_LOOP = "for (j = 0; j < n; j++) a[j] = 1;"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "while (m-- > 0) { LOOP if (m == 3) break; j = 0; } for (j = 0; j < 3; j++) ;",
+        "while (m-- > 0) { LOOP if (m == 3) continue; m--; } return 0;",
+        "while (m-- > 0) { if (m == 3) break; LOOP } j = 2; return j;",
+        "switch (m) { case 1: LOOP break; case 2: j = 3; break; } return 0;",
+        "switch (m) { case 1: LOOP j = 2; m = j; break; default: break; } return m;",
+        "do { LOOP if (m > 5) { j = m; m = j; break; } } while (m++ < 9); return m;",
+    ],
+)
+def test_iterator_is_set_on_every_way_from_the_loop(around: str) -> None:
+    code = f"int f(int n, int m, double *a) {{ int j; {around.replace('LOOP', _LOOP)} return 1; }}"
+    assert any("a[j] = 1" in "".join(lines(found)) for found in read(code).nests), read(code).rejections
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "while (m-- > 0) { LOOP if (m == 3) break; j = 0; } return j;",
+        "while (m-- > 0) { LOOP if (m == 3) continue; j = 0; } return j;",
+        "while (m-- > 0) { if (j == 3) break; LOOP } return 0;",
+        "while (m-- > 0) { LOOP { break; } j = 0; } return j;",
+        "switch (m) { case 1: LOOP if (n > 2) break; j = 0; } return j;",
+        "switch (m) { case 1: LOOP case 2: m = j; break; } return m;",
+        "while (m-- > 0) { switch (m) { case 1: LOOP if (n > 2) continue; break; } j = 2; } return j;",
+        "while (m-- > 0) { switch (m) { case 1: LOOP break; } if (j > 3) return 3; } return 0;",
+        "LOOP goto out; out: return j;",
+    ],
+)
+def test_iterator_is_read_on_some_way_from_the_loop(around: str) -> None:
+    found = read(f"int f(int n, int m, double *a) {{ int j = 0; {around.replace('LOOP', _LOOP)} return 1; }}")
+    assert not found.nests
+    assert any("'j' is used behind the loop" in r.reason for r in found.rejections)
+
+
 def test_iterator_changed_in_the_body() -> None:
     found = refusal("void f(int n, double *a) {\n for (int i = 0; i < n; i++) {\n  a[i] = 1;\n  i++; }\n}")
     assert "'i' is changed" in found.reason
