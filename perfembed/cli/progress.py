@@ -57,8 +57,10 @@ def _live(stream: TextIO, verbose: bool) -> Iterator[Callable[[Event], None]]:
         def show(event: Event) -> None:
             nonlocal head
             if isinstance(event, NestStarted):
-                head = f"{event.position}/{event.total} {event.nest} (line {event.line})"
-                bar.update(task, description=head, refresh=True)
+                limit = f"of up to {seconds(event.budget_s)}"
+                head = f"{limit}  {event.position}/{event.total} {event.nest} (line {event.line})"
+                bar.reset(task, description=head)  # the time that is shown is that of the nest
+                bar.refresh()
             elif isinstance(event, CandidateMeasured):
                 bar.update(task, description=f"{head}: {_measured(event)}", refresh=True)
             elif isinstance(event, NestFinished):

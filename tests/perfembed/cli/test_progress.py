@@ -1,6 +1,7 @@
 """Progress on stderr, plain and live."""
 
 import io
+import re
 
 import pytest
 
@@ -51,6 +52,23 @@ def test_quiet() -> None:
 def test_live() -> None:
     text = shown(color=True)
     assert "tuned    gemm_1" in text and "init_1" not in text
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_one_line_of_a_nest_while_it_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best so far, how long it took, and how long it may take."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    stream = Terminal()
+    with progress_on(stream, True, quiet=False, verbose=False) as progress:
+        for event in EVENTS:
+            progress(event)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    assert "0:00:00 of up to 30 s  1/2 gemm_1 (line 48): 7 candidates, best 500 ms (3.00x)" in text
 
 
 @pytest.mark.parametrize("color", [False, True])
