@@ -240,7 +240,7 @@ def _read(plan: _Plan, problem: str | None, cap_bytes: int) -> CapturedNest | Ca
     )
     parameters: Mapping[str, int] = {p.name: values[p.name] for p in plan.nest.parameters}
     total = sum(w.size for w in written[: len(arrays)])
-    return CapturedNest(name, parameters, arrays, _overlaps(arrays, written), total, call, outputs)
+    return CapturedNest(name, parameters, arrays, _overlaps(plan.nest, arrays, written), total, call, outputs)
 
 
 def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
@@ -252,9 +252,15 @@ def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
     return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known)
 
 
-def _overlaps(arrays: tuple[CapturedArray, ...], written: list[_Written]) -> tuple[tuple[str, str], ...]:
+def _overlaps(
+    nest: LoopNest, arrays: tuple[CapturedArray, ...], written: list[_Written]
+) -> tuple[tuple[str, str], ...]:
     ranges = [(a.name, w.address, w.address + w.known) for a, w in zip(arrays, written, strict=False)]
-    return tuple((a, b) for (a, p, q), (b, r, s) in combinations(ranges, 2) if p < s and r < q)
+    return tuple(
+        (a, b)
+        for (a, p, q), (b, r, s) in combinations(ranges, 2)
+        if p < s and r < q and not nest.array(a).shares(nest.array(b))
+    )
 
 
 def _reason(plan: _Plan, kind: str, index: int, number: int, cap_bytes: int) -> str:

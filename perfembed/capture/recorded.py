@@ -13,7 +13,7 @@ def recorded_values(nest: LoopNest) -> tuple[tuple[str, str, str], ...]:
     """(name, C text, C type) of the integers kept of every call: parameters, then integer scalars."""
     scalars = (a for a in nest.arrays if a.is_scalar and a.storage is not Storage.PRIVATE and _is_integer(a))
     return (
-        *((p.name, p.name, p.ctype) for p in nest.parameters),
+        *((p.name, p.text, p.ctype) for p in nest.parameters),
         *((a.name, a.base or a.name, a.ctype) for a in scalars),
     )
 

@@ -11,7 +11,7 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.codegen.premises import Tests
 from scheduler.codegen.splice import guarded, nest_text, spliced
-from scheduler.codegen.text import VERBATIM, preamble, words
+from scheduler.codegen.text import VERBATIM, preamble, values_in_front, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.names import spelled
@@ -67,8 +67,9 @@ def rewrite_with_places(
         condition = tests.condition(spelled(runtime) if runtime else None)
         defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
-        ours.append(text)
-        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive)))
+        values = tuple(spelled(text) for text in values_in_front(rewrite.nest))
+        ours += [text, *values]
+        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive, values)))
     definitions = preamble("\n".join(text for _, _, text in edits), again=True)
     ours.append(definitions)
     free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]

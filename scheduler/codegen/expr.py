@@ -197,9 +197,21 @@ class Printer(IntegerPrinter):
         base = array.base or array.name
         if not rendered:
             return base
+        if array.members:
+            return self._member(array, rendered)
         if not array.flat or len(rendered) == 1:
             return base + "".join(f"[{text}]" for text, _ in rendered)
         return f"{base}[{self._linear(rendered, array.shape[drop:])[0]}]"
+
+    def _member(self, array: Array, rendered: list[Rendered]) -> str:
+        """A number in an array of structures."""
+        *outer, (place, _) = rendered
+        whole = replace(array, shape=array.shape[:-1], members=())
+        element = self._of(whole, outer, 0)
+        text = array.members[int(place)] if place.isdigit() and int(place) < len(array.members) else ""
+        if text:
+            return element + text
+        return f"(({'const ' if array.const else ''}{array.ctype} *)&{element})[{place}]"
 
     def _linear(self, subscripts: list[Rendered], shape: tuple[Affine | None, ...]) -> Rendered:
         """i, j, k with extents l, m, n: (i*m + j)*n + k."""

@@ -76,21 +76,29 @@ class _Guard:
         ranges: dict[str, tuple[str, str]] = {}
         parts: list[str] = []
         some: list[str] = []  # no address is formed of an array that has no elements
+
+        def range_of(array: Array) -> tuple[str, str]:
+            if array.name not in ranges:
+                first_byte, end, exist = self._range(array, accesses[array.name])
+                ranges[array.name] = first_byte, end
+                some.extend(exist)
+            return ranges[array.name]
+
         for k, first in enumerate(arrays):
             for second in arrays[k + 1 :]:
                 if Storage.POINTER not in (first.storage, second.storage) or not self._same_memory(first, second):
                     continue
-                if first.name not in written and second.name not in written:
+                if (first.name not in written and second.name not in written) or first.shares(second):
                     continue
                 if self._local_scalar(first) or self._local_scalar(second):
                     continue
-                for array in (first, second):
-                    if array.name not in ranges:
-                        first_byte, end, exist = self._range(array, accesses[array.name])
-                        ranges[array.name] = first_byte, end
-                        some += exist
-                a, b = ranges[first.name], ranges[second.name]
+                a, b = range_of(first), range_of(second)
                 parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
+            if first.name in written and not self._local_scalar(first):
+                for p in self.nest.parameters:
+                    if p.exposed and self._same_memory(first, Array(p.name, p.ctype)):
+                        a = range_of(first)
+                        parts.append(f"pe_apart({a[0]}, {a[1]}, &{p.base}, &{p.base} + 1)")
         return [*dict.fromkeys(some), *parts]
 
     @staticmethod

@@ -116,6 +116,8 @@ def _whole(printer: Printer, array: str) -> Array:
     """Raises CodegenUnsupported where it is not the array itself that is accessed."""
     if printer.redirect.get(array) or printer.dropped.get(array):
         raise CodegenUnsupported(f"a reduction over {array}, which is stored elsewhere")
+    if printer.arrays[array].members:
+        raise CodegenUnsupported(f"a reduction over {array}, an array of structures")
     return printer.arrays[array]
 
 

@@ -23,11 +23,14 @@ _DECLARED = re.compile(r"^ *[a-z_][\w ]* \w+;$", re.MULTILINE)
 _UNPACKED = ("#ifndef __clang__", '#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"', "#endif")
 
 
-def nest_text(new: str, original: bytes, comment: str, condition: str | None, directive: str = "") -> str:
+def nest_text(
+    new: str, original: bytes, comment: str, condition: str | None, directive: str = "", values: tuple[str, ...] = ()
+) -> str:
     """What stands in place of a nest: the new code, behind the tests of what it takes for granted, and the old one.
 
     `original` is the user's text of the nest, which runs as it is where the `condition` is false, and all there is
-    where the preprocessor finds the `directive` false, or `pe_tuned` not defined (`guarded`).
+    where the preprocessor finds the `directive` false, or `pe_tuned` not defined (`guarded`). `values`: declarations of
+    what the condition and the new code use.
     """
     if b"\0" in original:
         raise ValueError("a nest with a NUL byte")
@@ -46,6 +49,7 @@ def nest_text(new: str, original: bytes, comment: str, condition: str | None, di
             '#pragma GCC diagnostic ignored "-Wunknown-pragmas"',
             *(_UNPACKED if "_pack" in body else ()),
             *(_SET_ONLY if _DECLARED.search(body) else ()),
+            *values,
             f"if ({condition or 1}) {{",
             body,
             "#pragma GCC diagnostic pop",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from scheduler.codegen.premises import DEFINITIONS
+from scheduler.ir.nest import LoopNest
 
 INDENT = "    "
 VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps its indentation and line ends
@@ -118,6 +119,12 @@ pe_apart(const void *pe_a, const void *pe_a_end, const void *pe_b, const void *p
 }""",
     ),
 )
+
+
+def values_in_front(nest: LoopNest) -> tuple[str, ...]:
+    """Declarations of the parameters that are members of structures, for code of the nest and its run-time tests."""
+    return tuple(f"const {p.ctype} {p.name} = {p.text};" for p in nest.parameters if p.base is not None)
+
 
 _VECTOR = re.compile(r"\bpe_(?:select_)?(v(\d+)([dfil]))\b")
 _SELECT = re.compile(r"\bpe_select_(v(\d+)([dfil]))\b")

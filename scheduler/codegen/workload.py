@@ -45,7 +45,7 @@ class ArgumentSpec:
 
 def plain(nest: LoopNest) -> LoopNest:
     """The nest with every array under its own name, as `kernel_source` declares them (no `base`)."""
-    return replace(nest, arrays=tuple(replace(a, base=None) for a in nest.arrays))
+    return replace(nest, arrays=tuple(replace(a, base=None, members=()) for a in nest.arrays))
 
 
 def kernel_source(

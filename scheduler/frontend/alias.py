@@ -46,7 +46,8 @@ class Aliases:
         self.owner: dict[Variable, CFunction] = {}
         self._exclusive: dict[Variable, bool] = {}
         for function in unit.functions.values():
-            self._scan(function)
+            if not function.part_of:
+                self._scan(function)
 
     def _scan(self, function: CFunction) -> None:
         for parameter in function.parameters:
@@ -56,14 +57,15 @@ class Aliases:
                 for variable in stmt.variables:
                     if variable.init is not None:
                         self._flow(variable, variable.init)
-            elif isinstance(stmt, ReturnStmt) and stmt.value is not None and stmt.value.ctype.kind == "pointer":
+            elif isinstance(stmt, ReturnStmt) and stmt.value is not None and not stmt.value.ctype.is_scalar:
                 self.leaked.update(_pointers(stmt.value))
         for expr in all_expressions(function.body):
             if isinstance(expr, CCall):
-                self.calls.setdefault(expr.name, []).append(expr)
+                name = expr.name.partition(".")[0]  # without the member of its result
+                self.calls.setdefault(name, []).append(expr)
                 for position, argument in enumerate(expr.arguments):
                     for variable in _pointers(argument):
-                        self.passed.setdefault(variable, []).append((expr.name, position))
+                        self.passed.setdefault(variable, []).append((name, position))
             elif isinstance(expr, Strange):
                 self.leaked.update(_pointers(expr))
             elif isinstance(expr, Set) and expr.left.ctype.kind in ("pointer", "record"):
@@ -90,6 +92,7 @@ class Aliases:
                 variable.ctype.kind == "pointer"
                 and (variable.storage in ("local", "static") or (variable.storage == "global" and variable.internal))
                 and not variable.address_taken
+                and (variable.storage == "local" or variable.init is None or _null(variable.init))
                 and any(_fresh(s) for s in self.sources.get(variable, ()))
                 and all(_fresh(s) or _null(s) for s in self.sources.get(variable, ()))
                 and not self._captured(variable, _DEPTH)

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from scheduler.frontend.context import ArrayInfo, Context, Refuse, Root
+import re
+
+from scheduler.frontend.context import ArrayInfo, Context, Inside, Refuse, Root
 from scheduler.frontend.csyntax import CExpr, CType, Variable
+from scheduler.frontend.members import member_texts
 from scheduler.ir.nest import Storage
 
 
-def array_name(ctx: Context, root: Root, ctype: CType, at: int) -> str:
-    """The IR name of the array, registered on first sight."""
+def array_name(ctx: Context, root: Root, ctype: CType, at: int, inside: Inside | None = None) -> str:
+    """The IR name of the array, registered on first sight: of structures, one for each type of number in them."""
     variable = root.variable
     if not root.path:
         name = ctx.locals_.get(variable) or ctx.private_name(variable)
         if name is not None:
             return name
-    known = ctx.by_root.get(root)
+    key = (root, ctype.name if inside is not None else "")
+    known = ctx.by_root.get(key)
     if known is None:
-        known = ctx.by_root[root] = _register(ctx, root, ctype, at)
+        known = ctx.by_root[key] = _register(ctx, root, ctype, at, inside)
     return known
 
 
-def _register(ctx: Context, root: Root, ctype: CType, at: int) -> str:
+def _register(ctx: Context, root: Root, ctype: CType, at: int, inside: Inside | None) -> str:
     variable = root.variable
     if variable.storage == "other":
         raise Refuse(at, f"'{root.text}' is not a variable", "use plain arrays")
     declared = variable.ctype
     if root.path:
         declared = ctx.member_types[root]
-        name = ctx.fresh(root.text.replace("->", "_").replace(".", "_"))
+        name = ctx.fresh(re.sub(r"\W+", "_", root.text).strip("_"))
+    elif inside is not None and (root, "") not in ctx.by_root and any(r == root for r, _ in ctx.by_root):
+        name = ctx.fresh(f"{variable.name}_{ctype.name.replace(' ', '_')}")
     else:
         name = variable.name
         owner = ctx.outside.get(name)
@@ -35,16 +41,19 @@ def _register(ctx: Context, root: Root, ctype: CType, at: int) -> str:
             raise Refuse(at, f"two variables named '{name}' meet in this loop", "rename one of them")
         ctx.outside[name] = variable
         ctx.taken.add(name)
+    texts = member_texts(ctx, inside.record, ctype) if inside is not None else ()
     ctx.arrays[name] = ArrayInfo(
         name,
         ctype.name,
         declared,
         _storage(variable, declared, bool(root.path)),
         variable,
-        root.text if root.path else None,
+        root.text if root.path or variable.base or texts else None,
         None,
         ctype.is_const,
-        shape_of(declared),
+        (*shape_of(declared), len(texts)) if texts else shape_of(declared),
+        bool(root.path),
+        texts,
     )
     return name
 

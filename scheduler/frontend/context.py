@@ -51,14 +51,18 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The object an access goes through: a variable, or a member path of one (`g->data`)."""
+    """The object an access goes through: a variable, or a path from one (`g->data`, `g->level[2].u`).
+
+    A step of the path is a member and whether an arrow leads to it, or a subscript that the nest does not change.
+    """
 
     variable: Variable
     path: tuple[tuple[str, bool], ...] = ()
 
     @property
     def text(self) -> str:
-        return self.variable.name + "".join(("->" if arrow else ".") + name for name, arrow in self.path)
+        steps = (name if name.startswith("[") else ("->" if arrow else ".") + name for name, arrow in self.path)
+        return self.variable.text + "".join(steps)
 
 
 @dataclass(slots=True)
@@ -67,6 +71,30 @@ class Dimension:
 
     poly: Poly | None
     expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A place in a structure that is an element of an array.
+
+    `offset` bytes from the beginning of the structure, and for each subscript on the way the bytes of a step;
+    `steps`: the names of the members on the way.
+    """
+
+    record: CType
+    offset: int
+    parts: tuple[tuple[int, Dimension], ...]
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The object an lvalue designates: the element `indices` of `root`, or what is inside of that."""
+
+    root: Root
+    indices: tuple[Dimension, ...]
+    ctype: CType
+    inside: Inside | None = None
 
 
 @dataclass(slots=True)
@@ -90,15 +118,21 @@ class ArrayInfo:
     scope: str | None = None
     const: bool = False
     shape: tuple[CExpr | int | None, ...] = ()
+    path: bool = False  # it is no variable, but what one leads to
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A pointer value: the element `indices` of `root`; the last index is what arithmetic moves."""
+    """A pointer value: the element `indices` of `root`; the last index is what arithmetic moves.
+
+    Or one to an element of an array `inside` of that, in which arithmetic moves.
+    """
 
     root: Root
     indices: tuple[Dimension, ...]
     target: CType
+    inside: Inside | None = None
 
 
 @dataclass(slots=True)
@@ -154,7 +188,7 @@ class Context:
     parameters: dict[str, Parameter] = field(default_factory=dict)
     maybe_parameters: dict[str, Variable] = field(default_factory=dict)
     arrays: dict[str, ArrayInfo] = field(default_factory=dict)
-    by_root: dict[Root, str] = field(default_factory=dict)
+    by_root: dict[tuple[Root, str], str] = field(default_factory=dict)  # the type where it is of structures
     pending: list[Pending] = field(default_factory=list)
     substitutions: dict[Variable, Substitution] = field(default_factory=dict)
     privates: dict[tuple[Variable, ForStmt | None], str] = field(default_factory=dict)
@@ -166,6 +200,12 @@ class Context:
     may_hoist: bool = False  # statements can be put before the one being read
     hoisted: list[CStmt] = field(default_factory=list)
     member_types: dict[Root, CType] = field(default_factory=dict)
+    region: tuple[CStmt, ...] = ()
+    indexed: set[Root] = field(default_factory=set)  # pointers to structures that are used as arrays
+    followed: dict[Root, str] = field(default_factory=dict)  # pointers that are followed anyway, where C text holds
+    member_variables: dict[Root, Variable] = field(default_factory=dict)  # that stand for integers in memory
+    conditions: dict[Variable, str] = field(default_factory=dict)  # under which those can be read, in C
+    placed: dict[tuple[Root, tuple[str, ...]], tuple[int, CType, CType]] = field(default_factory=dict)
     outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside
     changes: dict[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
     named: dict[str, set[Variable]] = field(default_factory=dict)
@@ -256,8 +296,10 @@ class Context:
         """No other variable of the function has its name, so that it can be named anywhere."""
         if not self.named:
             for other in (*self.function.parameters, *self._declared()):
-                self.named.setdefault(other.name, set()).add(other)
-        return not self.named.get(variable.name, set()) - {variable}
+                whole = other.owner or other
+                self.named.setdefault(whole.name, set()).add(whole)
+        whole = variable.owner or variable
+        return not self.named.get(whole.name, set()) - {whole}
 
     def _declared(self) -> Iterator[Variable]:
         for stmt in statements(self.function.body):
@@ -288,7 +330,9 @@ class Context:
             low_known, high_known = self.facts.ranges[name]
             if value is not None:
                 self.facts.ranges[name] = (value, value)
-            self.parameters[name] = Parameter(name, variable.ctype.name, value, low_known, high_known)
+            base = variable.base or None
+            where = self.conditions.get(variable, "")
+            self.parameters[name] = Parameter(name, variable.ctype.name, value, low_known, high_known, base, where)
         return name
 
     @contextmanager

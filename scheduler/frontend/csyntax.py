@@ -39,9 +39,31 @@ class CType:
 INT = CType("int", "int")
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of a structure, `offset` bytes from its beginning."""
+
+    name: str
+    ctype: CType
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A structure; `problem` is why its members cannot be told apart by their offsets (a union, bit-fields, ...)."""
+
+    size: int
+    fields: tuple[Field, ...]
+    problem: str = ""
+
+
 @dataclass(eq=False, slots=True)
 class Variable:
-    """One declared object; compared by identity."""
+    """One declared object; compared by identity.
+
+    A member of a structure variable can be a variable of its own (`records`): `owner` is the structure, and `base`
+    what C calls the member.
+    """
 
     name: str
     ctype: CType
@@ -53,6 +75,13 @@ class Variable:
     address_taken: bool = False
     writes: int = 0  # assignments in all function bodies read so far, its declaration not counted
     oddity: str = ""  # what makes it something else than a variable of C; it is then never touched
+    base: str = ""
+    owner: Variable | None = None
+
+    @property
+    def text(self) -> str:
+        """What C calls it."""
+        return self.base or self.name
 
 
 # ------------------------------------------------------------------------------------ expressions
@@ -280,6 +309,7 @@ class CFunction:
     in_file: bool
     parameter_texts: tuple[tuple[str, str], ...] = ()
     has_goto: bool = False
+    part_of: str = ""  # the function that returns a structure of which this one returns a member
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +335,7 @@ class Unit:
     torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
+    records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
     text: Text = field(init=False)
     directives: tuple[Directive, ...] = field(init=False)
 

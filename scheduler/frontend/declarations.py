@@ -10,7 +10,9 @@ from scheduler.frontend import libclang
 from scheduler.frontend.csyntax import (
     CExpr,
     CType,
+    Field,
     Meaning,
+    Record,
     Strange,
     Unit,
     Variable,
@@ -40,6 +42,7 @@ _SCALARS = {
     TypeKind.DOUBLE: "double",
 }
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
+_NAME = re.compile(r"[\w$]+")
 _THREAD_PRIVATE = re.compile(rb"#[ \t]*pragma[ \t]+omp[ \t]+threadprivate[ \t]*\(([^)\n]*)\)")
 
 
@@ -55,6 +58,7 @@ class Declarations:
         self.includes: dict[str, Directive] = {}  # by the name of the file, where code is included into a function
         self.variables: dict[int, Variable] = {}
         self.types: dict[str, CType] = {}
+        self.declared_records: dict[str, int] = {}  # the declarations of structure types, by their names
         self.helpers: list[Cursor] = []
         self.depth = 0
         self.in_file = True
@@ -175,6 +179,8 @@ class Declarations:
         known = self.types.get(key)
         if known is None:
             known = self.types[key] = self._ctype(canonical, key)
+        elif known.kind == "record":
+            self._record(canonical)  # another one of that name may be meant
         return known
 
     def _ctype(self, canonical: ClangType, spelling: str) -> CType:
@@ -204,8 +210,55 @@ class Declarations:
         if kind in (TypeKind.FUNCTIONPROTO, TypeKind.FUNCTIONNOPROTO):
             return CType("function", spelling)
         if kind == TypeKind.RECORD:
-            return CType("record", spelling, None, None, const, volatile)
+            return CType("record", self._record(canonical), None, None, const, volatile)
         return CType("other", spelling, None, None, const, volatile)
+
+    def _record(self, canonical: ClangType) -> str:
+        """The name of a structure type, which `unit.records` describes."""
+        declaration = canonical.get_declaration()
+        name = str(canonical.spelling).replace("const ", "").replace("volatile ", "")
+        known = self.declared_records.get(name)
+        if known is None:
+            self.declared_records[name] = declaration.canonical.hash
+            self.unit.records[name] = Record(0, (), "a structure that is not defined here")  # while it is read
+            self.unit.records[name] = self._layout(declaration)
+        elif known != declaration.canonical.hash:
+            self.unit.records[name] = Record(0, (), f"one of several types named '{name}'")
+        return name
+
+    def _layout(self, declaration: Cursor) -> Record:
+        if declaration.kind != CursorKind.STRUCT_DECL:
+            return Record(0, (), "a union")
+        whole = declaration.type
+        fields: list[Field] = []
+        problem = ""
+        natural = 1
+        for cursor in whole.get_fields():
+            offset, ctype = int(cursor.get_field_offsetof()), self.ctype(cursor.type)
+            innermost = ctype
+            while innermost.kind == "array" and innermost.element is not None:
+                if not isinstance(innermost.extent, int) or innermost.extent < 1:
+                    problem = problem or f"a structure with the flexible array '{cursor.spelling}'"
+                innermost = innermost.element
+            below = self.unit.records[innermost.name] if innermost.kind == "record" else None
+            if cursor.is_bitfield():
+                problem = problem or "a structure with bit-fields"
+            elif not _NAME.fullmatch(cursor.spelling):
+                problem = problem or "a structure with members of an unnamed structure or union"
+            elif below is not None and below.problem:
+                problem = problem or below.problem
+            fields.append(Field(cursor.spelling, ctype, offset // 8))
+            element = cursor.type.get_canonical()
+            while element.kind in _ARRAYS:
+                element = element.element_type.get_canonical()
+            natural = max(natural, int(element.get_align()))
+            if offset < 0 or (offset // 8) % max(1, int(element.get_align())):
+                problem = problem or "a packed structure"
+        if whole.get_size() <= 0 or not fields:
+            problem = problem or "a structure that is not defined here"
+        elif int(whole.get_align()) != natural:
+            problem = problem or f"a {'packed' if int(whole.get_align()) < natural else 'specially aligned'} structure"
+        return Record(int(whole.get_size()), tuple(fields), problem)
 
     def hide(self, cursor: Cursor) -> None:
         """What is done to variables in code we do not read: they count as accessed through pointers."""

@@ -105,6 +105,9 @@ class Expressions(Declarations):
                 return Strange("a union", (), ctype, at)
             if parts and field is not None and not field.is_bitfield():
                 base = self.expr(parts[0])
+                self._record(field.semantic_parent.type.get_canonical())
+                if isinstance(base, Member) and not base.name:  # of a structure without a name
+                    return Member(base.base, cursor.spelling, base.arrow, ctype, at)
                 return Member(base, cursor.spelling, base.ctype.kind == "pointer", ctype, at)
         elif kind == CursorKind.CXX_UNARY_EXPR:
             value = libclang.evaluate(cursor)

@@ -40,6 +40,7 @@ from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
 from scheduler.frontend.premises import premises
 from scheduler.frontend.prepare import prepare
+from scheduler.frontend.records import separate
 from scheduler.frontend.scalar_uses import mentioned, statement_use
 from scheduler.frontend.sharing import check_team, marks, sharing
 from scheduler.ir.names import safe_name, spelled
@@ -66,10 +67,11 @@ _MAX_RUN = 40  # statements in one region
 
 def extract(unit: Unit) -> SourceFile:
     """Everything the file has to offer."""
+    separate(unit)
     finder = Finder(unit)
     functions = []
     for function in sorted(unit.functions.values(), key=lambda f: f.begin):
-        if not function.in_file:
+        if not function.in_file or function.part_of:
             continue
         functions.append(
             Function(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler.frontend import integers
 from scheduler.frontend.context import ArrayInfo, Context, Pending, Refuse
 from scheduler.frontend.delinearize import Shaped, delinearize
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.overlaps import check_aliases, distinct, restricted
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.rewrite import Rewriter
 from scheduler.ir.affine import Affine
@@ -28,8 +27,6 @@ from scheduler.ir.nest import (
 )
 from scheduler.ir.walk import action_uses, placed_statements
 
-_CHARS = ("char", "signed char", "unsigned char")
-
 
 def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> LoopNest:
     """Raises Refuse."""
@@ -43,8 +40,9 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         shaped = _shape(ctx, ctx.arrays[array], [ctx.pending[i] for i in indices])
         for position, index in enumerate(indices):
             if shaped is not None:
-                flat[array] = shaped.inner
-                chosen[index] = shaped.subscripts[position]
+                info = ctx.arrays[array]
+                flat[array] = (*shaped.inner, *((Affine.constant(len(info.members)),) if info.members else ()))
+                chosen[index] = (*shaped.subscripts[position], *_plain(ctx.pending[index])[1:])
             else:
                 chosen[index] = _plain(ctx.pending[index])
                 _check_inside(ctx, ctx.arrays[array], ctx.pending[index], chosen[index])
@@ -70,7 +68,9 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
             return found
         variable = ctx.maybe_parameters[found.name]
         storage = Storage.GLOBAL if variable.storage in ("global", "static") else Storage.LOCAL
-        scalars[found.name] = Array(found.name, variable.ctype.name, (), storage, const=True)
+        scalars[found.name] = Array(
+            found.name, variable.ctype.name, (), storage, base=variable.base or None, const=True
+        )
         return Read(Access(found.name), found.ctype)
 
     arrays: dict[str, Array] = {}
@@ -82,11 +82,11 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         if info.name in mentioned:
             arrays[info.name] = _array(ctx, info, flat.get(info.name), info.name in written)
     arrays.update(scalars)
-    _check_aliases(ctx, arrays, written)
+    check_aliases(ctx, arrays, written)
     return LoopNest(
         name,
         tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
-        tuple(_distinct(ctx, arrays, _restricted(ctx, arrays, array)) for array in arrays.values()),
+        tuple(distinct(ctx, arrays, restricted(ctx, arrays, array)) for array in arrays.values()),
         body,
         _tightest(ctx.facts.assumptions),
         span,
@@ -103,41 +103,6 @@ def _tightest(assumptions: list[Constraint]) -> tuple[Constraint, ...]:
         if known is None or constraint.affine.const < known.affine.const:
             least[key] = constraint
     return tuple(least.values())
-
-
-def _restricted(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
-    """A restrict pointer from which another pointer of the nest was computed says nothing about that one."""
-    own = ctx.arrays[array.name].variable if array.storage == Storage.RESTRICT else None
-    if own is None:
-        return array
-    for other in arrays.values():
-        info = ctx.arrays.get(other.name)
-        variable = info.variable if info is not None else None
-        if other is array or other.storage != Storage.POINTER or variable is None or variable.storage == "param":
-            continue
-        if ctx.aliases.may_derive(variable, own):
-            return replace(array, storage=Storage.POINTER)
-    return array
-
-
-def _distinct(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
-    """A pointer that the file shows to be apart from every other array of the nest is as good as restrict."""
-    if array.storage != Storage.POINTER or array.base is not None:
-        return array
-    own = ctx.arrays[array.name].variable
-    others = [
-        a
-        for a in arrays.values()
-        if a is not array and a.storage != Storage.PRIVATE and not (a.is_scalar and a.storage == Storage.LOCAL)
-    ]
-    if not others:
-        return array
-    for other in others:
-        info = ctx.arrays.get(other.name)
-        variable = info.variable if info is not None else ctx.maybe_parameters.get(other.name)
-        if own is None or variable is None or other.base is not None or not ctx.aliases.apart(own, variable):
-            return array
-    return replace(array, storage=Storage.RESTRICT)
 
 
 def _used_pending(nodes: tuple[Node, ...], ctx: Context) -> list[int]:
@@ -184,7 +149,8 @@ def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:
 
 def _shape(ctx: Context, info: ArrayInfo, accesses: list[Pending]) -> Shaped | None:
     """The delinearized shape of an array with a single subscript, if it has one."""
-    if info.storage == Storage.PRIVATE or any(len(a.dimensions) != 1 for a in accesses):
+    last = 1 if info.members else 0
+    if info.storage == Storage.PRIVATE or any(len(a.dimensions) != 1 + last for a in accesses):
         return None
     polys: list[tuple[Poly, object]] = [(a.dimensions[0].poly, a.domain) for a in accesses if a.dimensions[0].poly]
     if len(polys) != len(accesses):
@@ -226,6 +192,7 @@ def _array(ctx: Context, info: ArrayInfo, inner: tuple[Affine, ...] | None, writ
         info.scope,
         info.base,
         not written and info.storage != Storage.PRIVATE,
+        members=info.members,
     )
 
 
@@ -273,24 +240,3 @@ def _written(body: tuple[Node, ...]) -> set[str]:
         for use in action_uses(placed.statement.body)
         if use.is_write
     }
-
-
-def _check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> None:
-    """A parameter that other code can point to must not be changed by a store through a pointer."""
-    for name in ctx.parameters:
-        variable = ctx.maybe_parameters[name]
-        exposed = variable.address_taken or (variable.storage == "global" and not variable.internal)
-        if not exposed or variable.ctype.is_const:
-            continue
-        for array in arrays.values():
-            own = variable.ctype.name.removeprefix("unsigned ")
-            same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
-            info = ctx.arrays.get(array.name)
-            if info is not None and info.variable is not None and ctx.aliases.apart(info.variable, variable):
-                continue
-            if array.name in written and array.storage == Storage.POINTER and same:
-                raise Refuse(
-                    ctx.begin,
-                    f"a store through '{array.name}' might change '{name}'",
-                    f"copy '{name}' to a local variable before the loop",
-                )

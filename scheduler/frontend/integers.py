@@ -7,10 +7,10 @@ arithmetic or a narrowing conversion could have wrapped it proves or assumes tha
 
 from __future__ import annotations
 
-from scheduler.frontend import inline
+from scheduler.frontend import inline, members
 from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range, wrap
 from scheduler.frontend.context import Context
-from scheduler.frontend.csyntax import Bin, CCall, CExpr, Conv, Lit, Ref, Un, Variable, subexpressions
+from scheduler.frontend.csyntax import Bin, CCall, CExpr, Conv, Lit, Member, Ref, Un, Variable, subexpressions
 from scheduler.frontend.fold import fold, known_value, set_once
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, bounds_of
@@ -37,6 +37,10 @@ def poly(ctx: Context, expr: CExpr) -> Poly:
     match expr:
         case Ref():
             return _reference(ctx, expr)
+        case Member():
+            name = members.parameter(ctx, expr)
+            if name is not None:
+                return Poly.of(Affine.of(name))
         case Conv():
             return _conversion(ctx, expr)
         case Un(op="-", operand=operand):
@@ -92,7 +96,13 @@ def _derived(ctx: Context, variable: Variable) -> Poly | None:
         return ctx.derived[variable]
     ctx.derived[variable] = None
     init = variable.init
-    if init is None or not set_once(variable) or variable.storage != "local" or known_value(variable) is not None:
+    if (
+        init is None
+        or variable.owner
+        or not set_once(variable)
+        or variable.storage != "local"
+        or known_value(variable) is not None
+    ):
         return None
     names = [e for e in subexpressions(init) if isinstance(e, Ref)]
     if not names or any(not unchanging(ctx, e.var) for e in names):
@@ -148,7 +158,7 @@ def _plain(expr: CExpr) -> bool:
         and (value_range(expr.operand.ctype.name)[1] <= value_range(expr.ctype.name)[1])
     ):
         expr = expr.operand
-    return isinstance(expr, Ref | Lit)
+    return isinstance(expr, Ref | Lit | Member)
 
 
 def _in_range(ctx: Context, value: Poly, expr: CExpr) -> None:

@@ -52,12 +52,12 @@ def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span
     return Premises(
         texts=texts,
         function=(ctx.function.begin, ctx.function.end),
-        values=_spelled((*_values(ctx, variables), *_constants(ctx, texts, own))),
-        types=_spelled((*_types(ctx, variables), *_type_names(ctx, texts))),
-        dead=tuple(sorted({spelled(v.name) for v in _set_inside(ctx, region)})),
+        values=_spelled((*_values(ctx, variables), *_layouts(ctx), *_constants(ctx, texts, own))),
+        types=_spelled((*_types(ctx, variables), *_member_types(ctx), *_type_names(ctx, texts))),
+        dead=tuple(sorted({spelled((v.owner or v).name) for v in _set_inside(ctx, region)})),
         whole_file=_looked_around(ctx, nest),
         samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
-        hidden=tuple(sorted(f.name for f in called if not f.in_file and not _samples(ctx, f))),
+        hidden=tuple(sorted(f.part_of or f.name for f in called if not f.in_file and not _samples(ctx, f))),
     )
 
 
@@ -100,7 +100,7 @@ def _values(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]
             value = fold(Ref(variable, variable.ctype, -1))
             value = known_value(variable) if value is None else value
             if value is not None:
-                yield variable.name, str(value)
+                yield variable.text, str(value)
         derived = ctx.derived.get(variable) is not None or ctx.derived_pointers.get(variable) is not None
         if derived and variable.init_text:
             yield variable.name, f"({variable.init_text})"
@@ -129,7 +129,7 @@ def _meant(ctx: Context, meanings: list[Meaning], texts: Texts) -> Iterator[Mean
 
 def _samples(ctx: Context, function: CFunction) -> tuple[tuple[str, Expr], ...]:
     """Calls of a function with numbers, and what its body makes of them; none where that might not be harmless."""
-    if not all(_is_harmless(e, function) for e in all_expressions(function.body)):
+    if function.part_of or not all(_is_harmless(e, function) for e in all_expressions(function.body)):
         return ()
     found = []
     for numbers in _NUMBERS:
@@ -164,10 +164,40 @@ def _number(ctype: CType, number: float) -> Lit:
 def _types(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]]:
     for variable in variables:
         if variable.ctype.kind in ("int", "float", "pointer", "array"):
-            yield typed(variable.name, variable.ctype, variable.storage == "param")
+            yield typed(variable.text, variable.ctype, variable.storage == "param")
     for root, ctype in ctx.member_types.items():
         if ctype.kind in ("int", "float", "pointer", "array"):
             yield typed(root.text, ctype, False)
+
+
+def _placed(ctx: Context) -> Iterator[tuple[str, str, int, CType, CType]]:
+    """(an element of an array of structures, members, offset, types of both) of the members that are used."""
+    for (root, steps), (offset, record, ctype) in ctx.placed.items():
+        declared = ctx.member_types[root] if root.path else root.variable.ctype
+        dimensions = 0
+        inner: CType | None = declared
+        while inner is not None and inner.kind in ("pointer", "array"):
+            dimensions, inner = dimensions + 1, inner.element
+        yield root.text + "[0]" * dimensions, ".".join(steps), offset, record, ctype
+
+
+def _layouts(ctx: Context) -> Iterator[tuple[str, str]]:
+    """Sizes of structures, and where their members are."""
+    for element, member, offset, record, _ in _placed(ctx):
+        yield f"sizeof({element})", str(ctx.unit.records[record.name].size)
+        yield f"__builtin_offsetof(__typeof__({element}), {member})", str(offset)
+
+
+def _member_types(ctx: Context) -> Iterator[tuple[str, str]]:
+    for element, member, _, record, _ in _placed(ctx):
+        ctype: CType | None = record
+        for step in member.split("."):
+            fields = ctx.unit.records[ctype.name].fields if ctype is not None else ()
+            ctype = next((f.ctype for f in fields if f.name == step), None)
+            while ctype is not None and "." in member and ctype.kind == "array":
+                ctype = ctype.element
+        if ctype is not None:
+            yield typed(f"{element}.{member}", ctype, False)
 
 
 def typed(text: str, ctype: CType, parameter: bool) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from scheduler.frontend.csyntax import (
     all_expressions,
     statements,
 )
+from scheduler.frontend.members import note_indexed
 from scheduler.frontend.model import RACE
 from scheduler.frontend.premises import callees
 from scheduler.frontend.scalar_uses import dead_after
@@ -25,11 +26,13 @@ from scheduler.ir.nest import Storage
 
 def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Marks) -> None:
     """Classify the variables of a region before it is read."""
+    ctx.region = region
     changed = scalars.written_variables(region)
     ctx.writes = {v: len(places) for v, places in changed.items()}
     ctx.changes = {v: places[0] for v, places in changed.items()}
     ctx.inside = scalars.declared_inside(region)
     ctx.written = set(ctx.writes)
+    note_indexed(ctx, region)
     iterators = set()
     for stmt in region:
         ctx.work.spend(sum(1 for _ in all_expressions(stmt)), stmt.begin)
@@ -44,8 +47,10 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
         ctx.outside.setdefault(variable.name, variable)
     for variable in ctx.uses:
         if variable not in ctx.inside and variable not in iterators:
-            ctx.taken.add(variable.name)
-            ctx.outside[variable.name] = variable
+            for named in (variable, variable.owner):
+                if named is not None:
+                    ctx.taken.add(named.name)
+                    ctx.outside[named.name] = named
     size = sum(ctx.uses.values())
     for variable in ctx.writes:
         ctx.work.spend(size // 4, region[0].begin)

@@ -12,7 +12,6 @@ from scheduler.frontend.csyntax import (
     DeclStmt,
     ExprStmt,
     ForStmt,
-    Index,
     Member,
     OtherStmt,
     Ref,
@@ -83,7 +82,7 @@ def base_variable(expr: CExpr) -> Variable | None:
 
 
 def access_path(expr: CExpr) -> Path | None:
-    """The variable or member (`s->n`) an lvalue starts from."""
+    """The variable or member (`s->n`) an lvalue starts from; of an array of structures that of any element."""
     variable = base_variable(expr)
     path: list[str] = []
     while not isinstance(expr, Ref):
@@ -92,8 +91,6 @@ def access_path(expr: CExpr) -> Path | None:
             return None
         if isinstance(expr, Member):
             path.insert(0, expr.name)
-        elif isinstance(expr, Index) and path:
-            path = []
         expr = next((b for b in below if b.ctype.kind in ("pointer", "array", "record")), below[0])
     return None if variable is None else (variable, tuple(path))
 

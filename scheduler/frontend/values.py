@@ -5,10 +5,12 @@ Long, because values and places of C are defined by each other.
 
 from __future__ import annotations
 
-from scheduler.frontend import inline, integers
+from dataclasses import replace
+
+from scheduler.frontend import inline, integers, members
 from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
 from scheduler.frontend.arrays import array_name
-from scheduler.frontend.context import Context, Dimension, Pending, Pointer, Refuse, Root
+from scheduler.frontend.context import Context, Dimension, Pending, Place, Pointer, Refuse, Root
 from scheduler.frontend.csyntax import (
     Bin,
     CCall,
@@ -240,21 +242,17 @@ def _plus(left: Dimension, right: Dimension, op: str = "+") -> Dimension:
     return Dimension(both, Binary(op, left.expr, right.expr, "long"))
 
 
-def lvalue(ctx: Context, expr: CExpr) -> tuple[Root, tuple[Dimension, ...], CType]:
+def lvalue(ctx: Context, expr: CExpr) -> Place:
     """The object an expression designates. Raises Refuse."""
     match expr:
         case Ref(var=var):
-            return Root(var), (), var.ctype
+            return Place(Root(var), (), var.ctype)
         case Member():
-            root, indices, _ = _member(ctx, expr)
-            return root, indices, expr.ctype
+            return _member(ctx, expr)
         case Index(base=base, index=index):
-            place = pointer(ctx, base)
-            moved = _plus(place.indices[-1], dimension(ctx, index))
-            return place.root, (*place.indices[:-1], moved), place.target
+            return _at(ctx, _moved(ctx, pointer(ctx, base), dimension(ctx, index), "+", expr.at))
         case Un(op="*", operand=operand):
-            place = pointer(ctx, operand)
-            return place.root, place.indices, place.target
+            return _at(ctx, pointer(ctx, operand))
         case Conv(operand=operand) if not expr.explicit:
             return lvalue(ctx, operand)
     if isinstance(expr, Strange):
@@ -262,28 +260,51 @@ def lvalue(ctx: Context, expr: CExpr) -> tuple[Root, tuple[Dimension, ...], CTyp
     raise Refuse(expr.at, "assigns to or reads something that is not a variable or array element", "use plain arrays")
 
 
-def _member(ctx: Context, expr: Member) -> tuple[Root, tuple[Dimension, ...], CType]:
+def _at(ctx: Context, place: Pointer) -> Place:
+    """What a pointer points to."""
+    return Place(place.root, place.indices, place.target, place.inside)
+
+
+def _moved(ctx: Context, place: Pointer, distance: Dimension, op: str, at: int) -> Pointer:
+    """Pointer arithmetic."""
+    if place.inside is not None:
+        if op == "-":
+            negative = None if distance.poly is None else distance.poly.scale(-1)
+            distance = Dimension(negative, Unary("-", distance.expr, "long"))
+        return replace(place, inside=members.element(ctx, place.inside, place.target, distance, at))
+    return replace(place, indices=(*place.indices[:-1], _plus(place.indices[-1], distance, op)))
+
+
+def _member(ctx: Context, expr: Member) -> Place:
     base = expr.base
     while isinstance(base, Conv) and not base.explicit:
         base = base.operand
-    if isinstance(base, Ref):
-        root = Root(base.var)
-    elif isinstance(base, Member):
-        root, indices, _ = _member(ctx, base)
-        if indices:
-            raise Refuse(expr.at, "uses an array of structures", "use one array per field")
-    elif isinstance(base, Un) and base.op == "*" and isinstance(base.operand, Ref):
-        root = Root(base.operand.var)
-        expr = Member(base.operand, expr.name, True, expr.ctype, expr.at)
+    if expr.arrow:
+        aim = pointer(ctx, base)
+        whole = _at(ctx, aim)
+        first = aim.inside is None and all(d is ZERO for d in aim.indices)
+        single = first and aim.root not in ctx.indexed and _type_of(ctx, aim.root).kind == "pointer"
     else:
-        raise Refuse(expr.at, "uses an array of structures", "use one array per field")
-    if base.ctype.kind == "pointer" and isinstance(base, Member):
-        raise Refuse(expr.at, "follows a pointer inside a structure", "copy the pointer to a local variable first")
+        whole = lvalue(ctx, base)
+        single = not whole.indices and whole.inside is None
+        if isinstance(base, Un) and base.op == "*":  # (*s).n
+            single = all(d is ZERO for d in whole.indices) and whole.root not in ctx.indexed and whole.inside is None
+            single = single and _type_of(ctx, whole.root).kind == "pointer"
+    root = whole.root
     if root.variable in ctx.written or root.variable in ctx.inside:
         raise Refuse(expr.at, f"uses a member of '{root.variable.name}', which the loop changes", "use plain arrays")
-    member = Root(root.variable, (*root.path, (expr.name, expr.arrow)))
+    if whole.ctype.kind != "record":
+        raise Refuse(expr.at, f"uses a member of a value of type '{whole.ctype.name}'", "use plain arrays")
+    if not single:
+        inside, ctype = members.enter(ctx, whole.inside, whole.ctype, expr.name, expr.at)
+        return Place(root, whole.indices, ctype, inside)
+    member = Root(root.variable, (*root.path, (expr.name, bool(whole.indices))))
     ctx.member_types[member] = expr.ctype
-    return member, (), expr.ctype
+    return Place(member, (), expr.ctype)
+
+
+def _type_of(ctx: Context, root: Root) -> CType:
+    return ctx.member_types[root] if root.path else root.variable.ctype
 
 
 def pointer(ctx: Context, expr: CExpr) -> Pointer:
@@ -292,20 +313,18 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         left, right = expr.left, expr.right
         if left.ctype.kind not in ("pointer", "array"):
             left, right = right, left
-        place = pointer(ctx, left)
-        moved = _plus(place.indices[-1], dimension(ctx, right), expr.op)
-        return Pointer(place.root, (*place.indices[:-1], moved), place.target)
+        return _moved(ctx, pointer(ctx, left), dimension(ctx, right), expr.op, expr.at)
     if isinstance(expr, Un) and expr.op == "&":
-        root, indices, ctype = lvalue(ctx, expr.operand)
-        if not indices:
-            raise Refuse(expr.at, f"takes the address of '{root.text}'", "use the variable itself")
-        return Pointer(root, indices, ctype)
+        place = lvalue(ctx, expr.operand)
+        if not place.indices or (place.inside is not None and not place.inside.parts):
+            raise Refuse(expr.at, f"takes the address of '{place.root.text}'", "use the variable itself")
+        return Pointer(place.root, place.indices, place.ctype, place.inside)
     if isinstance(expr, Conv):
-        place = pointer(ctx, expr.operand)
+        aim = pointer(ctx, expr.operand)
         element = expr.ctype.element
-        if element is None or bare_type(element) != bare_type(place.target):
+        if element is None or bare_type(element) != bare_type(aim.target):
             raise Refuse(expr.at, "converts a pointer to another type", "declare the array with one type")
-        return place
+        return aim
     if isinstance(expr, Ref) and expr.var in ctx.substitutions:
         substituted = ctx.substitutions[expr.var].pointer
         if substituted is not None:
@@ -315,12 +334,19 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         if derived is not None:
             return derived
     if isinstance(expr, Ref | Member | Index | Un):
-        root, indices, ctype = lvalue(ctx, expr)
+        place = lvalue(ctx, expr)
+        ctype = place.ctype
         if ctype.element is None:
             raise Refuse(expr.at, "uses a pointer that is not understood", "use plain arrays")
-        if ctype.kind == "pointer" and indices:
-            raise Refuse(expr.at, "follows pointers stored in memory", "use a flat or two-dimensional array")
-        return Pointer(root, (*indices, ZERO), ctype.element)
+        if ctype.kind == "pointer" and (place.indices or place.inside is not None):
+            root = members.path_of(ctx, expr)
+            if root is None or ctype.is_volatile:
+                raise Refuse(expr.at, "follows pointers stored in memory", "use a flat or two-dimensional array")
+            ctx.member_types[root] = ctype
+            return Pointer(root, (ZERO,), ctype.element)
+        if place.inside is not None:
+            return Pointer(place.root, place.indices, ctype.element, place.inside)
+        return Pointer(place.root, (*place.indices, ZERO), ctype.element)
     if isinstance(expr, Strange):
         raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
     raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
@@ -332,7 +358,7 @@ def _derived_pointer(ctx: Context, variable: Variable) -> Pointer | None:
         return ctx.derived_pointers[variable]
     ctx.derived_pointers[variable] = None
     init, element = variable.init, variable.ctype.element
-    if init is None or element is None or variable.storage != "local" or not set_once(variable):
+    if init is None or element is None or variable.owner or variable.storage != "local" or not set_once(variable):
         return None
     for part in subexpressions(init):
         if not isinstance(part, Lit | Ref | Conv | Bin | Un | Index):
@@ -363,7 +389,8 @@ def bare_type(ctype: CType) -> str:
 
 def access(ctx: Context, expr: CExpr, write: bool) -> Access:
     """One reference to a scalar or an array element; its subscripts are decided later. Raises Refuse."""
-    root, indices, ctype = lvalue(ctx, expr)
+    place = lvalue(ctx, expr)
+    root, indices, ctype = place.root, place.indices, place.ctype
     if ctype.is_volatile or expr.ctype.is_volatile or root.variable.ctype.is_volatile:
         raise Refuse(expr.at, f"'{root.text}' is volatile", "copy it to an ordinary variable outside the loop")
     if ctype.kind == "pointer":
@@ -371,7 +398,11 @@ def access(ctx: Context, expr: CExpr, write: bool) -> Access:
         raise Refuse(expr.at, f"{what} the pointer '{root.text}'", "index arrays with integers instead")
     if not ctype.is_scalar:
         raise Refuse(expr.at, f"uses a value of type '{ctype.name}'", "use int, float or double")
-    name = array_name(ctx, root, ctype, expr.at)
+    if place.inside is not None:
+        last, _ = members.last_dimension(ctx, place.inside, ctype, expr.at)
+        indices = (*indices, last)
+        ctx.placed[(root, place.inside.steps)] = (place.inside.offset, place.inside.record, ctype)
+    name = array_name(ctx, root, ctype, expr.at, place.inside)
     ctx.pending.append(Pending(name, indices, ctx.domain, write))
     return Access(f"@{len(ctx.pending) - 1}")
 

@@ -206,13 +206,27 @@ Node = Union[Loop, Guard, Predicate, Statement]  # noqa: UP007
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A symbolic integer the nest does not change; `low <= value <= high` where known."""
+    """A symbolic integer the nest does not change; `low <= value <= high` where known.
+
+    `base`: the C text of the object that holds it where that is not `name`, and `where` a condition in C under which
+    that can be read. `exposed`: stores to arrays of the nest might change that object, which has to be tested.
+    """
 
     name: str
     ctype: str
     value: int | None = None
     low: int | None = None
     high: int | None = None
+    base: str | None = None
+    where: str = ""
+    exposed: bool = False
+
+    @property
+    def text(self) -> str:
+        """C text of the value."""
+        if self.base is None:
+            return self.name
+        return f"{self.where} ? {self.base} : 0" if self.where else self.base
 
 
 class Storage(Enum):
@@ -234,6 +248,8 @@ class Array:
     its own copy (None: the nest as a whole). `base`: the C text of the object where it is not `name`.
     `expanded`: how many leading dimensions `scheduler.normalize.scalars` added to a PRIVATE array (one a
     loop around its scope, extent None where unknown); code generation drops them again where it can.
+    `members`: the numbers of one type in an array of structures, whose last dimension is the place in the structure,
+    counted in such numbers: what C calls each of them (`.re`, `.x[1]`), "" for what is something else.
     """
 
     name: str
@@ -245,6 +261,11 @@ class Array:
     base: str | None = None
     const: bool = False
     expanded: int = 0
+    members: tuple[str, ...] = ()
+
+    def shares(self, other: Array) -> bool:
+        """Both are members of the same structures, of different types."""
+        return bool(self.members and other.members) and self.base == other.base and self.base is not None
 
     @property
     def is_scalar(self) -> bool:

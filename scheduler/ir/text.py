@@ -251,6 +251,11 @@ class _Writer:
         if parameter.low is not None or parameter.high is not None:
             low, high = ("?" if v is None else v for v in (parameter.low, parameter.high))
             text += f" in [{low}, {high}]"
+        if parameter.base is not None:
+            text += f" base {json.dumps(parameter.base)}"
+        if parameter.where:
+            text += f" where {json.dumps(parameter.where)}"
+        text += " exposed" * parameter.exposed
         return text + ";"
 
     def array(self, array: Array) -> str:
@@ -265,6 +270,8 @@ class _Writer:
             text += f" expanded {array.expanded}"
         if array.base is not None and not self.canonical:
             text += f" base {json.dumps(array.base)}"
+        if array.members and not self.canonical:
+            text += f" members {' '.join(json.dumps(member) for member in array.members)}"
         return text + ";"
 
     def title(self, name: str) -> str:

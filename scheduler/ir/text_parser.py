@@ -75,7 +75,9 @@ class _NestReader(ExpressionReader):
             self.expect(",")
             high = None if self.accept("?") else self.integer()
             self.expect("]")
-        self.parameters[name] = Parameter(name, ctype, value, low, high)
+        base = self.string() if self.accept("base") else None
+        where = self.string() if self.accept("where") else ""
+        self.parameters[name] = Parameter(name, ctype, value, low, high, base, where, self.accept("exposed"))
         self.scope[name] = ctype
 
     def array(self) -> None:
@@ -96,7 +98,13 @@ class _NestReader(ExpressionReader):
         flat, const = self.accept("flat"), self.accept("const")
         expanded = self.integer() if self.accept("expanded") else 0
         base = self.string() if self.accept("base") else None
-        self.arrays[name] = Array(name, ctype, tuple(shape), storage, flat, scope, base, const, expanded)
+        members: list[str] = []
+        if self.accept("members"):
+            while self.kind == "string":
+                members.append(self.string())
+        self.arrays[name] = Array(
+            name, ctype, tuple(shape), storage, flat, scope, base, const, expanded, tuple(members)
+        )
 
     # -------------------------------------------------------------------------------------- nodes
 

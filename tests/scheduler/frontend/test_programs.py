@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.codegen.original import emit_original
-from scheduler.codegen.text import preamble
+from scheduler.codegen.text import preamble, values_in_front
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.frontend.extract import INTERNAL
 from scheduler.ir.affine import Affine
@@ -28,7 +28,10 @@ def rewritten(source: SourceFile) -> bytes:
         assert parse_nest(format_nest(nest)) == without_spans(nest)
         tests = [f"{wide(c.affine)} {'==' if c.kind == '==' else '>='} 0" for c in nest.assumptions]
         original = text[nest.span.begin : nest.span.end]
-        new = f"if ({' && '.join(tests) or 1}) {{\n{emit_original(nest)}}} else {{".encode() + original + b"}"
+        head = (
+            f"{{ {' '.join(values_in_front(nest))} if ({' && '.join(tests) or 1}) {{\n{emit_original(nest)}}} else {{"
+        )
+        new = head.encode() + original + b"} }"
         text = text[: nest.span.begin] + new + text[nest.span.end :]
     return preamble(text.decode()).encode() + text
 

@@ -30,7 +30,7 @@ BODIES = [
     ("b.x = i;", "bit-field", "b.x"),
     ("u->d = i, u->i = 3;", "union", "u->d"),
     ("{ static double s; s = a[i]; a[0] = s; }", "static inside the loop", "static"),
-    ("{ struct c t = {1}; a[i] = t.y; }", "declares 't'", "struct c t"),
+    ("{ union both t = {1}; a[i] = t.i; }", "declares 't'", "union both t"),
     ("a[i] = *(int *)(a + i);", "converts a pointer", "(int *)"),
     ("chain = chain->next;", "pointer", "chain = "),
     ("memcpy(a, w, 8);", "calls 'memcpy'", "memcpy"),

@@ -1,0 +1,238 @@
+"""Members of structures that pointers lead to: as integers that a nest does not change, and as places in memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from scheduler.frontend.arith import bits
+from scheduler.frontend.context import Context, Dimension, Inside, Refuse, Root
+from scheduler.frontend.csyntax import Bin, CExpr, CStmt, CType, Index, Lit, Member, Ref, Un, Variable, strip
+from scheduler.frontend.csyntax import all_expressions as expressions_of
+from scheduler.frontend.poly import Poly
+from scheduler.frontend.records import leaves
+from scheduler.frontend.scalars import changed_paths
+from scheduler.ir.affine import Affine, FloorDiv
+from scheduler.ir.nest import Binary, Constraint, Expr, Literal
+
+_MOST_MEMBERS = 512  # whose places are named in written code
+_ADVICE = "use a structure of numbers, pointers, arrays and other such structures"
+
+
+# ----------------------------------------------------------------------------------- fixed places
+
+
+def path_of(ctx: Context, expr: CExpr) -> Root | None:
+    """The object, where nothing in the region changes which one it is: `s->n`, `g->level[2].u`."""
+    expr = strip(expr)
+    if isinstance(expr, Ref):
+        variable = expr.var
+        moving = variable in ctx.written or variable in ctx.inside or variable in ctx.substitutions
+        if moving or variable.ctype.is_volatile or ctx.active(variable) is not None:
+            return None
+        return Root(variable)
+    if isinstance(expr, Member):
+        base = path_of(ctx, expr.base)
+        if base is None:
+            return None
+        if not expr.arrow and base.path and base.path[-1][0] == "[0]":  # s[0].n and (*s).n are s->n
+            return Root(base.variable, (*base.path[:-1], (expr.name, True)))
+        return Root(base.variable, (*base.path, (expr.name, expr.arrow)))
+    if isinstance(expr, Index) or (isinstance(expr, Un) and expr.op == "*"):
+        base = path_of(ctx, expr.base if isinstance(expr, Index) else expr.operand)
+        index = _fixed(ctx, expr.index) if isinstance(expr, Index) else "0"
+        return None if base is None or index is None else Root(base.variable, (*base.path, (f"[{index}]", False)))
+    return None
+
+
+def _fixed(ctx: Context, expr: CExpr) -> str | None:
+    """C text of a subscript that the region does not change."""
+    expr = strip(expr)
+    if isinstance(expr, Lit) and isinstance(expr.value, int):
+        return str(expr.value)
+    if isinstance(expr, Bin) and expr.op in ("+", "-"):
+        left, right = _fixed(ctx, expr.left), strip(expr.right)
+        number = isinstance(right, Lit) and isinstance(right.value, int) and right.value >= 0
+        return f"{left} {expr.op} {right.value}" if left is not None and isinstance(right, Lit) and number else None
+    if isinstance(expr, Ref) and expr.ctype.kind == "int" and path_of(ctx, expr) is not None:
+        exposed = expr.var.storage in ("global", "static") or expr.var.address_taken
+        return None if exposed and not expr.var.ctype.is_const else expr.var.text
+    return None
+
+
+def note_indexed(ctx: Context, region: tuple[CStmt, ...]) -> None:
+    """Remembers the pointers to structures that the region uses as arrays: `s->x` is then `s[0].x`."""
+    for stmt in region:
+        for expr in expressions_of(stmt):
+            base: CExpr | None = None
+            if isinstance(expr, Index):
+                base = expr.base
+            elif isinstance(expr, Bin) and expr.op in ("+", "-") and expr.ctype.kind == "pointer":
+                base = expr.left if expr.left.ctype.kind in ("pointer", "array") else expr.right
+            if base is None or base.ctype.element is None or base.ctype.element.kind != "record":
+                continue
+            root = path_of(ctx, base)
+            if root is not None:
+                ctx.indexed.add(root)
+
+
+# ----------------------------------------------------------------------------------- as parameters
+
+
+def parameter(ctx: Context, expr: Member) -> str | None:
+    """The name of a parameter with the value of an integer member; None where it is not fixed, or cannot be read."""
+    root = path_of(ctx, expr)
+    if root is None or expr.ctype.kind != "int" or expr.ctype.name == "_Bool" or expr.ctype.is_volatile:
+        return None
+    known = ctx.member_variables.get(root)
+    if known is not None:
+        return ctx.parameter(known)
+    if any(_meets(root, path) for path in _changed(ctx)):
+        return None
+    followed = _followed(root)
+    condition = _readable(ctx, followed)
+    if condition is None:
+        return None
+    name = ctx.fresh(re.sub(r"\W+", "_", root.text).strip("_"))
+    made = Variable(name, replace(expr.ctype, is_const=False), "local", -1)
+    made.base = root.text
+    ctx.conditions[made] = condition
+    made.address_taken = bool(followed) or root.variable.address_taken or root.variable.storage != "local"
+    ctx.member_variables[root] = made
+    ctx.member_types[root] = expr.ctype
+    ctx.taken.add(root.variable.name)
+    return ctx.parameter(made)
+
+
+def _changed(ctx: Context) -> list[tuple[Variable, tuple[str, ...]]]:
+    return [path for stmt in ctx.region for path in changed_paths(stmt, ctx.work.changes)]
+
+
+def _meets(root: Root, path: tuple[Variable, tuple[str, ...]]) -> bool:
+    """An assignment to the path may change the member."""
+    own = tuple(name for name, _ in root.path if not name.startswith("["))
+    shared = min(len(own), len(path[1]))
+    return path[0] is root.variable and own[:shared] == path[1][:shared]
+
+
+def _followed(root: Root) -> tuple[Root, ...]:
+    """The pointers that are followed on the way, outermost first."""
+    found = []
+    for position, (name, arrow) in enumerate(root.path):
+        if arrow or name.startswith("["):
+            found.append(Root(root.variable, root.path[:position]))
+    return tuple(found)
+
+
+def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
+    """C text of a condition under which the pointers can be followed in front of the nest, "" where they always can."""
+    if all(root in ctx.followed for root in followed):
+        return " && ".join(dict.fromkeys(c for root in followed if (c := ctx.followed[root])))
+    if not ctx.domain.exact or len(ctx.loops) > 1:
+        return None
+    condition = ""
+    if ctx.loops:
+        found = _runs(ctx, ctx.loops[0].name)
+        if found is None:
+            return None
+        condition, constraints = found
+        ctx.facts.assumptions.extend(c for c in constraints if c not in ctx.facts.assumptions)
+    for root in followed:
+        ctx.followed.setdefault(root, condition)
+    return condition
+
+
+def _runs(ctx: Context, iterator: str) -> tuple[str, list[Constraint]] | None:
+    """That the loop around has an iteration, as C text and as constraints."""
+    lows, highs = [], []
+    for constraint in ctx.domain.constraints:
+        affine, coefficient = constraint.affine, constraint.affine.coefficient(iterator)
+        rest = affine - Affine.of(iterator) * coefficient
+        if constraint.kind != ">=" or abs(coefficient) > 1 or iterator in rest.names():
+            return None
+        if coefficient == 1:
+            lows.append(-rest)
+        elif coefficient == -1:
+            highs.append(rest)
+    needed = [Constraint(high - low) for low in lows for high in highs]
+    needed = [c for c in needed if not (c.affine.is_constant and c.affine.const >= 0)]
+    texts = [_text(ctx, c.affine) for c in needed]
+    if not lows or not highs or any(t is None for t in texts):
+        return None
+    return " && ".join(f"{t} >= 0" for t in texts), needed
+
+
+def _text(ctx: Context, affine: Affine) -> str | None:
+    parts = [str(affine.const)]
+    for atom, coefficient in affine.terms:
+        variable = None if isinstance(atom, FloorDiv) else ctx.maybe_parameters.get(atom)
+        if variable is None:
+            return None
+        parts.append(f"{coefficient}L * ({variable.text})")
+    return " + ".join(parts)
+
+
+# ------------------------------------------------------------------------------- places in structures
+
+
+def size_of(ctx: Context, ctype: CType) -> int | None:
+    """In bytes."""
+    if ctype.is_scalar:
+        return max(8, bits(ctype.name)) // 8
+    if ctype.kind == "pointer":
+        return 8
+    if ctype.kind == "array" and ctype.element is not None and isinstance(ctype.extent, int):
+        below = size_of(ctx, ctype.element)
+        return None if below is None else below * ctype.extent
+    record = ctx.unit.records.get(ctype.name) if ctype.kind == "record" else None
+    return None if record is None or record.problem else record.size
+
+
+def enter(ctx: Context, inside: Inside | None, whole: CType, name: str, at: int) -> tuple[Inside, CType]:
+    """The member of a structure that is an element of an array. Raises Refuse."""
+    record = ctx.unit.records.get(whole.name)
+    if record is None or record.problem:
+        problem = record.problem if record is not None else "a structure that is not defined here"
+        raise Refuse(at, f"uses an array whose elements are each {problem}", _ADVICE)
+    field = next((f for f in record.fields if f.name == name), None)
+    if field is None:
+        raise Refuse(at, f"uses the member '{name}' of a structure that is not understood", _ADVICE)
+    before = inside or Inside(whole, 0, (), ())
+    moved = Inside(before.record, before.offset + field.offset, before.parts, (*before.steps, name))
+    volatile = whole.is_volatile or field.ctype.is_volatile
+    constant = whole.is_const or field.ctype.is_const
+    return moved, replace(field.ctype, is_volatile=volatile, is_const=constant)
+
+
+def element(ctx: Context, inside: Inside, target: CType, moved: Dimension, at: int) -> Inside:
+    """The element of an array inside a structure. Raises Refuse."""
+    size = size_of(ctx, target)
+    if size is None:
+        raise Refuse(at, f"uses an array of '{target.name}' inside a structure", _ADVICE)
+    return replace(inside, parts=(*inside.parts, (size, moved)))
+
+
+def last_dimension(ctx: Context, inside: Inside, ctype: CType, at: int) -> tuple[Dimension, int]:
+    """Where a number is in its structure, counted in numbers of its size; and how many there is room for."""
+    size, whole = size_of(ctx, ctype), size_of(ctx, inside.record)
+    steps = [stride for stride, _ in inside.parts]
+    if not size or not whole or any(n % size for n in (whole, inside.offset, *steps)):
+        raise Refuse(at, "uses a packed structure", _ADVICE)
+    poly: Poly | None = Poly.of(Affine.constant(inside.offset // size))
+    expr: Expr = Literal(str(inside.offset // size), "long")
+    for stride, dimension in inside.parts:
+        factor = stride // size
+        poly = None if poly is None or dimension.poly is None else poly + dimension.poly.scale(factor)
+        scaled = Binary("*", Literal(str(factor), "long"), dimension.expr, "long") if factor > 1 else dimension.expr
+        expr = Binary("+", expr, scaled, "long")
+    return Dimension(poly, expr), whole // size
+
+
+def member_texts(ctx: Context, record: CType, ctype: CType) -> tuple[str, ...]:
+    """For each number of a type that has room in a structure, how C names it; "" for what is something else."""
+    size, whole = size_of(ctx, ctype) or 1, size_of(ctx, record) or 1
+    texts = [""] * (whole // size)
+    for leaf in leaves(ctx.unit, record, _MOST_MEMBERS) or ():
+        if leaf.ctype.name == ctype.name:
+            texts[leaf.offset // size] = leaf.text
+    return tuple(texts)

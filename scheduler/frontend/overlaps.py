@@ -1,0 +1,83 @@
+"""What arrays and integers of a nest may share memory, by what the file says of pointers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.csyntax import Variable
+from scheduler.ir.nest import Array, Storage
+
+_CHARS = ("char", "signed char", "unsigned char")
+
+
+def restricted(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
+    """A restrict pointer from which another pointer of the nest was computed says nothing about that one."""
+    own = ctx.arrays[array.name].variable if array.storage == Storage.RESTRICT else None
+    if own is None:
+        return array
+    for other in arrays.values():
+        info = ctx.arrays.get(other.name)
+        variable = info.variable if info is not None else None
+        if other is array or other.storage != Storage.POINTER or variable is None or variable.storage == "param":
+            continue
+        if ctx.aliases.may_derive(variable, own):
+            return replace(array, storage=Storage.POINTER)
+    return array
+
+
+def distinct(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
+    """A pointer that the file shows to be apart from every other array of the nest is as good as restrict."""
+    if array.storage != Storage.POINTER or ctx.arrays[array.name].path:
+        return array
+    own = ctx.arrays[array.name].variable
+    others = [
+        a
+        for a in arrays.values()
+        if a is not array
+        and not a.shares(array)
+        and a.storage != Storage.PRIVATE
+        and not (a.is_scalar and a.storage == Storage.LOCAL)
+    ]
+    if not others:
+        return array
+    for other in others:
+        info = ctx.arrays.get(other.name)
+        variable = info.variable if info is not None else ctx.maybe_parameters.get(other.name)
+        path = info is not None and info.path
+        if own is None or variable is None or path or not ctx.aliases.apart(own, variable):
+            return array
+    return replace(array, storage=Storage.RESTRICT)
+
+
+def _apart(ctx: Context, stored: Variable, variable: Variable) -> bool:
+    """A store through the first one never changes the other, which may stand for an integer anywhere in memory."""
+    if variable in ctx.member_variables.values():
+        return ctx.aliases.exclusive(stored)
+    return ctx.aliases.apart(stored, variable)
+
+
+def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> None:
+    """A parameter that other code can point to must not be changed by a store through a pointer."""
+    for name in ctx.parameters:
+        variable = ctx.maybe_parameters[name]
+        exposed = variable.address_taken or (variable.storage == "global" and not variable.internal)
+        if not exposed or variable.ctype.is_const:
+            continue
+        for array in arrays.values():
+            own = variable.ctype.name.removeprefix("unsigned ")
+            same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
+            info = ctx.arrays.get(array.name)
+            if info is not None and info.variable is not None and _apart(ctx, info.variable, variable):
+                continue
+            member = variable in ctx.member_variables.values()
+            inside = info is not None and (bool(info.members) or info.path)  # of a structure
+            aimed = array.storage == Storage.POINTER or (member and inside)
+            if array.name in written and aimed and same and member:
+                ctx.parameters[name] = replace(ctx.parameters[name], exposed=True)
+            elif array.name in written and aimed and same:
+                raise Refuse(
+                    ctx.begin,
+                    f"a store through '{array.name}' might change '{name}'",
+                    f"copy '{name}' to a local variable before the loop",
+                )

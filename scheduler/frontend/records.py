@@ -1,0 +1,578 @@
+"""Structure variables as one variable a member, and assignments of structures as one assignment a member.
+
+Afterwards a structure that is passed to or returned from a function is its members, too: `cmul` that returns a
+complex number becomes `cmul.re` and `cmul.im`, whose parameters are numbers. Structures in memory that pointers or
+arrays lead to stay; `values` reads them.
+
+Long, because expressions, statements and functions are rewritten by each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Union
+
+from scheduler.frontend.arith import bits
+from scheduler.frontend.csyntax import (
+    INT,
+    Bin,
+    CCall,
+    CExpr,
+    CFunction,
+    Compound,
+    Cond,
+    Conv,
+    CStmt,
+    CType,
+    DeclStmt,
+    ExprStmt,
+    ForStmt,
+    IfStmt,
+    Index,
+    Items,
+    Lit,
+    Member,
+    OtherStmt,
+    Ref,
+    ReturnStmt,
+    Set,
+    Step,
+    Strange,
+    Un,
+    Unit,
+    Variable,
+    all_expressions,
+    operands,
+    own_expressions,
+    statements,
+    strip,
+    subexpressions,
+)
+
+_LITERAL = "a compound literal"
+_MOST_MEMBERS = 32  # of a structure that is assigned as a whole
+Steps = tuple[Union[str, int], ...]  # noqa: UP007  names of members and places in arrays
+
+
+class _Unclear(Exception):
+    """The members of a value cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A number or pointer in a structure."""
+
+    steps: Steps
+    ctype: CType
+    offset: int  # bytes from the beginning
+
+    @property
+    def text(self) -> str:
+        return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in self.steps)
+
+
+def leaves(unit: Unit, ctype: CType, most: int = _MOST_MEMBERS) -> tuple[Leaf, ...] | None:
+    """Everything a structure holds; None where that cannot be told, or is more than `most`."""
+    found: list[Leaf] = []
+
+    def visit(inner: CType, steps: Steps, offset: int) -> int | None:
+        """The size."""
+        if len(found) > most:
+            return None
+        if inner.kind == "record":
+            record = unit.records.get(inner.name)
+            if record is None or record.problem:
+                return None
+            sizes = [visit(f.ctype, (*steps, f.name), offset + f.offset) for f in record.fields]
+            return None if None in sizes else record.size
+        if inner.kind == "array" and inner.element is not None and isinstance(inner.extent, int):
+            size: int | None = 0
+            for k in range(min(inner.extent, most + 1)):
+                size = visit(inner.element, (*steps, k), offset + k * (size or 0))
+                if size is None:
+                    return None
+            return None if size is None else size * inner.extent
+        found.append(Leaf(steps, inner, offset))
+        return max(8, bits(inner.name)) // 8 if inner.is_scalar else 8
+
+    if visit(ctype, (), 0) is None or len(found) > most:
+        return None
+    return tuple(found)
+
+
+def separate(unit: Unit) -> None:
+    """Rewrites the functions of a unit."""
+    splitter = _Splitter(unit)
+    if any(_has_records(f) for f in unit.functions.values()):
+        splitter.run()
+
+
+def _has_records(function: CFunction) -> bool:
+    if function.result.kind == "record" or any(p.ctype.kind == "record" for p in function.parameters):
+        return True
+    return any(e.ctype.kind == "record" for e in all_expressions(function.body)) or any(
+        v.ctype.kind == "record" for s in statements(function.body) if isinstance(s, DeclStmt) for v in s.variables
+    )
+
+
+class _Splitter:
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.names: set[str] = set()
+        self.members: dict[Variable, dict[Steps, Variable]] = {}  # of the variables that are taken apart
+        self.split: dict[str, tuple[Leaf, ...]] = {}  # functions that return structures
+        self.rewritten: set[Variable] = set()  # their initializers: the parts of a function share its variables
+
+    def run(self) -> None:
+        functions = list(self.unit.functions.values())
+        found: dict[Variable, None] = {}
+        for function in functions:
+            for variable in _variables(function):
+                self.names.add(variable.name)
+                if variable.ctype.kind == "record":
+                    found[variable] = None
+        whole = {v for f in functions for v in _used_whole(f)}
+        for variable in found:  # globals first: their members are named in all functions
+            if variable not in whole and variable.storage == "global":
+                self._take_apart(variable, self.names)
+        for function in functions:
+            taken, own = set(self.names), _declared(function)
+            for variable in found:
+                if variable not in whole and variable.storage != "global" and variable in own:
+                    self._take_apart(variable, taken)
+        for function in functions:
+            parts = leaves(self.unit, function.result) if function.result.kind == "record" else None
+            if parts is not None and all(p.ctype.is_scalar for p in parts):
+                self.split[function.name] = parts
+        for variable, members in self.members.items():
+            if variable.init is not None:
+                for steps, member in members.items():
+                    member.init = self._initial(variable.init, steps, member.ctype)
+        for function in functions:
+            self.unit.functions[function.name] = self._function(function, None)
+            for part in self.split.get(function.name, ()):
+                name = function.name + part.text
+                self.unit.functions[name] = replace(self._function(function, part), name=name, part_of=function.name)
+        self._count(functions)
+
+    # ---------------------------------------------------------------------------------- variables
+
+    def _take_apart(self, variable: Variable, taken: set[str]) -> None:
+        """Makes a variable of each member that is no structure itself."""
+        if variable.address_taken or variable.oddity or variable.ctype.is_volatile or variable.storage == "other":
+            return
+        made: dict[Steps, Variable] = {}
+
+        def visit(ctype: CType, steps: Steps) -> bool:
+            record = self.unit.records.get(ctype.name)
+            if record is None or record.problem:
+                return False
+            for field in record.fields:
+                here = (*steps, field.name)
+                if field.ctype.kind != "record":
+                    made[here] = _member(variable, here, field.ctype, taken)
+                elif not visit(field.ctype, here):
+                    return False
+            return True
+
+        if not visit(variable.ctype, ()):
+            return
+        self.members[variable] = made
+
+    def _count(self, functions: list[CFunction]) -> None:
+        """Assignments and addresses of the new variables."""
+        for function in functions:
+            for expr in all_expressions(self.unit.functions[function.name].body):
+                target: CExpr | None = None
+                if isinstance(expr, Set):
+                    target = expr.left
+                elif isinstance(expr, Step) or (isinstance(expr, Un) and expr.op == "&"):
+                    target = expr.operand
+                while isinstance(target, Member) and not target.arrow:
+                    target = target.base
+                if isinstance(target, Ref) and target.var.owner is not None:
+                    if not isinstance(expr, Un):
+                        target.var.writes += 1
+                    else:
+                        owner = target.var.owner
+                        for member in self.members[owner].values():  # the first one leads to all
+                            member.address_taken = True
+
+    # ---------------------------------------------------------------------------------- functions
+
+    def _function(self, function: CFunction, part: Leaf | None) -> CFunction:
+        parameters: list[Variable] = []
+        for parameter in function.parameters:
+            members = self.members.get(parameter)
+            parameters += members.values() if members is not None else (parameter,)
+        body = self._stmt(function.body, part)
+        assert isinstance(body, Compound)
+        result = function.result if part is None else part.ctype
+        return replace(function, parameters=tuple(parameters), result=result, body=body)
+
+    def _arguments(self, call: CCall) -> tuple[CExpr, ...]:
+        """With one for each member where the parameters are."""
+        function = self.unit.functions.get(call.name)
+        result: list[CExpr] = []
+        given = function.parameters if function is not None and not function.part_of else ()
+        originals = self._originals(given)
+        for position, argument in enumerate(call.arguments):
+            parameter = originals[position] if position < len(originals) else None
+            members = self.members.get(parameter) if parameter is not None else None
+            if members is None:
+                result.append(self.expr(argument))
+                continue
+            try:
+                result += [self.leaf(argument, steps, member.ctype) for steps, member in members.items()]
+            except _Unclear:
+                unknown = Strange("a structure that is not understood", (self.expr(argument),), INT, argument.at)
+                result += [replace(unknown, ctype=member.ctype) for member in members.values()]
+        return tuple(result)
+
+    def _originals(self, parameters: tuple[Variable, ...]) -> list[Variable]:
+        """The parameters of a function as they were, whether or not it has been rewritten."""
+        result: list[Variable] = []
+        for parameter in parameters:
+            original = parameter.owner or parameter
+            if not result or result[-1] is not original:
+                result.append(original)
+        return result
+
+    # --------------------------------------------------------------------------------- statements
+
+    def _stmt(self, stmt: CStmt, part: Leaf | None) -> CStmt:
+        match stmt:
+            case ExprStmt(expr=expr):
+                bare = strip(expr)
+                if isinstance(bare, Set) and bare.op == "=" and bare.ctype.kind == "record":
+                    return self._copied(bare, stmt.begin, stmt.end)
+                return replace(stmt, expr=self.expr(expr))
+            case DeclStmt():
+                return self._declared(stmt)
+            case Compound(body=body):
+                return replace(stmt, body=tuple(self._stmt(s, part) for s in body))
+            case IfStmt():
+                orelse = None if stmt.orelse is None else self._stmt(stmt.orelse, part)
+                then = self._stmt(stmt.then, part)
+                return replace(stmt, condition=self.expr(stmt.condition), then=then, orelse=orelse)
+            case ForStmt():
+                return replace(
+                    stmt,
+                    init=None if stmt.init is None else self._stmt(stmt.init, part),
+                    condition=None if stmt.condition is None else self.expr(stmt.condition),
+                    increment=None if stmt.increment is None else self.expr(stmt.increment),
+                    body=self._stmt(stmt.body, part),
+                )
+            case ReturnStmt(value=value):
+                if value is None:
+                    return stmt
+                if part is None:
+                    return replace(stmt, value=self.expr(value))
+                try:
+                    return replace(stmt, value=self.leaf(value, part.steps, part.ctype))
+                except _Unclear:
+                    return replace(stmt, value=Strange("a structure", (self.expr(value),), part.ctype, value.at))
+            case OtherStmt():
+                exprs = tuple(self.expr(e) for e in stmt.exprs)
+                return replace(stmt, exprs=exprs, body=tuple(self._stmt(s, part) for s in stmt.body))
+        return stmt
+
+    def _declared(self, stmt: DeclStmt) -> CStmt:
+        result: list[Variable] = []
+        for variable in stmt.variables:
+            members = self.members.get(variable)
+            if members is None:
+                if variable.init is not None and variable not in self.rewritten:
+                    self.rewritten.add(variable)
+                    variable.init = self.expr(variable.init)
+                result.append(variable)
+                continue
+            result += members.values()
+        return replace(stmt, variables=tuple(result))
+
+    def _initial(self, init: CExpr, steps: Steps, ctype: CType) -> CExpr:
+        try:
+            return self.leaf(init, steps, ctype)
+        except _Unclear:
+            return Strange("an initializer of a structure", (self.expr(init),), ctype, init.at)
+
+    def _copied(self, assignment: Set, begin: int, end: int) -> CStmt:
+        """`a = b;` member by member."""
+        at, left, right = assignment.at, assignment.left, strip(assignment.right)
+        parts = leaves(self.unit, assignment.ctype)
+        target = self._member_of(left)
+        try:
+            if parts is None or not _steady(left, assignment.ctype) or not _steady(right, assignment.ctype):
+                raise _Unclear
+            targets = [self.leaf(left, p.steps, p.ctype) for p in parts]
+            sources = [self.leaf(right, p.steps, p.ctype) for p in parts]
+        except _Unclear:
+            value = Strange("an assignment of structures", (self.expr(right),), assignment.ctype, at)
+            if target is None:
+                return ExprStmt(Set("=", self.expr(left), value, assignment.ctype, at), begin, end)
+            sets = [Set("=", Ref(m, m.ctype, at), value, m.ctype, at) for m in self._below(*target)]
+            return Compound(tuple(ExprStmt(s, begin, end) for s in sets), begin, end)
+        before: list[CStmt] = []
+        if not _is_place(right):  # a value made of what the first assignments change
+            temporaries = []
+            for part, source in zip(parts, sources, strict=True):
+                plain = replace(part.ctype, is_const=False)
+                made = Variable(
+                    "value" + part.text.replace(".", "_").translate(_PLAIN), plain, "local", at, init=source
+                )
+                before.append(DeclStmt((made,), begin, end))
+                temporaries.append(Ref(made, plain, at))
+            sources = list(temporaries)
+        sets = [Set("=", t, s, p.ctype, at) for t, s, p in zip(targets, sources, parts, strict=True)]
+        return Compound((*before, *(ExprStmt(s, begin, end) for s in sets)), begin, end)
+
+    # -------------------------------------------------------------------------------- expressions
+
+    def expr(self, expr: CExpr) -> CExpr:
+        """With members in place of the variables that are taken apart."""
+        found = self._member_of(expr)
+        if found is not None:
+            variable, steps = found
+            member = self.members[variable].get(steps)
+            if member is not None:
+                return Ref(member, expr.ctype, expr.at)
+            return Items(tuple(Ref(m, m.ctype, expr.at) for m in self._below(variable, steps)), expr.ctype, expr.at)
+        match expr:
+            case Member(base=base):
+                bare = strip(base)
+                unread = isinstance(bare, Strange) and bare.what != _LITERAL
+                if base.ctype.kind == "record" and not _is_place(bare) and not unread:
+                    try:
+                        return self.leaf(base, (expr.name,), expr.ctype)
+                    except _Unclear:
+                        return Strange("a member of a structure value", (self.expr(base),), expr.ctype, expr.at)
+                return replace(expr, base=self.expr(base))
+            case CCall():
+                return replace(expr, arguments=self._arguments(expr))
+            case Index(base=base, index=index):
+                return replace(expr, base=self.expr(base), index=self.expr(index))
+            case Bin(left=left, right=right) | Set(left=left, right=right):
+                return replace(expr, left=self.expr(left), right=self.expr(right))
+            case Un(operand=operand) | Step(operand=operand) | Conv(operand=operand):
+                return replace(expr, operand=self.expr(operand))
+            case Cond():
+                condition, then, orelse = (self.expr(e) for e in (expr.condition, expr.then, expr.orelse))
+                return replace(expr, condition=condition, then=then, orelse=orelse)
+            case Items(items=items):
+                return replace(expr, items=tuple(self.expr(e) for e in items))
+            case Strange(parts=parts):
+                return replace(expr, parts=tuple(self.expr(e) for e in parts))
+        return expr
+
+    def leaf(self, expr: CExpr, steps: Steps, ctype: CType) -> CExpr:
+        """A member of a structure value. Raises _Unclear."""
+        expr = strip(expr)
+        if not steps:
+            return self.expr(expr)
+        found = self._member_of(expr)
+        if found is not None:
+            variable, before = found
+            members = self.members[variable]
+            whole = (*before, *steps)
+            for length in range(len(whole), 0, -1):
+                member = members.get(whole[:length])
+                if member is not None:
+                    return _stepped(Ref(member, member.ctype, expr.at), whole[length:], self.unit)
+            raise _Unclear
+        if _is_place(expr):
+            return _stepped(self.expr(expr), steps, self.unit)
+        match expr:
+            case CCall(name=name) if name in self.split:
+                text = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in steps)
+                if not any(p.text == text for p in self.split[name]):
+                    raise _Unclear
+                return CCall(name + text, self._arguments(expr), ctype, expr.at, expr.depth)
+            case Cond():
+                then, orelse = self.leaf(expr.then, steps, ctype), self.leaf(expr.orelse, steps, ctype)
+                return Cond(self.expr(expr.condition), then, orelse, ctype, expr.at)
+            case Strange(what=what, parts=(Items() as items,)) if what == _LITERAL:
+                return self._listed(items, expr.ctype, steps, ctype)
+            case Items() if expr.ctype.kind == "record":
+                return self._listed(expr, expr.ctype, steps, ctype)
+        raise _Unclear
+
+    def _listed(self, items: CExpr | None, whole: CType, steps: Steps, ctype: CType) -> CExpr:
+        """A member as a braced initializer of all of `whole` gives it; 0 where it does not. Raises _Unclear."""
+        if whole.kind not in ("record", "array"):
+            if items is None or not isinstance(items, Items | Strange):
+                return _zero(ctype) if items is None else self.expr(items)
+            raise _Unclear
+        if items is not None and not isinstance(items, Items):  # a structure among the items, or braces left out
+            if items.ctype.kind != "record" or whole.kind != "record" or items.ctype.name != whole.name or not steps:
+                raise _Unclear
+            return self.leaf(items, steps, ctype)
+        record = self.unit.records.get(whole.name) if whole.kind == "record" else None
+        if not steps:
+            if items is None or whole.kind != "array" or whole.element is None:
+                raise _Unclear
+            if not all(self._fits(item, whole.element) for item in items.items):
+                raise _Unclear
+            return self.expr(items)
+        if whole.kind == "array":
+            inner = [whole.element] * (whole.extent if isinstance(whole.extent, int) else 0)
+            position = steps[0] if isinstance(steps[0], int) else len(inner)
+        else:
+            inner = [f.ctype for f in record.fields] if record is not None and not record.problem else []
+            names = [f.name for f in record.fields] if record is not None else []
+            position = names.index(str(steps[0])) if steps[0] in names else len(inner)
+        given = items.items if items is not None else ()
+        if position >= len(inner) or len(given) > len(inner):
+            raise _Unclear
+        if not all(t is not None and self._fits(i, t) for i, t in zip(given, inner, strict=False)):
+            raise _Unclear
+        below = inner[position]
+        assert below is not None
+        return self._listed(given[position] if position < len(given) else None, below, steps[1:], ctype)
+
+    def _fits(self, item: CExpr, ctype: CType) -> bool:
+        """An item stands for just the next member or element: none is named, and no braces are left out."""
+        if ctype.kind == "record":
+            return isinstance(item, Items) or item.ctype.kind == "record"
+        if ctype.kind == "array":
+            return isinstance(item, Items)
+        return not isinstance(item, Items | Strange)
+
+    def _member_of(self, expr: CExpr) -> tuple[Variable, Steps] | None:
+        """The variable taken apart that an expression is (a member of)."""
+        steps: list[str] = []
+        expr = strip(expr)
+        while isinstance(expr, Member) and not expr.arrow:
+            steps.insert(0, expr.name)
+            expr = strip(expr.base)
+        if not isinstance(expr, Ref) or expr.var not in self.members:
+            return None
+        members = self.members[expr.var]
+        for length in range(len(steps)):
+            if tuple(steps[:length]) in members:  # a member of an element
+                return None
+        return expr.var, tuple(steps)
+
+    def _below(self, variable: Variable, steps: Steps) -> list[Variable]:
+        return [m for path, m in self.members[variable].items() if path[: len(steps)] == steps]
+
+
+def _member(variable: Variable, steps: Steps, ctype: CType, taken: set[str]) -> Variable:
+    text = variable.text + "".join(f".{s}" for s in steps)
+    name = "_".join((variable.name, *map(str, steps)))
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    storage = variable.storage
+    if storage == "param" and ctype.kind == "array":
+        storage = "local"  # a copy of the elements, no pointer to them
+    const = ctype.is_const or variable.ctype.is_const
+    made = Variable(name, replace(ctype, is_const=const), storage, variable.offset, variable.internal)
+    made.base, made.owner = text, variable
+    return made
+
+
+_PLAIN = str.maketrans("[]", "__")
+
+
+def _stepped(base: CExpr, steps: Steps, unit: Unit) -> CExpr:
+    """`base.x[1]`."""
+    for step in steps:
+        ctype: CType | None = None
+        if isinstance(step, int):
+            ctype = base.ctype.element
+        elif base.ctype.kind == "record":
+            record = unit.records.get(base.ctype.name)
+            ctype = next((f.ctype for f in record.fields if f.name == step), None) if record is not None else None
+        if ctype is None:
+            raise _Unclear
+        if base.ctype.is_volatile:
+            ctype = replace(ctype, is_volatile=True)
+        if isinstance(step, int):
+            base = Index(base, Lit(str(step), step, INT, base.at), ctype, base.at)
+        else:
+            base = Member(base, step, False, ctype, base.at)
+    return base
+
+
+def _zero(ctype: CType) -> CExpr:
+    if ctype.kind in ("array", "record"):
+        raise _Unclear
+    number = Lit("0", 0, INT, -1)
+    return number if ctype.name == "int" else Conv(number, True, ctype, -1)
+
+
+def _is_place(expr: CExpr) -> bool:
+    """An object, not a value."""
+    if isinstance(expr, Member):
+        return expr.arrow or _is_place(strip(expr.base))
+    return isinstance(expr, Ref | Index) or (isinstance(expr, Un) and expr.op == "*")
+
+
+def _steady(expr: CExpr, whole: CType) -> bool:
+    """It can be evaluated again between assignments to members of `whole`; a value of one is only read before them."""
+    if any(isinstance(e, Set | Step) for e in subexpressions(expr)):
+        return False
+    while _is_place(expr) and not isinstance(expr, Ref):
+        if isinstance(expr, Index):
+            for part in subexpressions(expr.index):
+                inside = isinstance(part, Member) and strip(part.base).ctype.name
+                pointed = strip(part.base).ctype.element if isinstance(part, Member) else None
+                if isinstance(part, CCall | Strange) or (isinstance(part, Un) and part.op in ("*", "&")):
+                    return False
+                if whole.name in (inside, pointed.name if pointed is not None else None):
+                    return False
+            expr = strip(expr.base)
+        elif isinstance(expr, Member):
+            expr = strip(expr.base)
+        else:
+            assert isinstance(expr, Un)
+            expr = strip(expr.operand)
+            if isinstance(expr, Bin):
+                return all(isinstance(e, Ref | Lit | Bin | Conv) for e in subexpressions(expr))
+            if not isinstance(expr, Ref):
+                return False
+    return True
+
+
+def _variables(function: CFunction) -> Iterator[Variable]:
+    yield from function.parameters
+    for stmt in statements(function.body):
+        if isinstance(stmt, DeclStmt):
+            yield from stmt.variables
+    for expr in all_expressions(function.body):
+        if isinstance(expr, Ref):
+            yield expr.var
+
+
+def _declared(function: CFunction) -> set[Variable]:
+    declared = (v for s in statements(function.body) if isinstance(s, DeclStmt) for v in s.variables)
+    return {*function.parameters, *declared}
+
+
+def _used_whole(function: CFunction) -> Iterator[Variable]:
+    """Structure variables that are used in other ways than by their members, assignments, arguments and results."""
+    for stmt in statements(function.body):
+        for expr in own_expressions(stmt):
+            allowed = isinstance(stmt, ReturnStmt | DeclStmt)
+            bare = strip(expr)
+            if isinstance(stmt, ExprStmt) and isinstance(bare, Set) and bare.op == "=":
+                yield from _whole(bare.left, True)
+                yield from _whole(bare.right, True)
+            else:
+                yield from _whole(expr, allowed)
+
+
+def _whole(expr: CExpr, allowed: bool) -> Iterator[Variable]:
+    if isinstance(expr, Ref):
+        if expr.var.ctype.kind == "record" and not allowed:
+            yield expr.var
+        return
+    for below in operands(expr):
+        if isinstance(expr, Member) and not expr.arrow:
+            yield from _whole(below, allowed or expr.ctype.kind != "record")
+        elif isinstance(expr, Un) and expr.op == "&":
+            yield from _whole(below, False)
+        else:
+            value = isinstance(expr, CCall | Items | Cond) or (isinstance(expr, Conv) and allowed)
+            yield from _whole(below, (value and expr.ctype.kind != "pointer") or (isinstance(expr, CCall)))

@@ -1,0 +1,96 @@
+"""Members that pointers lead to: sizes, arrays, and numbers in arrays of structures."""
+
+from __future__ import annotations
+
+from scheduler.ir.nest import Storage
+from tests.scheduler.frontend.support import lines, nest, read, refusal
+
+GRID = """struct level { int n; double *u; };
+struct cell { double rho; double f[3]; struct { double x, y; } pos; int tag; };
+struct grid { int nx, ny; double *u; int *mark; struct cell *cells; struct level lev[3]; struct grid *next; };
+"""
+
+
+def test_sizes_behind_a_pointer() -> None:
+    found = nest(GRID + "void f(struct grid *g) { for (int i = 0; i < g->nx; i++) for (int j = 0; j < g->ny; j++)"
+                 " g->u[i * g->ny + j] = 0; }")  # fmt: skip
+    assert [(p.name, p.base, p.where, p.exposed) for p in found.parameters] == [
+        ("g_nx", "g->nx", "", False),
+        ("g_ny", "g->ny", "", False),
+    ]
+    assert lines(found)[-1].strip() == "g_u[i][j] = 0"
+
+
+def test_a_pointer_that_may_not_be_followed_is_followed_under_a_condition() -> None:
+    found = nest(GRID + "void f(int t, struct grid *g) { for (int k = 0; k < t; k++) for (int i = 0; i < g->nx; i++)"
+                 " g->u[i] += 1; }")  # fmt: skip
+    base = next(p for p in found.parameters if p.base)
+    assert base.where and "t" in base.where and base.text.startswith(base.where)
+    assert any(str(c.affine) == "t - 1" for c in found.assumptions)
+    deeper = read(GRID + "void f(int t, double *a, struct grid *g) { for (int k = 0; k < t; k++) for (int l = 0; l < k; l++)"
+                  " for (int i = 0; i < g->nx; i++) a[i] += 1; }")  # fmt: skip
+    assert not any(p.base for n in deeper.nests for p in n.parameters)
+
+
+def test_integers_that_stores_may_change() -> None:
+    found = nest(GRID + "void f(struct grid *g) { for (int i = 0; i < g->nx; i++) g->mark[i] = 0; }")
+    assert found.parameters[0].exposed
+    assert (
+        "limit depends on"
+        in refusal(GRID + "void f(struct grid *g) { for (int i = 0; i < g->nx; i++) g->nx = i; }").reason
+    )
+    other = nest(GRID + "void f(struct grid *g, struct grid *h) { for (int i = 0; i < g->nx; i++) h->nx = i; }")
+    assert other.parameters[0].exposed
+
+
+def test_fixed_paths() -> None:
+    found = nest(GRID + "void f(struct grid *g, int l) { for (int i = 0; i < g->lev[l].n; i++)"
+                 " g->lev[l].u[i] = g->next->u[i]; }")  # fmt: skip
+    assert {a.base for a in found.arrays} == {"g->lev[l].u", "g->next->u"}
+    assert all(a.storage is Storage.POINTER for a in found.arrays)
+    moving = refusal(GRID + "void f(struct grid *g, int n) { for (int i = 0; i < n; i++) g->lev[i].u[0] = 1; }")
+    assert "pointers stored in memory" in moving.reason
+
+
+def test_arrays_of_structures() -> None:
+    found = nest(GRID + "void f(int n, struct cell *c) { for (int i = 0; i < n; i++) for (int k = 0; k < 3; k++)"
+                 " c[i].f[k] += c[i].pos.y; }")  # fmt: skip
+    (array,) = found.arrays
+    assert array.members == (".rho", ".f[0]", ".f[1]", ".f[2]", ".pos.x", ".pos.y", "")
+    assert lines(found)[-1].strip() == "c[i][k + 1] += c[i][5]"
+
+
+def test_numbers_of_several_types_are_arrays_of_their_own() -> None:
+    found = nest(
+        GRID + "void f(int n, struct cell *c) { for (int i = 0; i < n; i++) { c[i].rho = c[i].tag; c[i].tag = 1; } }"
+    )
+    double, whole = found.arrays if found.arrays[0].ctype == "double" else reversed(found.arrays)
+    assert (double.ctype, whole.ctype) == ("double", "int")
+    assert double.shares(whole) and len(whole.members) == 14 and whole.members[12] == ".tag"
+
+
+def test_rows_of_structures() -> None:
+    for use in (
+        "struct cell *row = c + i * n; row[j].rho = 0;",
+        "struct cell *e = &c[i * n + j]; e->rho = 0;",
+        "(c + i * n + j)->rho = 0;",
+        "(*(c + i * n + j)).rho = 0;",
+    ):
+        found = nest(
+            GRID
+            + f"void f(int n, struct cell *c) {{ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {{ {use} }} }}"
+        )
+        assert found.arrays[0].flat
+        assert lines(found)[-1].strip() == "c[i][j][0] = 0", use
+
+
+def test_one_structure_and_many_of_them_are_the_same_array() -> None:
+    found = nest(
+        GRID + "void f(int n, struct cell *c) { for (int i = 0; i < n; i++) c[i].rho += c->rho + (*c).pos.x; }"
+    )
+    assert len(found.arrays) == 1
+    assert lines(found)[-1].strip() == "c[i][0] += (c[0][0] + c[0][4])"
+    assert (
+        "leaves its dimension"
+        in refusal(GRID + "void f(int n, struct cell *c) { for (int i = 0; i < n; i++) c[i].f[3] = 0; }").reason
+    )
