@@ -100,7 +100,12 @@ def chunks(array: CapturedArray, fill: CapturedFill) -> Iterator[Values]:
 def _range(array: CapturedArray, fill: CapturedFill) -> tuple[float, float]:
     """The lowest and highest finite value; (0, 0) where there is none."""
     lows, highs = [], []
+    at = 0
     for part in chunks(array, fill):
+        if array.holes:
+            place = (at + np.arange(part.size)) % array.shape[-1]
+            at += part.size
+            part = part[~np.isin(place, tuple(array.holes))]
         finite = part[np.isfinite(part)] if array.ctype in FLOAT_TYPES else part
         if finite.size:
             lows.append(finite.min())

@@ -249,7 +249,8 @@ def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
     shape = (written.size // (extents.row * width), *inner) if extents.shape else ()
     modulo = written.address % PAGE // width * width
     fill = ConstantFill(0) if array.name in plan.unread else CapturedFill(str(plan.data), written.offset)
-    return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known)
+    holes = frozenset(k for k, member in enumerate(array.members) if not member)
+    return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known, holes=holes)
 
 
 def _overlaps(

@@ -1,4 +1,7 @@
-"""libclang cursors to the declarations and types of `csyntax`."""
+"""libclang cursors to the declarations and types of `csyntax`.
+
+Long, because types, and the layouts of structures, are parts of declarations.
+"""
 
 from __future__ import annotations
 

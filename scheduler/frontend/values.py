@@ -250,9 +250,15 @@ def lvalue(ctx: Context, expr: CExpr) -> Place:
         case Member():
             return _member(ctx, expr)
         case Index(base=base, index=index):
-            return _at(ctx, _moved(ctx, pointer(ctx, base), dimension(ctx, index), "+", expr.at))
+            aim, distance = pointer(ctx, base), dimension(ctx, index)
+            place = None if distance.poly is None else distance.poly.constant
+            extent = base.ctype.extent
+            if aim.inside is not None and isinstance(extent, int) and place is not None and not 0 <= place < extent:
+                reason = f"a subscript of '{aim.root.text}' leaves its dimension"
+                raise Refuse(expr.at, reason, "use the array with its declared dimensions")
+            return _at(_moved(ctx, aim, distance, "+", expr.at))
         case Un(op="*", operand=operand):
-            return _at(ctx, pointer(ctx, operand))
+            return _at(pointer(ctx, operand))
         case Conv(operand=operand) if not expr.explicit:
             return lvalue(ctx, operand)
     if isinstance(expr, Strange):
@@ -260,7 +266,7 @@ def lvalue(ctx: Context, expr: CExpr) -> Place:
     raise Refuse(expr.at, "assigns to or reads something that is not a variable or array element", "use plain arrays")
 
 
-def _at(ctx: Context, place: Pointer) -> Place:
+def _at(place: Pointer) -> Place:
     """What a pointer points to."""
     return Place(place.root, place.indices, place.target, place.inside)
 
@@ -281,7 +287,7 @@ def _member(ctx: Context, expr: Member) -> Place:
         base = base.operand
     if expr.arrow:
         aim = pointer(ctx, base)
-        whole = _at(ctx, aim)
+        whole = _at(aim)
         first = aim.inside is None and all(d is ZERO for d in aim.indices)
         single = first and aim.root not in ctx.indexed and _type_of(ctx, aim.root).kind == "pointer"
     else:

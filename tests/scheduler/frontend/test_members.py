@@ -27,7 +27,8 @@ def test_a_pointer_that_may_not_be_followed_is_followed_under_a_condition() -> N
     base = next(p for p in found.parameters if p.base)
     assert base.where and "t" in base.where and base.text.startswith(base.where)
     assert any(str(c.affine) == "t - 1" for c in found.assumptions)
-    deeper = read(GRID + "void f(int t, double *a, struct grid *g) { for (int k = 0; k < t; k++) for (int l = 0; l < k; l++)"
+    deeper = read(GRID + "void f(int t, double *a, struct grid *g)"
+                  " { for (int k = 0; k < t; k++) for (int l = 0; l < k; l++)"
                   " for (int i = 0; i < g->nx; i++) a[i] += 1; }")  # fmt: skip
     assert not any(p.base for n in deeper.nests for p in n.parameters)
 

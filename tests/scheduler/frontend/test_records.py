@@ -8,7 +8,8 @@ from scheduler.ir.nest import LoopNest, Storage
 from tests.scheduler.frontend.support import lines, nest, read, refusal
 
 COMPLEX = """typedef struct { double re, im; } cplx;
-static cplx mul(cplx a, cplx b) { cplx r; r.re = a.re * b.re - a.im * b.im; r.im = a.re * b.im + a.im * b.re; return r; }
+static cplx mul(cplx a, cplx b) { cplx r; r.re = a.re * b.re - a.im * b.im; r.im = a.re * b.im + a.im * b.re;
+    return r; }
 static cplx add(cplx a, cplx b) { return (cplx){ a.re + b.re, a.im + b.im }; }
 static cplx larger(cplx a, cplx b) { if (a.re > b.re) return a; return b; }
 """
@@ -93,20 +94,21 @@ def test_an_index_that_the_assignment_changes_is_refused() -> None:
 )
 def test_structures_that_are_refused(members: str, reason: str) -> None:
     use = "a[i].x.d" if "union" in members else "a[i].n" if "tail" in members else "a[i].d"
-    found = refusal(f"struct s {{ {members} double q; }}; void f(int n, struct s *a) {{ for (int i = 0; i < n; i++) {use} = 0; }}"
-                    if "tail" not in members else
-                    f"struct s {{ {members} }}; void f(int n, struct s *a) {{ for (int i = 0; i < n; i++) {use} = 0; }}")  # fmt: skip
+    rest = "" if "tail" in members else "double q;"
+    head = f"struct s {{ {members} {rest} }}; void f(int n, struct s *a)"
+    found = refusal(f"{head} {{ for (int i = 0; i < n; i++) {use} = 0; }}")
     assert reason in found.reason, found.reason
 
 
 def test_packed_structures_are_refused() -> None:
     for head, tail in (("struct __attribute__((packed)) s", ""), ("#pragma pack(1)\nstruct s", "#pragma pack()\n")):
-        code = f"{head} {{ char c; double d; }};\n{tail}void f(int n, struct s *a) {{ for (int i = 0; i < n; i++) a[i].d = 0; }}"
-        assert "packed" in refusal(code).reason
+        function = "void f(int n, struct s *a) { for (int i = 0; i < n; i++) a[i].d = 0; }"
+        assert "packed" in refusal(f"{head} {{ char c; double d; }};\n{tail}{function}").reason
 
 
 def test_types_of_one_name_are_kept_apart() -> None:
-    code = """void f(int n, void *p) { struct s { double d; }; struct s *a = p; for (int i = 0; i < n; i++) a[i].d = 0; }
+    code = """void f(int n, void *p) { struct s { double d; }; struct s *a = p;
+    for (int i = 0; i < n; i++) a[i].d = 0; }
 void g(int n, void *p) { struct s { int x; double d; }; struct s *a = p; for (int i = 0; i < n; i++) a[i].d = 0; }"""
     found = read(code)
     assert not found.nests and all("types named" in r.reason for r in found.rejections)
