@@ -296,9 +296,9 @@ class Context:
         """No other variable of the function has its name, so that it can be named anywhere."""
         if not self.named:
             for other in (*self.function.parameters, *self._declared()):
-                whole = other.owner or other
+                whole = other.whole
                 self.named.setdefault(whole.name, set()).add(whole)
-        whole = variable.owner or variable
+        whole = variable.whole
         return not self.named.get(whole.name, set()) - {whole}
 
     def _declared(self) -> Iterator[Variable]:

@@ -83,6 +83,11 @@ class Variable:
         """What C calls it."""
         return self.base or self.name
 
+    @property
+    def whole(self) -> Variable:
+        """The variable that is declared."""
+        return self.owner or self
+
 
 # ------------------------------------------------------------------------------------ expressions
 

@@ -54,7 +54,7 @@ def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span
         function=(ctx.function.begin, ctx.function.end),
         values=_spelled((*_values(ctx, variables), *_layouts(ctx), *_constants(ctx, texts, own))),
         types=_spelled((*_types(ctx, variables), *_member_types(ctx), *_type_names(ctx, texts))),
-        dead=tuple(sorted({spelled((v.owner or v).name) for v in _set_inside(ctx, region)})),
+        dead=tuple(sorted({spelled(v.whole.name) for v in _set_inside(ctx, region)})),
         whole_file=_looked_around(ctx, nest),
         samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
         hidden=tuple(sorted(f.part_of or f.name for f in called if not f.in_file and not _samples(ctx, f))),

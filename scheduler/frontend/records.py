@@ -234,7 +234,7 @@ class _Splitter:
         """The parameters of a function as they were, whether or not it has been rewritten."""
         result: list[Variable] = []
         for parameter in parameters:
-            original = parameter.owner or parameter
+            original = parameter.whole
             if not result or result[-1] is not original:
                 result.append(original)
         return result

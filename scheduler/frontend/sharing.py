@@ -110,9 +110,9 @@ def private_variables(ctx: Context, pragmas: Pragmas, found: Marks) -> None:
         used = {v for v in mentioned(stmt) if v not in inside}
         named = {clause: {n for p in directives for n in listed(p, clause)} for clause in OWN}
         iterators = _collapsed(stmt, max(_depth(p) for p in directives))
-        mine = {v for v in used if v.name in named["private"] | named["linear"]} | (iterators & used)
+        mine = {v for v in used if v.whole.name in named["private"] | named["linear"]} | (iterators & used)
         for variable in sorted(used, key=lambda v: v.name):
-            if variable.name in named["firstprivate"] and variable in ctx.written:
+            if variable.whole.name in named["firstprivate"] and variable in ctx.written:
                 mine.add(variable)
         ctx.owned.update({v: stmt for v in mine})
         if any(p.name in SHARING for p in directives):
@@ -184,7 +184,7 @@ def _check_scalars(
     """A scalar that all threads write is a race. Raises Refuse."""
     fine = {n for clause in OWN for n in named[clause]}
     for variable in sorted(shared, key=lambda v: v.name):
-        if variable.name in fine or variable in ctx.owned or not variable.ctype.is_scalar:
+        if variable.whole.name in fine or variable in ctx.owned or not variable.ctype.is_scalar:
             continue
         headers = {i for s in statements(stmt) if isinstance(s, ForStmt) and (i := iterator_of(s)) is variable}
         places = [e.at for e in all_expressions(stmt.body) if target_variable(e) is variable]
