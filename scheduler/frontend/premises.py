@@ -129,7 +129,9 @@ def _meant(ctx: Context, meanings: list[Meaning], texts: Texts) -> Iterator[Mean
 
 def _samples(ctx: Context, function: CFunction) -> tuple[tuple[str, Expr], ...]:
     """Calls of a function with numbers, and what its body makes of them; none where that might not be harmless."""
-    if function.part_of or not all(_is_harmless(e, function) for e in all_expressions(function.body)):
+    if not all(p.ctype.is_scalar and "(" not in p.whole.ctype.name for p in function.parameters):
+        return ()
+    if not all(_is_harmless(e, function) for e in all_expressions(function.body)):
         return ()
     found = []
     for numbers in _NUMBERS:
@@ -140,8 +142,27 @@ def _samples(ctx: Context, function: CFunction) -> tuple[tuple[str, Expr], ...]:
                 result = values.value(ctx, call)
         except Refuse:
             return ()
-        found.append((f"{function.name}({', '.join(a.text for a in arguments)})", result))
+        found.append((_called(function, arguments), result))
     return tuple(found)
+
+
+def _called(function: CFunction, arguments: tuple[Lit, ...]) -> str:
+    """The call in C, with structures put together of their members."""
+    texts: list[str] = []
+    last: Variable | None = None
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        owner = parameter.owner
+        if owner is None:
+            texts.append(argument.text)
+            continue
+        member = f"{parameter.base.removeprefix(owner.name)} = {argument.text}"
+        if owner is last:
+            texts[-1] = f"{texts[-1].removesuffix(' }')}, {member} }}"
+        else:
+            texts.append(f"({owner.ctype.name}){{ {member} }}")
+        last = owner
+    name = function.part_of or function.name
+    return f"{name}({', '.join(texts)}){function.name.removeprefix(name)}"
 
 
 def _is_harmless(expr: CExpr, function: CFunction) -> bool:
