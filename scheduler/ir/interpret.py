@@ -55,18 +55,19 @@ def interpret_scheduled(
     *,
     parallel_order: random.Random | None = None,
     reductions: frozenset[str] = frozenset(),
+    in_order: frozenset[str] = frozenset(),
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays after the nest, run in the order of the tree.
 
     `parallel_order` draws an order of the iterations of loops marked parallel or vector, interleaved and with
-    torn read-modify-writes (not of the statements in `reductions`): results that depend on it show a wrong
-    mark. PRIVATE arrays are ordinary storage, with NaN or garbage where nothing was written.
+    torn read-modify-writes (not of the statements in `reductions`, nor in the loops `in_order`): results that
+    depend on it show a wrong mark. PRIVATE arrays are ordinary storage, with NaN or garbage where nothing was written.
     """
     instances = _instances_by_time(scheduled, parameters, arrays)
     if parallel_order is None:
         events = [Event("run", instance) for instance in instances]
     else:
-        events = racing_events(scheduled.tree, instances, parallel_order, reductions)
+        events = racing_events(scheduled.tree, instances, parallel_order, reductions, in_order)
     machine = Machine(scheduled.nest, parameters, arrays)
     machine.poison_privates()
     with np.errstate(all="ignore"):
