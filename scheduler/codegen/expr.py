@@ -240,8 +240,11 @@ class Printer(IntegerPrinter):
                 lines.append(f"{also}{target} {action.op} {value};")
                 lines += [self.noted[target]] if target in self.noted else []
                 continue
-            lines.append(f"if ({self.branch(self.expr(action.condition)[0])}) {{")
+            word = "while" if action.flow == "while" else "if"
+            lines.append(f"{word} ({self.branch(self.expr(action.condition)[0])}) {{")
             lines += ["    " + line for line in self.actions(action.then)]
+            if action.flow == "break":
+                lines.append("    break;")
             if action.orelse:
                 lines.append("} else {")
                 lines += ["    " + line for line in self.actions(action.orelse)]

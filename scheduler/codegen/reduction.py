@@ -68,7 +68,9 @@ def reduced(
         if array in done:
             continue
         choice = choice_over(model, loop, array)
-        if choice is not None and not team:
+        if choice is not None and team:
+            raise CodegenUnsupported(f"the threads of a region cannot find {array} together in order")
+        if choice is not None:
             _chosen(node, statement, choice, model, result, fresh)
             done |= {choice.target.array, *(f.array for f in choice.followers)}
             continue

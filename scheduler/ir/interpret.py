@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scheduler.ir.arithmetic import InterpreterError
-from scheduler.ir.machine import Key, Machine
+from scheduler.ir.machine import Execute, Key, Machine
 from scheduler.ir.nest import Bound, Guard, Loop, LoopNest, Node, Predicate, Statement
 from scheduler.ir.races import Event, Instance, racing_events
 from scheduler.ir.tree import TreeLoop, TreeNode, path_to
@@ -218,7 +218,7 @@ def _time_map(machine: Machine, tree: tuple[TreeNode, ...], statement: str) -> C
 
 
 def _execute(machine: Machine, events: list[Event]) -> None:
-    run: dict[str, Callable[[], None]] = {}
+    run: dict[str, Execute] = {}
     for placed in placed_statements(machine.nest):
         conditions = [machine.expr(a.condition) for a in placed.ancestors if isinstance(a, Predicate)]
         actions = machine.actions(placed.statement.body)
@@ -239,7 +239,7 @@ def _execute(machine: Machine, events: list[Event]) -> None:
             run[instance.statement]()
 
 
-def _conditional(conditions: list[Callable[[], Any]], actions: Callable[[], None]) -> Callable[[], None]:
+def _conditional(conditions: list[Callable[[], Any]], actions: Execute) -> Callable[[], None]:
     def run() -> None:
         if all(condition() != 0 for condition in conditions):
             actions()

@@ -116,11 +116,16 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """A data-dependent condition inside one statement; its writes are may-writes."""
+    """A data-dependent condition inside one statement; its writes are may-writes.
+
+    `flow`: `while`: `then` is repeated as long as the condition holds. `break`: behind `then` the innermost such
+    `while` around is left. Neither has an `orelse`.
+    """
 
     condition: Expr
     then: tuple[Action, ...]
     orelse: tuple[Action, ...] = ()
+    flow: OneOf["", "while", "break"] = ""
 
 
 Action = Union[Assign, If]  # noqa: UP007

@@ -14,12 +14,12 @@ Which orders give the same bits:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from scheduler.ir.nest import Access, Action, Array, Assign, Binary, Call, Cast, Conditional, Expr, If, Literal, Read
 from scheduler.ir.types import ScalarType, scalar_type
-from scheduler.ir.walk import AccessUse, children, reads
+from scheduler.ir.walk import AccessUse, assignments, children, reads
 
 _OPERATORS = {"+=": "+", "-=": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -72,16 +72,6 @@ def update_of(
     return _choice(body, list(uses), array, arrays)
 
 
-def assignments(actions: tuple[Action, ...]) -> Iterator[Assign]:
-    """All assignments, also those under conditions."""
-    for action in actions:
-        if isinstance(action, Assign):
-            yield action
-        else:
-            yield from assignments(action.then)
-            yield from assignments(action.orelse)
-
-
 def _operation(array: str, writes: list[Assign], read: int, kind: ScalarType) -> Update | None:
     """`x op= value` wherever it is written, by one operator."""
     operators: set[str] = set()
@@ -132,7 +122,7 @@ def _choice(body: tuple[Action, ...], uses: list[AccessUse], array: str, arrays:
         return None
     action = body[0]
     found = _branch(action, arrays) if isinstance(action, If) else _expression(action, arrays)
-    if found is None and isinstance(action, If) and not action.orelse:
+    if found is None and isinstance(action, If) and not (action.orelse or action.flow):
         inner = _choice(action.then, uses, array, arrays)
         if inner is None or inner.choice is None:
             return inner
@@ -155,7 +145,8 @@ _Found = tuple[Access, tuple[Access, ...], int, Update]  # target, followers, ex
 def _branch(action: If, arrays: Mapping[str, Array]) -> _Found | None:
     """`if (value > x) { x = value; index = i; }`"""
     sets = [a for a in action.then if isinstance(a, Assign) and a.op == "="]
-    if action.orelse or len(sets) != len(action.then) or len({a.target.array for a in sets}) != len(sets):
+    distinct = len({a.target.array for a in sets}) == len(action.then) == len(sets)
+    if action.orelse or action.flow or not distinct:
         return None
     tests = _conjuncts(action.condition)
     for position, test in enumerate(tests):
