@@ -64,8 +64,9 @@ def reduced(
     """
     result = Reduced(printer)
     done: set[str] = set()
+    present = _statements(node)  # where a loop comes out in pieces, each has some of its statements
     for statement, array in updated:
-        if array in done:
+        if array in done or statement not in present:
             continue
         choice = choice_over(model, loop, array)
         if choice is not None and team:

@@ -132,7 +132,10 @@ def _counted(stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt
         elif isinstance(last, ExprStmt):
             increment, body = strip(last.expr), body[:-1]
     variable = None if increment is None else target_variable(increment)
-    if variable is None or any(True for _ in own_jumps(body)) or any(_sets(variable, s) for s in body):
+    in_header = isinstance(stmt, ForStmt) and stmt.increment is not None  # there a `continue` leads to it
+    if any(j.what != "continue" or not in_header for j in own_jumps(body)):
+        return None
+    if variable is None or any(_sets(variable, s) for s in body):
         return None
     place = None
     if init is None:
