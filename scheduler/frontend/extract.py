@@ -70,8 +70,9 @@ _MAX_RUN = 40  # statements in one region
 
 def extract(unit: Unit) -> SourceFile:
     """Everything the file has to offer."""
+    marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
     for function in unit.functions.values():
-        function.body = structured(function.body)
+        function.body = structured(function.body, marked)
     finder = Finder(unit)
     functions = []
     for function in sorted(unit.functions.values(), key=lambda f: f.begin):

@@ -43,63 +43,66 @@ from scheduler.frontend.scalar_uses import mentioned, sequence_use
 from scheduler.frontend.scalars import flatten, stored_variables, target_variable
 from scheduler.frontend.switches import branches
 
+Marked = frozenset[int]
 _MAX_REPEATED = 12  # statements that may be written twice where a `continue` skips them
 
 
-def structured(body: Compound) -> Compound:
-    """The body of a function."""
-    return replace(body, body=_list(body.body, False))
+def structured(body: Compound, marked: Marked) -> Compound:
+    """The body of a function. `marked`: offsets of statements that belong to a pragma, which stay where they are."""
+    return replace(body, body=_list(body.body, False, marked))
 
 
-def _list(body: tuple[CStmt, ...], inside: bool) -> tuple[CStmt, ...]:
+def _list(body: tuple[CStmt, ...], inside: bool, marked: Marked) -> tuple[CStmt, ...]:
     """`inside`: there is a loop around."""
     result: list[CStmt] = []
     for position, stmt in enumerate(body):
-        stmt = _statement(stmt, inside)
+        stmt = _statement(stmt, inside, marked)
         if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in LOOPS):
-            stmt = _loop(stmt, result, body[position + 1 :], inside)
+            stmt = _loop(stmt, result, body[position + 1 :], inside, marked)
         result.append(stmt)
     return tuple(result)
 
 
-def _statement(stmt: CStmt, inside: bool) -> CStmt:
+def _statement(stmt: CStmt, inside: bool, marked: Marked) -> CStmt:
     """The statement with what is inside it rewritten."""
     match stmt:
         case Compound(body=body):
-            return replace(stmt, body=_list(body, inside))
+            return replace(stmt, body=_list(body, inside, marked))
         case IfStmt():
-            orelse = None if stmt.orelse is None else _block(stmt.orelse, inside)
-            return replace(stmt, then=_block(stmt.then, inside), orelse=orelse)
+            orelse = None if stmt.orelse is None else _block(stmt.orelse, inside, marked)
+            return replace(stmt, then=_block(stmt.then, inside, marked), orelse=orelse)
         case ForStmt():
-            return replace(stmt, body=_without_continue(_block(stmt.body, True), True))
+            return replace(stmt, body=_without_continue(_block(stmt.body, True, marked), True))
         case OtherStmt(what="while" | "do"):
-            body = tuple(_without_continue(_block(s, True), False) for s in stmt.body)
+            body = tuple(_without_continue(_block(s, True, marked), False) for s in stmt.body)
             return replace(stmt, body=body)
         case OtherStmt(what="switch"):
-            whole = replace(stmt, body=tuple(_block(s, inside) for s in stmt.body))
+            whole = replace(stmt, body=tuple(_block(s, inside, marked) for s in stmt.body))
             return branches(whole) or whole
         case OtherStmt():
-            return replace(stmt, body=tuple(_block(s, inside) for s in stmt.body))
+            return replace(stmt, body=tuple(_block(s, inside, marked) for s in stmt.body))
     return stmt
 
 
-def _block(stmt: CStmt, inside: bool) -> CStmt:
+def _block(stmt: CStmt, inside: bool, marked: Marked) -> CStmt:
     """A statement that is a body."""
     if isinstance(stmt, Compound):
-        return _statement(stmt, inside)
-    found = _list((stmt,), inside)
+        return _statement(stmt, inside, marked)
+    found = _list((stmt,), inside, marked)
     return found[0] if len(found) == 1 else Compound(found, stmt.begin, stmt.end)
 
 
 # ------------------------------------------------------------------------------------------ loops
 
 
-def _loop(stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, ...], inside: bool) -> CStmt:
+def _loop(
+    stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, ...], inside: bool, marked: Marked
+) -> CStmt:
     """A loop in a list; the statement that sets the iterator may be taken out of those `before`."""
     once = isinstance(stmt, OtherStmt) and stmt.what == "do" and fold(stmt.exprs[0]) == 0
     if once and isinstance(stmt, OtherStmt) and not any(True for _ in own_jumps(stmt.body)):
         return Compound(stmt.body, stmt.begin, stmt.end)
-    counted = _counted(stmt, before, behind)
+    counted = _counted(stmt, before, behind, marked)
     if counted is not None:
         return counted
     if isinstance(stmt, ForStmt) and inside and not stmt.foreign:
@@ -107,7 +110,9 @@ def _loop(stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, .
     return stmt
 
 
-def _counted(stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, ...]) -> ForStmt | None:
+def _counted(
+    stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, ...], marked: Marked
+) -> ForStmt | None:
     """The loop as one with a complete header; None where it has one, or none can be found."""
     if isinstance(stmt, ForStmt):
         condition, increment, init, bottom = stmt.condition, stmt.increment, stmt.init, False
@@ -141,7 +146,7 @@ def _counted(stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt
     if init is None:
         if sequence_use(variable, behind, False) == "read":
             return None
-        found = _start(variable, before)
+        found = _start(variable, before, marked)
         if found is None:
             return None
         place, value = found
@@ -174,11 +179,13 @@ def _step_ahead(condition: CExpr) -> tuple[CExpr, CExpr] | None:
     return replace(test, left=step.operand), step
 
 
-def _start(variable: Variable, before: list[CStmt]) -> tuple[int, CExpr] | None:
+def _start(variable: Variable, before: list[CStmt], marked: Marked) -> tuple[int, CExpr] | None:
     """Where the variable is set before a loop, and to what, if that is still so at the loop."""
     changed: set[Variable] = set()
     for place in range(len(before) - 1, -1, -1):
         stmt = before[place]
+        if stmt.begin in marked:
+            return None
         value = _set_to(variable, stmt)
         if value is not None:
             parts = list(subexpressions(value))

@@ -101,13 +101,9 @@ class Checker:
 
     def relaxed(self, dependence: Dependence) -> bool:
         """Whether both ends may change places: a reduction whose order does not matter, or need not."""
-        update = dependence.update
-        if update is None:
-            return False
-        return update.exact or (update.loose and self._may_reassociate(dependence.array))
-
-    def _may_reassociate(self, array: str) -> bool:
-        return self.reassociate if isinstance(self.reassociate, bool) else array in self.reassociate
+        update, asked = dependence.update, self.reassociate
+        asked = asked if isinstance(asked, bool) else dependence.array in asked
+        return update is not None and (update.exact or (update.loose and asked))
 
     def _reduced(self, dependence: Dependence, node: TreeLoop) -> bool:
         """Whether threads (or lanes) may each update something of their own; in order, where that must be kept."""

@@ -76,6 +76,11 @@ def choice_over(model: Model, loop: TreeLoop, array: str) -> Choice | None:
     return choice
 
 
+def is_exact(array: Array) -> bool:
+    """Integers wrap, so that every order of a sum gives the same bits."""
+    return known_type(array.ctype).kind == "integer"
+
+
 def _is_small(array: Array) -> bool:
     extents = [e.const for e in array.shape if e is not None and e.is_constant]
     size = math.prod(extents) * known_type(array.ctype).bits // 8
