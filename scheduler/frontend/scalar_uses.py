@@ -143,7 +143,7 @@ def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> 
         owner = frame.owner
         if owner is None or isinstance(owner, IfStmt | Compound):
             continue
-        if is_loop(owner):
+        if isinstance(owner, ForStmt) or (isinstance(owner, OtherStmt) and owner.what in LOOPS):
             jumps.clear()
             around = (owner.increment, owner.condition) if isinstance(owner, ForStmt) else owner.exprs
             first: Use = "none"
