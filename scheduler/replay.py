@@ -26,14 +26,15 @@ class ScheduledNest:
 
     `contracted` says, for each PRIVATE array with expanded dimensions that need not be stored, the tree
     loop inside whose body it is declared without them (None: at the top of the nest). `reductions` are
-    (loop, statement) pairs: the loop runs concurrently and each of its threads or lanes sums up on its own.
+    (loop, statement, array) triples: the loop runs concurrently and each of its threads or lanes updates something of
+    its own in place of the array.
     """
 
     nest: LoopNest
     tree: tuple[TreeNode, ...]
     schedule: Schedule = ()
     contracted: tuple[tuple[str, str | None], ...] = ()
-    reductions: tuple[tuple[str, str], ...] = ()
+    reductions: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.walk import loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.polyhedral.reductions import is_exact
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.races import races
 from scheduler.replay import Refused, Replayer, ScheduledNest
@@ -237,7 +236,7 @@ def _facts(replayer: Replayer, loop: TreeLoop, depth: int, original: Loop | None
         None if carried is None else not carried,
         tuple(dict.fromkeys(map(str, carried or ()))),
         reductions,
-        not all(is_exact(replayer.nest.array(name)) for name in reductions),
+        not all(d.update is None or d.update.exact or d.update.choice is not None for d in carried or ()),
         tuple(permutable),
         tuple(fixed),
         vectorizable,

@@ -31,13 +31,13 @@ from scheduler.codegen.nodes import (
 from scheduler.codegen.original import array_declaration, increment
 from scheduler.codegen.pack_text import pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
-from scheduler.codegen.reduction import reduced
+from scheduler.codegen.reduction import Reduced, reduced
 from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.streamed import WRITES, Streamed, chunked, streamed, streaming
 from scheduler.codegen.text import block, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Array, Statement
+from scheduler.ir.nest import Action, Array, Statement
 from scheduler.ir.tree import TreeLoop
 
 _MAX_UNROLLED = 64
@@ -53,7 +53,8 @@ class Emitter:
     poly: PolyTree
     printer: Printer
     vector_bytes: int
-    reductions: tuple[tuple[str, str], ...] = ()
+    reductions: tuple[tuple[str, str, str], ...] = ()
+    bodies: Mapping[str, tuple[Action, ...]] = field(default_factory=dict)  # of statements written in another way
     threaded: bool = False  # inside a parallel loop
     context: str = ""  # who runs it: `scheduler.frontend.model.Sharing`
     sampled: bool = False  # inside a loop of which a simulation leaves out iterations
@@ -118,8 +119,8 @@ class Emitter:
             text = " && ".join([*parts, wrap(condition, OR + 1)]) if parts else condition[0]
             return block(f"if ({printer.branch(text)})", self.body(node.body))
         if isinstance(node, Instance):
-            statement = self.poly.model.placed[node.statement].statement
-            return printer.at(node.values).actions(statement.body)
+            body = self.bodies.get(node.statement, self.poly.model.placed[node.statement].statement.body)
+            return printer.at(node.values).actions(body)
         if isinstance(node, Let):
             return [f"const long {node.name} = {printer.at(node.values).expr(node.value)[0]};"]
         if isinstance(node, Bind):
@@ -169,17 +170,19 @@ class Emitter:
         compare = "<" if node.step > 0 else ">"
         step = increment(node.var, node.step)
         pragmas = self._pragmas(node, loop)
-        before: list[str] = []
-        after: list[str] = []
-        clauses, printer = "", self.printer
+        found = Reduced(self.printer)
         if pragmas:
-            sums = [statement for name, statement in self.reductions if name == loop.name]
+            updated = [(statement, array) for name, statement, array in self.reductions if name == loop.name]
             team = self.context == "team" and loop.parallel is not None
-            before, after, clauses, printer = reduced(node, loop, sums, self.poly.model, printer, self.fresh, team)
+            found = reduced(node, loop, updated, self.poly.model, self.printer, self.fresh, team)
+            if found.in_order:
+                pragmas = [pragma.replace("schedule(dynamic", "schedule(monotonic: dynamic") for pragma in pragmas]
         elif self.threaded:
-            before, printer = carry_values(node, printer, self.statements, self.fresh)
+            found.before, found.printer = carry_values(node, self.printer, self.statements, self.fresh)
         rounds = self.rounds * self.trips.get(loop.origin, _SAMPLED)
-        inner = replace(self, printer=printer, threaded=self.threaded or loop.parallel is not None, rounds=rounds)
+        threaded = self.threaded or loop.parallel is not None
+        bodies = {**self.bodies, **found.bodies}
+        inner = replace(self, printer=found.printer, bodies=bodies, threaded=threaded, rounds=rounds)
         condition = f"{node.var} {compare} {stop}"
         skip: list[str] = []
         if self.printer.traced and self._is_sampled(node, rounds):
@@ -194,10 +197,10 @@ class Emitter:
         if loop.parallel is not None and any(WRITES in line for line in own):
             own.append("pe_streamed();")
         lines = block(head, [*skip, *own])
-        return [*before, *(p + clauses for p in pragmas), *lines, *after]
+        return [*found.before, *(p + found.clauses for p in pragmas), *lines, *found.after]
 
     def reduced(self, loop: TreeLoop) -> bool:
-        return any(name == loop.name for name, _ in self.reductions)
+        return any(name == loop.name for name, _, _ in self.reductions)
 
     def _streamed(self, node: For, loop: TreeLoop, arrays: tuple[Streamed, ...]) -> list[str]:
         """The loop in chunks that are copied past the caches."""

@@ -73,6 +73,7 @@ class Printer(IntegerPrinter):
     redirect: Mapping[str, tuple[Redirect, ...]] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)  # C text of an access -> what holds its value
     copied: Mapping[str, str] = field(default_factory=dict)  # C text of a target -> a scalar that gets the value, too
+    noted: Mapping[str, str] = field(default_factory=dict)  # C text of a target -> what follows each assignment to it
     packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
     traced: bool = False  # mark accesses and operations for the cache simulation (profilers/simulated/trace.h)
 
@@ -249,9 +250,13 @@ class Printer(IntegerPrinter):
                         value = f"PE_FLOP({bits}, {value})"
                     target = marked
                 lines.append(f"{also}{target} {action.op} {value};")
+                lines += [self.noted[target]] if target in self.noted else []
                 continue
-            lines.append(f"if ({self.branch(self.expr(action.condition)[0])}) {{")
+            word = "while" if action.flow == "while" else "if"
+            lines.append(f"{word} ({self.branch(self.expr(action.condition)[0])}) {{")
             lines += ["    " + line for line in self.actions(action.then)]
+            if action.flow == "break":
+                lines.append("    break;")
             if action.orelse:
                 lines.append("} else {")
                 lines += ["    " + line for line in self.actions(action.orelse)]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.node_algebra import names_of
-from scheduler.codegen.nodes import For, Instance, IntExpr, walk
+from scheduler.codegen.nodes import Block, CNode, For, Instance, IntExpr, Micro, walk
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, Assign, Storage
+from scheduler.ir.nest import Action, Array, Storage
 from scheduler.ir.tree import TreeLoop
+from scheduler.ir.types import known_type
 from scheduler.polyhedral.model import Model
-from scheduler.polyhedral.reductions import Reduction, reduction_over
+from scheduler.polyhedral.reductions import Reduction, choice_over, reduction_over
+from scheduler.polyhedral.updates import Choice
 
 _NEUTRAL = {"+": "0", "*": "1", "&": "-1", "|": "0", "^": "0"}
 
@@ -31,65 +33,162 @@ class _Accumulator:
         return ()
 
 
+@dataclass(slots=True)
+class Reduced:
+    """A loop with reductions: lines before and behind it, clauses of its pragma, and the printer of its body.
+
+    `bodies` are the statements that are written in another way inside.
+    """
+
+    printer: Printer
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    clauses: str = ""
+    bodies: dict[str, tuple[Action, ...]] = field(default_factory=dict)
+    in_order: bool = False  # every thread has to go through its iterations in order
+
+
 def reduced(
     node: For,
     loop: TreeLoop,
-    statements: Sequence[str],
+    updated: Sequence[tuple[str, str]],
     model: Model,
     printer: Printer,
     fresh: Callable[[str], str],
     team: bool = False,
-) -> tuple[list[str], list[str], str, Printer]:
-    """(lines before the loop, lines behind it, clauses of its pragma, the printer of its body).
+) -> Reduced:
+    """`updated`: (statement, array) of the reductions the loop carries; `fresh` makes a C name that is not used yet.
 
-    `statements` are the reductions the loop carries; `fresh` makes a C name that is not used yet; `team`: all threads
-    of a region come here, so that nothing but what they share can be summed up. Raises CodegenUnsupported where the
-    element that is summed up cannot be written outside the loop.
+    `team`: all threads of a region come here, so that nothing but what they share can be summed up. Raises
+    CodegenUnsupported where what is updated cannot be written outside the loop.
     """
-    before: list[str] = []
-    after: list[str] = []
-    clauses = ""
-    for array in dict.fromkeys(_target(model, s).array for s in statements):
+    result = Reduced(printer)
+    done: set[str] = set()
+    present = _statements(node)  # where a loop comes out in pieces, each has some of its statements
+    for statement, array in updated:
+        if array in done or statement not in present:
+            continue
+        choice = choice_over(model, loop, array)
+        if choice is not None and team:
+            raise CodegenUnsupported(f"the threads of a region cannot find {array} together in order")
+        if choice is not None:
+            _chosen(node, statement, choice, model, result, fresh)
+            done |= {choice.target.array, *(f.array for f in choice.followers)}
+            continue
+        done.add(array)
         reduction = reduction_over(model, loop, array)
         if reduction is None:
             raise CodegenUnsupported(f"no reduction clause for {array}")
         if team:
-            clauses += f" reduction({reduction.operator}: {_shared(printer, reduction)})"
+            result.clauses += f" reduction({reduction.operator}: {_shared(printer, reduction)})"
             continue
         if reduction.access is None:
-            found = _whole(printer, array)
-            name = fresh(f"pe_{array}")
-            before.append(f"{_pointer(found, name)} = {found.base or found.name};")
-            clauses += f" reduction({reduction.operator}: {name}{_section(found)})"
-            printer = replace(printer, arrays={**printer.arrays, array: replace(found, base=name)})
-            continue
-        element = _element(node, reduction, model, printer)
-        ctype = printer.arrays[array].ctype
-        name = fresh(f"pe_{array}")
-        neutral = _NEUTRAL[reduction.operator]
-        before.append(f"{ctype} {name} = {neutral};")
-        # Where nothing was summed up the element may not even exist.
-        after.append(f"if ({name} != ({ctype}){neutral})")
-        after.append(f"    {element} {reduction.operator}= {name};")
-        clauses += f" reduction({reduction.operator}: {name})"
-        printer = printer.with_redirect(array, _Accumulator(name, ctype))
-    return before, after, clauses, printer
+            _copied(reduction, result, fresh)
+        else:
+            _summed(_element(node, reduction, model, result.printer), reduction, result, fresh)
+    return result
 
 
 def _shared(printer: Printer, reduction: Reduction) -> str:
     """The scalar that is summed up, under its own name. Raises CodegenUnsupported."""
     array = printer.arrays[reduction.array]
     name = array.base or array.name
-    if not array.is_scalar or array.storage is Storage.PRIVATE or not name.isidentifier():
+    plain = array.is_scalar and name.isidentifier() and not reduction.operator.startswith("=")
+    if not plain or array.storage is Storage.PRIVATE:
         raise CodegenUnsupported(f"the threads of a region cannot sum up {reduction.array} together")
     return name
 
 
-def _target(model: Model, statement: str) -> Access:
-    """What a reduction updates."""
-    action = model.placed[statement].statement.body[0]
-    assert isinstance(action, Assign)
-    return action.target
+def _copied(reduction: Reduction, result: Reduced, fresh: Callable[[str], str]) -> None:
+    """Every thread has a copy of the whole array."""
+    array = _whole(result.printer, reduction.array)
+    name = fresh(f"pe_{array.name}")
+    result.before.append(f"{_pointer(array, name)} = {array.base or array.name};")
+    result.clauses += f" reduction({reduction.operator}: {name}{_section(array)})"
+    arrays = {**result.printer.arrays, array.name: replace(array, base=name)}
+    result.printer = replace(result.printer, arrays=arrays)
+
+
+def _summed(element: str, reduction: Reduction, result: Reduced, fresh: Callable[[str], str]) -> None:
+    """Every thread or lane has an accumulator."""
+    array, operator = reduction.array, reduction.operator
+    ctype = result.printer.arrays[array].ctype
+    name = fresh(f"pe_{array}")
+    if operator.startswith("="):
+        operator = "&" if operator == "=0" else "|"  # the accumulator has all bits, or none, until it is set
+        update = f"{element} = {name};"
+    elif reduction.update.function is not None:
+        update = f"{element} = {reduction.update.function}({element}, {name});"
+    elif operator in ("min", "max"):
+        update = f"if ({name} {'<' if operator == 'min' else '>'} {element}) {element} = {name};"
+    else:
+        update = f"{element} {operator}= {name};"
+    neutral = _worst(ctype, operator) if operator in ("min", "max") else _NEUTRAL[operator]
+    result.before.append(f"{ctype} {name} = {neutral};")
+    # Where nothing was updated the element may not even exist.
+    result.after += [f"if ({name} != ({ctype}){neutral})", f"    {update}"]
+    result.clauses += f" reduction({operator}: {name})"
+    result.printer = result.printer.with_redirect(array, _Accumulator(name, ctype))
+
+
+def _worst(ctype: str, operator: str) -> str:
+    """What no value is worse than."""
+    kind = known_type(ctype)
+    if kind.kind == "floating":
+        return "(-1e999)" if operator == "max" else "1e999"
+    suffix = ("" if kind.signed else "U") + ("L" if kind.bits == 64 else "")
+    if not kind.signed:
+        return f"0{suffix}" if operator == "max" else f"{(1 << kind.bits) - 1}{suffix}"
+    most = f"{(1 << (kind.bits - 1)) - 1}{suffix}"
+    return f"(-{most} - 1)" if operator == "max" else most
+
+
+def _chosen(
+    node: For, statement: str, choice: Choice, model: Model, result: Reduced, fresh: Callable[[str], str]
+) -> None:
+    """Every thread looks in its iterations for what beats the old value, and remembers where it found that.
+
+    Of equal values of two threads the place decides, as the order of the loop does. Where nothing beats the old
+    value, nothing is set. No other order of the iterations of one thread may be taken.
+    """
+    if any(isinstance(n, Block | Micro) and statement in _statements(n) for n in walk(node.body)):
+        raise CodegenUnsupported("the minimum or maximum is found in a register block")
+    places = (choice.target, *choice.followers)
+    printer = result.printer
+    if any(printer.redirect.get(p.array) or printer.held.get(printer.access(p)) for p in places):
+        raise CodegenUnsupported(f"a minimum or maximum in {choice.target.array}, which is stored elsewhere")
+    name = fresh(f"pe_{choice.target.array}")
+    kind, operator = fresh(f"{name}_place"), fresh(f"{name}_best")
+    fields = [f"v{k}" for k in range(len(places))]
+    types = [printer.arrays[p.array].ctype for p in places]
+    originals = [printer.access(p) for p in places]
+    members = " ".join(f"{t} {f};" for t, f in zip(types, fields, strict=True))
+    up = (node.step > 0) != choice.last
+    better = ">" if model.update(statement, choice.target.array).operator == "max" else "<"  # type: ignore[union-attr]
+    sooner = "<" if up else ">"
+    wins = (
+        f"omp_in.set && (!omp_out.set || omp_in.v0 {better} omp_out.v0 || "
+        f"(omp_in.v0 == omp_out.v0 && omp_in.at {sooner} omp_out.at))"
+    )
+    result.before += [
+        f"struct {kind} {{ {members} long at; int set; }};",
+        f"#pragma omp declare reduction({operator}: struct {kind}: omp_out = ({wins}) ? omp_in : omp_out) "
+        "initializer(omp_priv = omp_orig)",
+        f"struct {kind} {name} = {{{', '.join(originals)}, 0, 0}};",
+    ]
+    sets = " ".join(f"{o} = {name}.{f};" for o, f in zip(originals, fields, strict=True))
+    result.after += [f"if ({name}.set) {{ {sets} }}"]
+    result.clauses += f" reduction({operator}: {name})"
+    for place, part, ctype in zip(places, fields, types, strict=True):
+        printer = printer.with_redirect(place.array, _Accumulator(f"{name}.{part}", ctype))
+    noted = {**printer.noted, f"{name}.v0": f"{name}.at = {node.var}, {name}.set = 1;"}
+    result.printer = replace(printer, noted=noted)
+    result.bodies[statement] = choice.body
+    result.in_order = True
+
+
+def _statements(node: CNode) -> set[str]:
+    return {n.statement for n in walk((node,)) if isinstance(n, Instance)}
 
 
 def _element(node: For, reduction: Reduction, model: Model, printer: Printer) -> str:
@@ -100,8 +199,8 @@ def _element(node: For, reduction: Reduction, model: Model, printer: Printer) ->
     for instance in walk(node.body):
         if not isinstance(instance, Instance):
             continue
-        body = model.placed[instance.statement].statement.body
-        if not (isinstance(body[0], Assign) and body[0].target == reduction.access):
+        update = model.update(instance.statement, reduction.array)
+        if update is None or reduction.access not in update.accesses:
             continue
         at = printer.at(instance.values)
         if any(names_of(i) & inside for i in at.index(reduction.access)):

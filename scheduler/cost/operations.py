@@ -14,6 +14,7 @@ _INLINED = frozenset(
     ("fabs", "floor", "ceil", "trunc", "rint", "nearbyint", "fmin", "fmax", "copysign", "fma", "abs", "labs", "llabs")
 )
 _TAKEN = 0.5  # of either side of a condition, how often it runs
+_ROUNDS = 8.0  # of a loop whose number of iterations depends on data
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ def _actions(actions: tuple[Action, ...], found: Operations, weight: float) -> f
         if isinstance(action, If):
             found.branch += weight
             first = _expression(action.condition, found, weight)
-            then = _actions(action.then, found, weight * _TAKEN)
+            then = _actions(action.then, found, weight * (_ROUNDS if action.flow == "while" else _TAKEN))
             orelse = _actions(action.orelse, found, weight * _TAKEN)
             longest = max(longest, first + max(then, orelse))
         else:

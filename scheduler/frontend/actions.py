@@ -25,10 +25,13 @@ from scheduler.frontend.csyntax import (
     Step,
     Strange,
     Variable,
+    is_loop,
+    statements,
     strip,
     subexpressions,
 )
 from scheduler.frontend.forward import substitution_for
+from scheduler.frontend.leaving import BREAK, leaving
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
@@ -43,6 +46,7 @@ from scheduler.ir.nest import (
     Unary,
 )
 
+BREAK_ADVICE = "give the loop a fixed number of iterations"
 WHILE_ADVICE = "write it as a for loop with a known number of iterations"
 
 
@@ -54,13 +58,13 @@ def refuse_statement(stmt: CStmt) -> None:
             raise Refuse(at, "the loop returns from the function", "set a flag or a result and return behind the loop")
         case JumpStmt(what=what):
             advice = {
-                "break": "give the loop a fixed number of iterations",
+                "break": BREAK_ADVICE,
                 "continue": "turn it into an if around the rest of the body",
             }.get(what, "use structured loops")
             raise Refuse(at, f"the loop contains {what}", advice)
         case OtherStmt(what="null"):
             return
-        case OtherStmt(what="while" | "do" as what):
+        case OtherStmt(what="while" | "do" | "for" as what):
             raise Refuse(at, f"the loop contains a {what} loop", WHILE_ADVICE)
         case OtherStmt(what="asm"):
             raise Refuse(at, "the loop contains inline assembly", "write it in C")
@@ -115,9 +119,34 @@ def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
                         raise Refuse(stmt.begin, "declares an array inside a branch", "declare it in the loop body")
                     result.extend(found.body)
                     ctx.statement_count -= 1
+            case OtherStmt(what="while" | "do" | "for") if ctx.loops:
+                result.append(_repeated(ctx, stmt))
+            case JumpStmt(what="break") if ctx.may_leave:
+                result.append(BREAK)
             case _:
                 refuse_statement(stmt)
     return result
+
+
+def _repeated(ctx: Context, stmt: OtherStmt) -> If:
+    """A loop that stays as it is inside a statement."""
+    if stmt.foreign:
+        raise Refuse(stmt.begin, f"the {stmt.what} loop comes from a macro", "write the loop out")
+    inner = next((s for b in stmt.body for s in statements(b) if is_loop(s)), None)
+    if inner is not None:
+        raise Refuse(inner.begin, f"there is a loop inside a {stmt.what} loop", WHILE_ADVICE)
+    saved, ctx.may_leave = ctx.may_leave, True
+    try:
+        with ctx.conditional():
+            test = values.value(ctx, stmt.exprs[0]) if stmt.exprs else Literal("1", "int")
+        with ctx.within(ctx.domain.inexact()):
+            body = actions(ctx, stmt.body)
+    finally:
+        ctx.may_leave = saved
+    if stmt.what == "do":
+        body.append(If(Unary("!", test, "int"), (), (), "break"))
+        test = Literal("1", "int")
+    return If(test, tuple(leaving(body)), (), "while")
 
 
 def effects(ctx: Context, expr: CExpr) -> list[Action]:

@@ -17,6 +17,7 @@ from scheduler.frontend.csyntax import (
     IfStmt,
     JumpStmt,
     Member,
+    OtherStmt,
     Ref,
     Set,
     statements,
@@ -77,6 +78,8 @@ def node(ctx: Context, stmt: CStmt, rest: tuple[CStmt, ...] = ()) -> list[Node]:
                     ctx.substitutions[expr.left.var] = found
                     return []
             return [statement(ctx, (stmt,), stmt)] if has_effect(expr) else []
+        case OtherStmt(what="while" | "do" | "for") if ctx.loops:
+            return [statement(ctx, (stmt,), stmt)]
         case _:
             refuse_statement(stmt)
     return []
@@ -102,6 +105,8 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
             f"the iterator '{variable.name}' is used behind the loop",
             "declare it in the loop header, or set it again before it is used",
         )
+    if stmt.bottom:
+        headers.require_iteration(ctx, stmt, found)
     ctx.work.spend(50, stmt.begin)
     name = ctx.fresh(variable.name)
     _check_bound_reads(ctx, stmt)

@@ -197,6 +197,7 @@ class Context:
     inside: set[Variable] = field(default_factory=set)
     statement_count: int = 0
     expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
+    may_leave: bool = False  # a `break` leaves a loop inside the statement being read
     may_hoist: bool = False  # statements can be put before the one being read
     hoisted: list[CStmt] = field(default_factory=list)
     member_types: dict[Root, CType] = field(default_factory=dict)

@@ -258,7 +258,10 @@ class IfStmt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForStmt:
-    """`end` is behind the `;` of an unbraced body. `foreign`: its text comes from a macro."""
+    """`end` is behind the `;` of an unbraced body. `foreign`: its text comes from a macro.
+
+    `bottom`: the condition is tested behind each iteration only.
+    """
 
     init: CStmt | None
     condition: CExpr | None
@@ -267,6 +270,7 @@ class ForStmt:
     begin: int
     end: int
     foreign: bool = False
+    bottom: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,9 +291,10 @@ class JumpStmt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OtherStmt:
-    """`while`, `do`, `switch`, `case`, `label`, `asm`, `null`, or something unknown.
+    """`while`, `do`, `for` (see `structure`), `switch`, `case`, `label`, `asm`, `null`, or something unknown.
 
-    Its expressions and statements are kept, for liveness and for the loops inside.
+    Its expressions and statements are kept, for liveness and for the loops inside. Of a `case` the expressions are its
+    values (none: `default`), of a loop its condition (none: it always holds). `foreign`: its text comes from a macro.
     """
 
     what: str
@@ -297,7 +302,10 @@ class OtherStmt:
     body: tuple[CStmt, ...]
     begin: int
     end: int
+    foreign: bool = False
 
+
+LOOPS = ("while", "do", "for")  # of `OtherStmt.what`
 
 CStmt = Union[ExprStmt, DeclStmt, Compound, IfStmt, ForStmt, ReturnStmt, JumpStmt, OtherStmt]  # noqa: UP007
 
@@ -433,6 +441,10 @@ def all_expressions(stmt: CStmt) -> Iterator[CExpr]:
     for inner in statements(stmt):
         for expr in own_expressions(inner):
             yield from subexpressions(expr)
+
+
+def is_loop(stmt: CStmt) -> bool:
+    return isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in LOOPS)
 
 
 def strip(expr: CExpr) -> CExpr:

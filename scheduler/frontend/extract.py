@@ -13,11 +13,12 @@ import islpy as isl
 from scheduler.errors import TextError
 from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
-from scheduler.frontend.actions import WHILE_ADVICE
+from scheduler.frontend.actions import BREAK_ADVICE, WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
 from scheduler.frontend.constructs import Pragmas
 from scheduler.frontend.context import Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
+    LOOPS,
     CFunction,
     Compound,
     CStmt,
@@ -26,6 +27,7 @@ from scheduler.frontend.csyntax import (
     ForStmt,
     IfStmt,
     Index,
+    JumpStmt,
     OtherStmt,
     Set,
     Step,
@@ -33,6 +35,7 @@ from scheduler.frontend.csyntax import (
     Variable,
     all_expressions,
     inner_statements,
+    statements,
     strip,
 )
 from scheduler.frontend.finalize import finish
@@ -43,6 +46,7 @@ from scheduler.frontend.prepare import prepare
 from scheduler.frontend.records import separate
 from scheduler.frontend.scalar_uses import mentioned, statement_use
 from scheduler.frontend.sharing import check_team, marks, sharing
+from scheduler.frontend.structure import structured
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
@@ -68,6 +72,9 @@ _MAX_RUN = 40  # statements in one region
 def extract(unit: Unit) -> SourceFile:
     """Everything the file has to offer."""
     separate(unit)
+    marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
+    for function in unit.functions.values():
+        function.body = structured(function.body, marked)
     finder = Finder(unit)
     functions = []
     for function in sorted(unit.functions.values(), key=lambda f: f.begin):
@@ -145,7 +152,7 @@ class Finder:
         if isinstance(stmt, Compound):
             self.list_(stmt.body, stmt, frames)
         elif isinstance(stmt, IfStmt | OtherStmt):
-            if isinstance(stmt, OtherStmt) and stmt.what in ("while", "do"):
+            if isinstance(stmt, OtherStmt) and stmt.what in LOOPS:
                 self._while(stmt)
             for inner in inner_statements(stmt):
                 below = inner.body if isinstance(inner, Compound) else (inner,)
@@ -235,10 +242,16 @@ class Finder:
         self.rejections.append(Rejection(span, spelled(refusal.reason), spelled(refusal.advice), self.function.name))
 
     def _while(self, stmt: OtherStmt) -> None:
-        """Say that a `while` loop over arrays is not looked at."""
-        known = any(at == stmt.begin for at, _ in self.seen)
-        if not known and any(isinstance(e, Index) for e in all_expressions(stmt)):
-            self.reject(Refuse(stmt.begin, f"a {stmt.what} loop", WHILE_ADVICE), stmt)
+        """Say that a loop over arrays that does not count is not looked at on its own."""
+        known = any(stmt.begin <= at < stmt.end for at, _ in self.seen)
+        if known or not any(isinstance(e, Index) for e in all_expressions(stmt)):
+            return
+        reason = "the loop does not advance by a constant" if stmt.what == "for" else f"a {stmt.what} loop"
+        jump = next((s for s in statements(stmt) if isinstance(s, JumpStmt) and s.what == "break"), None)
+        if jump is not None:
+            self.reject(Refuse(jump.begin, "the loop contains break", BREAK_ADVICE), stmt)
+        else:
+            self.reject(Refuse(stmt.begin, reason, WHILE_ADVICE), stmt)
 
     # -------------------------------------------------------------------------------- one region
 

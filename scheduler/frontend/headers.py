@@ -1,4 +1,7 @@
-"""`for` headers: iterator, start, exclusive stop, step."""
+"""`for` headers: iterator, start, exclusive stop, step.
+
+Long, because there is one way to count beside the other.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +83,24 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     if abs(step) > 1 and isinstance(start, tuple) and len(start) > 1:
         raise Refuse(loop.begin, "the start of a strided loop is a minimum or maximum", "compute it before the loop")
     return Header(variable, start, tuple(dict.fromkeys(stops)) if opaque is None else opaque, step)
+
+
+def counts(loop: ForStmt) -> bool:
+    """Whether a header looks like one that counts, whatever its bounds are."""
+    try:
+        variable, _ = _init(loop)
+        step = _step(loop, variable)
+    except Refuse:
+        return False
+    if loop.condition is None:
+        return False
+    if step is None:
+        return _decrement_test(loop.condition, variable) is not None
+    tests = [strip(test) for test in _conjuncts(loop.condition)]
+    return all(
+        isinstance(t, Bin) and t.op in _FLIP and (_offset(t.left, variable), _offset(t.right, variable)) != (None, None)
+        for t in tests
+    )
 
 
 def _check_depth(loop: ForStmt) -> None:
@@ -280,6 +301,17 @@ def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: 
     else:
         first = _shifted(start, -1, variable.ctype.name)
     return Header(variable, first, (Affine.constant(-1),), -1)
+
+
+def require_iteration(ctx: Context, loop: ForStmt, found: Header) -> None:
+    """Raises Refuse where the condition might not hold at first, which this loop does not ask."""
+    if isinstance(found.start, tuple) and isinstance(found.stop, tuple):
+        sign = 1 if found.step > 0 else -1
+        distances = [(stop - start) * sign - 1 for start in found.start for stop in found.stop]
+        if all(ctx.facts.require(distance, ctx.domain) for distance in distances):
+            return
+    reason = "the loop runs once even where its condition does not hold at first"
+    raise Refuse(loop.begin, reason, "test the condition at the top: for (i = start; i < stop; i++)")
 
 
 def domain_constraints(name: str, found: Header) -> list[Constraint]:

@@ -153,10 +153,8 @@ class Lowering(Expressions):
                 exprs.append(self.expr(child))
             elif child.kind.is_statement():
                 body.append(self.stmt(child))
-        if end >= 0 and what in ("do", "label", "case"):
+        if end >= 0 and what == "label":
             end = self._ended(end)
-        if what == "do" and body and body[-1].end >= end:
-            self.unit.torn.add(body[-1].end)
         return OtherStmt(what, tuple(exprs), tuple(body), begin, end)
 
     def _ended(self, end: int) -> int:
@@ -235,6 +233,25 @@ class Lowering(Expressions):
             foreign=header is None,
         )
 
+    def _case(self, cursor: Cursor, begin: int, end: int) -> CStmt:
+        *values, inner = cursor.get_children()
+        return OtherStmt("case", tuple(self.expr(v) for v in values), (self.stmt(inner),), begin, self._ended(end))
+
+    def _while(self, cursor: Cursor, begin: int, end: int) -> CStmt:
+        parts = list(cursor.get_children())
+        what = "while" if cursor.kind == CursorKind.WHILE_STMT else "do"
+        condition, inner = (parts[0], parts[-1]) if what == "while" else (parts[-1], parts[0])
+        if len(parts) != 2:
+            self.hide(cursor)
+            return OtherStmt("an unusual loop", (), (), begin, end)
+        start = cursor.extent.start
+        own = self._own(start) and self._own(cursor.extent.end) and not libclang.in_macro(start)
+        body = self.stmt(inner)
+        end = max(end, body.end) if what == "while" else self._ended(end) if end >= 0 else end
+        if what == "do" and body.end >= end:
+            self.unit.torn.add(body.end)
+        return OtherStmt(what, (self.expr(condition),), (body,), begin, end, not own)
+
     def _return(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         values = [self.expr(c) for c in cursor.get_children()]
         return ReturnStmt(values[0] if values else None, begin, end)
@@ -249,6 +266,10 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
     CursorKind.DECL_STMT: Lowering._declaration,
     CursorKind.IF_STMT: Lowering._if,
     CursorKind.FOR_STMT: Lowering._for,
+    CursorKind.CASE_STMT: Lowering._case,
+    CursorKind.DEFAULT_STMT: Lowering._case,
+    CursorKind.WHILE_STMT: Lowering._while,
+    CursorKind.DO_STMT: Lowering._while,
     CursorKind.RETURN_STMT: Lowering._return,
     CursorKind.BREAK_STMT: Lowering._jump,
     CursorKind.CONTINUE_STMT: Lowering._jump,
@@ -257,13 +278,9 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
 }
 
 _DEFINE = re.compile(r"# ?define (\w+)(?:\([^)]*\))? ?(;|\w+)")
-_READ = ("while", "do", "switch", "case", "label", "null", "pragma")
+_READ = ("switch", "label", "null", "pragma")
 _OTHERS = {
-    CursorKind.WHILE_STMT: "while",
-    CursorKind.DO_STMT: "do",
     CursorKind.SWITCH_STMT: "switch",
-    CursorKind.CASE_STMT: "case",
-    CursorKind.DEFAULT_STMT: "case",
     CursorKind.LABEL_STMT: "label",
     CursorKind.ASM_STMT: "asm",
     CursorKind.NULL_STMT: "null",

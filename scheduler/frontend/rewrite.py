@@ -16,7 +16,6 @@ from scheduler.ir.nest import (
     Conditional,
     Expr,
     Guard,
-    If,
     Literal,
     Loop,
     Name,
@@ -60,7 +59,9 @@ class Rewriter:
             if isinstance(action, Assign):
                 result.append(Assign(self.access(action.target), action.op, self.expr(action.value)))
             else:
-                result.append(If(self.expr(action.condition), self.actions(action.then), self.actions(action.orelse)))
+                condition = self.expr(action.condition)
+                then, orelse = self.actions(action.then), self.actions(action.orelse)
+                result.append(replace(action, condition=condition, then=then, orelse=orelse))
         return tuple(result)
 
     def bound(self, bound: Bound) -> Bound:

@@ -7,6 +7,7 @@ from typing import Literal as OneOf
 
 from scheduler.frontend.context import Frame
 from scheduler.frontend.csyntax import (
+    LOOPS,
     Bin,
     CExpr,
     CFunction,
@@ -24,6 +25,7 @@ from scheduler.frontend.csyntax import (
     Variable,
     all_expressions,
     inner_statements,
+    is_loop,
     statements,
     subexpressions,
 )
@@ -118,7 +120,7 @@ def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) ->
             for expr in stmt.exprs:
                 if any(isinstance(e, Ref) and e.var is variable for e in subexpressions(expr)):
                     return "read"
-            if stmt.what in ("while", "do", "switch", "case", "null", "pragma"):
+            if stmt.what in (*LOOPS, "switch", "case", "null", "pragma"):
                 if stmt.what in ("switch", "case") and occurs(variable, stmt):
                     return "read"
                 return "read" if sequence_use(variable, stmt.body, True) == "read" else "none"
@@ -141,7 +143,7 @@ def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> 
         owner = frame.owner
         if owner is None or isinstance(owner, IfStmt | Compound):
             continue
-        if isinstance(owner, ForStmt) or (isinstance(owner, OtherStmt) and owner.what in ("while", "do")):
+        if isinstance(owner, ForStmt) or (isinstance(owner, OtherStmt) and owner.what in LOOPS):
             jumps.clear()
             around = (owner.increment, owner.condition) if isinstance(owner, ForStmt) else owner.exprs
             first: Use = "none"
@@ -166,7 +168,7 @@ def _jumps(stmt: CStmt) -> set[str]:
     """The kinds of jumps that leave a statement: for what follows a loop or switch around it, or for the next round."""
     if isinstance(stmt, JumpStmt):
         return {stmt.what}
-    if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in ("while", "do")):
+    if is_loop(stmt):
         return set()
     found = {what for inner in inner_statements(stmt) for what in _jumps(inner)}
     return found - {"break"} if isinstance(stmt, OtherStmt) and stmt.what == "switch" else found

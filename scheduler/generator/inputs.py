@@ -14,7 +14,6 @@ from scheduler.ir.arithmetic import numpy_type
 from scheduler.ir.nest import (
     Access,
     Array,
-    Assign,
     Binary,
     Bound,
     Cast,
@@ -28,7 +27,7 @@ from scheduler.ir.nest import (
     Storage,
 )
 from scheduler.ir.types import known_type
-from scheduler.ir.walk import loops, placed_statements, uses
+from scheduler.ir.walk import assignments, loops, placed_statements, uses
 
 
 def random_parameters(nest: LoopNest, rng: random.Random, low: int = 1, high: int = 9) -> dict[str, int]:
@@ -161,8 +160,8 @@ def _copies(nest: LoopNest, statements: list[Statement]) -> dict[str, Expr]:
     """What PRIVATE scalars hold that only one assignment writes: `low = rowptr[i]`."""
     found: dict[str, list[Expr | None]] = {a.name: [] for a in nest.arrays if a.storage is Storage.PRIVATE}
     for statement in statements:
-        for action in statement.body:
-            if isinstance(action, Assign) and action.target.array in found:
-                plain = action.op == "=" and not action.target.subscripts
+        for action in assignments(statement.body):
+            if action.target.array in found:
+                plain = action in statement.body and action.op == "=" and not action.target.subscripts
                 found[action.target.array].append(action.value if plain else None)
     return {name: values[0] for name, values in found.items() if len(values) == 1 and values[0] is not None}

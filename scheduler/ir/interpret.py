@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scheduler.ir.arithmetic import InterpreterError
-from scheduler.ir.machine import Key, Machine
+from scheduler.ir.machine import Execute, Key, Machine
 from scheduler.ir.nest import Bound, Guard, Loop, LoopNest, Node, Predicate, Statement
 from scheduler.ir.races import Event, Instance, racing_events
 from scheduler.ir.tree import TreeLoop, TreeNode, path_to
@@ -55,18 +55,19 @@ def interpret_scheduled(
     *,
     parallel_order: random.Random | None = None,
     reductions: frozenset[str] = frozenset(),
+    in_order: frozenset[str] = frozenset(),
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays after the nest, run in the order of the tree.
 
     `parallel_order` draws an order of the iterations of loops marked parallel or vector, interleaved and with
-    torn read-modify-writes (not of the statements in `reductions`): results that depend on it show a wrong
-    mark. PRIVATE arrays are ordinary storage, with NaN or garbage where nothing was written.
+    torn read-modify-writes (not of the statements in `reductions`, nor in the loops `in_order`): results that
+    depend on it show a wrong mark. PRIVATE arrays are ordinary storage, with NaN or garbage where nothing was written.
     """
     instances = _instances_by_time(scheduled, parameters, arrays)
     if parallel_order is None:
         events = [Event("run", instance) for instance in instances]
     else:
-        events = racing_events(scheduled.tree, instances, parallel_order, reductions)
+        events = racing_events(scheduled.tree, instances, parallel_order, reductions, in_order)
     machine = Machine(scheduled.nest, parameters, arrays)
     machine.poison_privates()
     with np.errstate(all="ignore"):
@@ -217,7 +218,7 @@ def _time_map(machine: Machine, tree: tuple[TreeNode, ...], statement: str) -> C
 
 
 def _execute(machine: Machine, events: list[Event]) -> None:
-    run: dict[str, Callable[[], None]] = {}
+    run: dict[str, Execute] = {}
     for placed in placed_statements(machine.nest):
         conditions = [machine.expr(a.condition) for a in placed.ancestors if isinstance(a, Predicate)]
         actions = machine.actions(placed.statement.body)
@@ -238,7 +239,7 @@ def _execute(machine: Machine, events: list[Event]) -> None:
             run[instance.statement]()
 
 
-def _conditional(conditions: list[Callable[[], Any]], actions: Callable[[], None]) -> Callable[[], None]:
+def _conditional(conditions: list[Callable[[], Any]], actions: Execute) -> Callable[[], None]:
     def run() -> None:
         if all(condition() != 0 for condition in conditions):
             actions()

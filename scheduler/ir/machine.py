@@ -40,7 +40,9 @@ from scheduler.ir.nest import (
 from scheduler.ir.types import FUNCTIONS, binary_type, known_type, unary_type
 
 Evaluate = Callable[[], Value]
+Execute = Callable[[], bool | None]  # True: the `while` around is left
 Key = tuple[int, ...]
+_MOST_ROUNDS = 100_000
 POISON_INTEGER = 0x5A
 
 
@@ -235,30 +237,31 @@ class Machine:
 
     # ---------------------------------------------------------------------------------- statements
 
-    def actions(self, actions: tuple[Action, ...]) -> Callable[[], None]:
+    def actions(self, actions: tuple[Action, ...]) -> Execute:
         parts = [self.assign(a) if isinstance(a, Assign) else self._branch(a) for a in actions]
         if len(parts) == 1:
             return parts[0]
 
-        def run() -> None:
-            for part in parts:
-                part()
+        def run() -> bool | None:
+            return any(part() for part in parts)
 
         return run
 
-    def _branch(self, action: If) -> Callable[[], None]:
+    def _branch(self, action: If) -> Execute:
         condition = self.expr(action.condition)
         then, orelse = self.actions(action.then), self.actions(action.orelse)
+        if action.flow == "while":
+            return _repeated(condition, then)
+        leaves = action.flow == "break"
 
-        def run() -> None:
+        def run() -> bool | None:
             if condition() != 0:
-                then()
-            else:
-                orelse()
+                return then() or leaves
+            return orelse()
 
         return run
 
-    def assign(self, action: Assign) -> Callable[[], None]:
+    def assign(self, action: Assign) -> Execute:
         storage, key = self.storage[action.target.array], self.key(action.target)
         ctype, value = storage.array.ctype, self.expr(action.value)
         convert = converter(ctype)
@@ -275,6 +278,16 @@ class Machine:
             self.store(storage, index, convert(operation(old, operand)))
 
         return update
+
+
+def _repeated(condition: Evaluate, body: Execute) -> Execute:
+    def run() -> None:
+        for _ in range(_MOST_ROUNDS):
+            if condition() == 0 or body():
+                return
+        raise InterpreterError(f"a while loop goes round more than {_MOST_ROUNDS} times")
+
+    return run
 
 
 def _after(convert: Callable[[Value], Value], evaluate: Evaluate) -> Evaluate:

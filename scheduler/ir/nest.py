@@ -82,8 +82,7 @@ class Conditional:
 
 
 Expr = Union[Literal, Name, Read, Unary, Binary, Call, Cast, Conditional]  # noqa: UP007
-
-Subscript = Union[Affine, Literal, Name, Read, Unary, Binary, Call, Cast, Conditional]  # noqa: UP007
+Subscript = Union[Affine, Expr]  # noqa: UP007
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +115,16 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """A data-dependent condition inside one statement; its writes are may-writes."""
+    """A data-dependent condition inside one statement; its writes are may-writes.
+
+    `flow`: `while`: `then` is repeated as long as the condition holds. `break`: behind `then` the innermost such
+    `while` around is left. Neither has an `orelse`.
+    """
 
     condition: Expr
     then: tuple[Action, ...]
     orelse: tuple[Action, ...] = ()
+    flow: OneOf["", "while", "break"] = ""
 
 
 Action = Union[Assign, If]  # noqa: UP007

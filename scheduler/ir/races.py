@@ -32,13 +32,15 @@ def racing_events(
     instances: list[Instance],
     rng: random.Random,
     reductions: frozenset[str] = frozenset(),
+    in_order: frozenset[str] = frozenset(),
 ) -> list[Event]:
     """`instances` must be sorted by time. The loops of a register block are vector loops, too.
 
     `reductions`: statements that each thread or lane sums up on its own; they come in any order, but whole.
+    `in_order`: parallel loops whose threads' results are put together as if their iterations had come in order.
     """
     blocks = {name for loop in tree_loops(tree) if loop.register for name in loop.register.loops}
-    return _Racing(rng, frozenset(blocks), reductions).events(tree, instances, 0)
+    return _Racing(rng, frozenset(blocks), reductions, in_order).events(tree, instances, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class _Racing:
     rng: random.Random
     blocks: frozenset[str]
     reductions: frozenset[str]
+    in_order: frozenset[str]
 
     def events(self, nodes: tuple[TreeNode, ...], instances: list[Instance], level: int) -> list[Event]:
         """`level`: where in the time vectors the position among `nodes` stands."""
@@ -72,6 +75,8 @@ class _Racing:
         if vector and all(isinstance(child, Leaf) for child in loop.children) and rng.random() < 0.5:
             return _lockstep(iterations, end, rng, self.reductions)
         blocks = [self.events(inner.children, iteration, end) for iteration in iterations]
+        if loop.name in self.in_order:
+            return [event for block in blocks for event in block]
         if loop.parallel and rng.random() < 0.5:
             return _interleaved(blocks, rng, self.reductions)
         if loop.parallel or vector:

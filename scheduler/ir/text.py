@@ -199,7 +199,10 @@ class _Writer:
     def action(self, action: Action, indent: str, depth: int) -> str:
         if isinstance(action, Assign):
             return f"{self.access(action.target, depth)} {action.op} {self.expr(action.value, 0, depth)};"
-        text = f"if ({self.expr(action.condition, 0, depth)}) {self.actions(action.then, indent, depth)}"
+        word = "while" if action.flow == "while" else "if"
+        text = f"{word} ({self.expr(action.condition, 0, depth)}) {self.actions(action.then, indent, depth)}"
+        if action.flow == "break":
+            return f"{text} break;"
         return f"{text} else {self.actions(action.orelse, indent, depth)}" if action.orelse else text
 
     def actions(self, actions: tuple[Action, ...], indent: str, depth: int) -> str:

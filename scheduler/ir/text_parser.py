@@ -36,6 +36,7 @@ class _NestReader(ExpressionReader):
         self.parameters: dict[str, Parameter] = {}
         self.statements: set[str] = set()
         self.loops: set[str] = set()
+        self.repeated = 0  # `while`s around
 
     def nest(self) -> LoopNest:
         self.expect("nest")
@@ -212,10 +213,19 @@ class _NestReader(ExpressionReader):
         return tuple(actions)
 
     def action(self, depth: int) -> Action:
+        if self.accept("while"):
+            condition = self.parenthesised(depth)
+            self.expect("{")
+            self.repeated += 1
+            then = self.actions(depth)
+            self.repeated -= 1
+            return If(condition, then, (), "while")
         if self.accept("if"):
             condition = self.parenthesised(depth)
             self.expect("{")
             then = self.actions(depth)
+            if self.repeated and self.accept("break", ";"):
+                return If(condition, then, (), "break")
             orelse: tuple[Action, ...] = ()
             if self.accept("else"):
                 self.expect("{")

@@ -108,6 +108,16 @@ def reads(expr: Expr, must: bool = True) -> Iterator[AccessUse]:
         yield from reads(child, must and not conditional)
 
 
+def assignments(actions: tuple[Action, ...]) -> Iterator[Assign]:
+    """All assignments, also those under conditions."""
+    for action in actions:
+        if isinstance(action, Assign):
+            yield action
+        else:
+            yield from assignments(action.then)
+            yield from assignments(action.orelse)
+
+
 def action_uses(actions: tuple[Action, ...], must: bool = True) -> Iterator[AccessUse]:
     for action in actions:
         if isinstance(action, Assign):

@@ -20,7 +20,6 @@ from scheduler.ir.nest import (
     Cast,
     Conditional,
     Expr,
-    If,
     Loop,
     LoopNest,
     Node,
@@ -130,9 +129,9 @@ def _actions(actions: tuple[Action, ...], leading: dict[str, tuple[Affine, ...]]
         if isinstance(action, Assign):
             result.append(Assign(_access(action.target, leading), action.op, _expr(action.value, leading)))
         else:
-            result.append(
-                If(_expr(action.condition, leading), _actions(action.then, leading), _actions(action.orelse, leading))
-            )
+            condition = _expr(action.condition, leading)
+            then, orelse = _actions(action.then, leading), _actions(action.orelse, leading)
+            result.append(replace(action, condition=condition, then=then, orelse=orelse))
     return tuple(result)
 
 

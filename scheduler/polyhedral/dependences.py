@@ -16,11 +16,9 @@ from enum import Enum
 import islpy as isl
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Assign
-from scheduler.ir.types import scalar_type
+from scheduler.ir.nest import Access
 from scheduler.polyhedral.model import Model, affine_text, isl_name
-
-REASSOCIABLE = {"+=": "+", "-=": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}
+from scheduler.polyhedral.updates import Update
 
 
 class Kind(Enum):
@@ -34,7 +32,7 @@ class Dependence:
     """`relation`: source statement instances -> sink statement instances (never empty).
 
     `exact` is False where opaque bounds, subscripts or may-accesses over-approximate it.
-    `reduction`: both ends are the same reassociable update (`s += …`) of one element.
+    `update`: both ends are this same update (`s += …`) of one element.
     `same_subscripts`: both ends spell the same access.
     """
 
@@ -44,8 +42,12 @@ class Dependence:
     kind: Kind
     relation: isl.Map
     exact: bool
-    reduction: bool
+    update: Update | None
     same_subscripts: bool
+
+    @property
+    def reduction(self) -> bool:
+        return self.update is not None
 
     def __str__(self) -> str:
         return f"{self.kind.value} {self.source} -> {self.sink} on {self.array}"
@@ -89,30 +91,18 @@ def compute_dependences(model: Model) -> tuple[Dependence, ...]:
                         kind,
                         relation,
                         exact=source_must and sink_must and source_access.is_affine and sink_access.is_affine,
-                        reduction=source == sink
-                        and source_access == sink_access
-                        and _is_reduction(model, source, source_access),
+                        update=_update(model, source, sink, source_access, sink_access),
                         same_subscripts=source_access == sink_access,
                     )
                 )
     return tuple(found)
 
 
-def _is_reduction(model: Model, statement: str, access: Access) -> bool:
-    """The statement is one `access op= value`, op reassociable, with the array nowhere in the value.
-
-    An integer that floating-point values are added to is none: it is truncated at every step. Nor is a _Bool.
-    """
-    body = model.placed[statement].statement.body
-    if len(body) != 1 or not isinstance(body[0], Assign):
-        return False
-    action = body[0]
-    others = [u for u in model.uses(statement) if u.access.array == access.array and u.access != action.target]
-    reads = [u for u in model.uses(statement) if u.access == action.target and not u.is_write]
-    kind, value = (scalar_type(t) for t in (model.nest.array(access.array).ctype, action.value.ctype))
-    if kind is None or value is None or kind.kind == "bool" or (kind.kind == "integer" and value.kind == "floating"):
-        return False
-    return action.op in REASSOCIABLE and action.target == access and not others and len(reads) == 1
+def _update(model: Model, source: str, sink: str, source_access: Access, sink_access: Access) -> Update | None:
+    if source != sink or source_access != sink_access:
+        return None
+    update = model.update(source, source_access.array)
+    return update if update is not None and source_access in update.accesses else None
 
 
 def earlier_text(model: Model, source: str, source_access: Access, sink: str, sink_access: Access) -> str | None:

@@ -17,7 +17,7 @@ from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.tree import TreeLoop, TreeNode, paths_of, tree_loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
-from scheduler.polyhedral.reductions import is_exact, reduction_over
+from scheduler.polyhedral.reductions import choice_over, reduction_over
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown, values_at
 
 _MEMO_ENTRIES = 20_000
@@ -83,33 +83,33 @@ class Checker:
                     found.add(node.name)
         return frozenset(found)
 
-    def reductions(self, tree: tuple[TreeNode, ...]) -> tuple[tuple[str, str], ...]:
-        """(loop, statement) for each reduction that a parallel or vector loop carries and has a clause for."""
+    def reductions(self, tree: tuple[TreeNode, ...]) -> tuple[tuple[str, str, str], ...]:
+        """(loop, statement, array) for each reduction that a parallel or vector loop carries and has a clause for."""
         concurrent = concurrent_loops(tree)
         marked = {loop.name for loop in tree_loops(tree) if _has_clause(loop, concurrent)}
-        found: dict[tuple[str, str], None] = {}
+        found: dict[tuple[str, str, str], None] = {}
         if marked:
             paths = paths_of(tree)
             for index, dependence in enumerate(self.dependences):
-                if not self.relaxed(dependence):
+                if not dependence.reduction:
                     continue
                 for node, back, forward in self._levels(index, dependence, paths):
                     carried = forward is not None or back is not None
                     if carried and node.name in marked and self._reduced(dependence, node):
-                        found[node.name, dependence.source] = None
+                        found[node.name, dependence.source, dependence.array] = None
         return tuple(found)
 
     def relaxed(self, dependence: Dependence) -> bool:
         """Whether both ends may change places: a reduction whose order does not matter, or need not."""
-        if not dependence.reduction:
-            return False
-        return self._may_reassociate(dependence.array) or is_exact(self.model.nest.array(dependence.array))
-
-    def _may_reassociate(self, array: str) -> bool:
-        return self.reassociate if isinstance(self.reassociate, bool) else array in self.reassociate
+        update, asked = dependence.update, self.reassociate
+        asked = asked if isinstance(asked, bool) else dependence.array in asked
+        return update is not None and (update.exact or (update.loose and asked))
 
     def _reduced(self, dependence: Dependence, node: TreeLoop) -> bool:
-        return self.relaxed(dependence) and reduction_over(self.model, node, dependence.array) is not None
+        """Whether threads (or lanes) may each update something of their own; in order, where that must be kept."""
+        if self.relaxed(dependence) and reduction_over(self.model, node, dependence.array) is not None:
+            return True
+        return dependence.update is not None and choice_over(self.model, node, dependence.array) is not None
 
     def never_decreases(
         self, tree: tuple[TreeNode, ...], outer: str | None, rows: Callable[[str], Affine], within: frozenset[str]

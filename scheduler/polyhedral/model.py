@@ -14,6 +14,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import Constraint, Guard, Loop, LoopNest, Predicate
 from scheduler.ir.walk import AccessUse, Placed, placed_statements, uses
+from scheduler.polyhedral.updates import Update, update_of
 
 _KEYWORDS = frozenset(
     [
@@ -91,6 +92,8 @@ class Model:
         self.order: dict[str, int] = {name: k for k, name in enumerate(self.placed)}
         self._iterators = {name: tuple(loop.name for loop in p.loops) for name, p in self.placed.items()}
         self._uses = {name: uses(p) for name, p in self.placed.items()}
+        self._arrays = {array.name: array for array in nest.arrays}
+        self._updates: dict[tuple[str, str], Update | None] = {}
         self._positions = {name: self._textual_path(name) for name in self.placed}
         self._opaque = tuple(
             dict.fromkeys(loop.name for p in self.placed.values() for loop in p.loops if loop.is_opaque)
@@ -104,6 +107,14 @@ class Model:
 
     def uses(self, statement: str) -> tuple[AccessUse, ...]:
         return self._uses[statement]
+
+    def update(self, statement: str, array: str) -> Update | None:
+        """How a statement updates an array; None where it does not, or the order of its instances matters."""
+        key = (statement, array)
+        if key not in self._updates:
+            body = self.placed[statement].statement.body
+            self._updates[key] = update_of(body, self.uses(statement), array, self._arrays)
+        return self._updates[key]
 
     def loop(self, statement: str, iterator: str) -> Loop:
         return next(loop for loop in self.placed[statement].loops if loop.name == iterator)

@@ -131,7 +131,7 @@ def test_reassociation_reorders_a_sum_only_when_asked() -> None:
         assert isinstance(replay(text, mark), Illegal)
         verdict = replay(text, mark, reassociate=True)
         assert isinstance(verdict, ScheduledNest)
-        assert verdict.reductions == (("i", "S0"),)
+        assert verdict.reductions == (("i", "S0", "s"),)
 
 
 HISTOGRAM = """nest histogram {

@@ -73,7 +73,12 @@ class Subject:
         `quick` looks at the larger input alone.
         """
         order = Order(self.replayer.nest, tree)
-        reductions = frozenset(statement for _, statement in self.replayer.checker.reductions(tree))
+        updates = self.replayer.checker.reductions(tree)
+        update = self.replayer.model.update
+        reductions = frozenset(statement for _, statement, _ in updates)
+        in_order = frozenset(
+            loop for loop, statement, array in updates if not (found := update(statement, array)) or not found.exact
+        )
         concurrent = not self.reassociate and any(x.parallel or x.vector for x in tree_loops(tree))
         for run in self.runs[-1:] if quick else self.runs:
             raced = concurrent and run is self.runs[-1]
@@ -82,7 +87,12 @@ class Subject:
                 given = tuple(sorted(run.parameters.items()))
                 try:
                     actual = interpret_scheduled(
-                        order, run.parameters, run.arrays, parallel_order=parallel_order, reductions=reductions
+                        order,
+                        run.parameters,
+                        run.arrays,
+                        parallel_order=parallel_order,
+                        reductions=reductions,
+                        in_order=in_order,
                     )
                 except InterpreterError as error:
                     return Mismatch(given, attempt > 0, True, str(error))

@@ -16,7 +16,6 @@ import numpy as np
 from perfembed.embedding.encoding.memlets import Layout, Memlet, layout_of, memlets_of
 from perfembed.embedding.encoding.nest_graph import GraphNode, NestGraph
 from perfembed.embedding.encoding.operations import (
-    assignments,
     is_conditional,
     is_floating,
     operations,
@@ -37,7 +36,7 @@ from scheduler.cost.ranges import loop_range, parameter_values
 from scheduler.ir.nest import Guard, LoopNest, Predicate, Storage
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.ir.types import scalar_type
-from scheduler.ir.walk import bound_reads, loops, placed_statements
+from scheduler.ir.walk import assignments, bound_reads, loops, placed_statements
 from scheduler.polyhedral.legality import concurrent_loops
 from scheduler.transform.initial import initial_tree
 

@@ -60,16 +60,6 @@ def single_precision(nest: LoopNest, body: tuple[Action, ...]) -> bool:
     return "float" in types and not any(is_floating(t) for t in types - {"float"})
 
 
-def assignments(actions: tuple[Action, ...]) -> Iterator[Assign]:
-    """Also those under conditions."""
-    for action in actions:
-        if isinstance(action, Assign):
-            yield action
-        else:
-            yield from assignments(action.then)
-            yield from assignments(action.orelse)
-
-
 def is_conditional(actions: tuple[Action, ...]) -> bool:
     return any(isinstance(action, If) for action in actions)
 

@@ -17,7 +17,6 @@ from scheduler.ir.nest import (
     Cast,
     Conditional,
     Expr,
-    If,
     Literal,
     Loop,
     Name,
@@ -85,7 +84,7 @@ def _action(action: Action, visit: Visit, boxes: Mapping[str, Box]) -> Action:
         value = map_expr(action.value, visit, boxes)
         return Assign(_access(action.target, visit, boxes), action.op, value)
     then, orelse = (tuple(_action(a, visit, boxes) for a in part) for part in (action.then, action.orelse))
-    return If(map_expr(action.condition, visit, boxes), then, orelse)
+    return replace(action, condition=map_expr(action.condition, visit, boxes), then=then, orelse=orelse)
 
 
 def _access(access: Access, visit: Visit, boxes: Mapping[str, Box]) -> Access:

@@ -14,9 +14,9 @@ BODIES = [
     ("goto out;", "goto", "goto"),
     ("{ a[i] = 0; if (a[0] > 1) break; }", "break", "break"),
     ("{ if (a[i] > 1) return; a[i] = 2; }", "returns from the function", "return"),
-    ("while (a[i] > 1) a[i] /= 2;", "while loop", "while"),
-    ("do a[i] /= 2; while (a[i] > 1);", "do loop", "do"),
-    ("switch (i) { case 1: a[i] = 0; }", "switch", "switch"),
+    ("while (a[i] > 1) for (int j = 0; j < 3; j++) a[i] /= 2;", "loop inside a while loop", "for (int j"),
+    ("do { a[i] /= 2; if (n < 3) return; } while (a[i] > 1);", "returns from the function", "return"),
+    ("switch (i) { case 1: a[i] = 0; case 2: a[i]++; }", "switch", "switch"),
     ('__asm__("nop");', "inline assembly", "__asm__"),
     ("v[i] = 0;", "'v' is volatile", "v[i]"),
     ("*p++ = 0;", "pointer", "p++"),
@@ -125,9 +125,11 @@ void f(int n, double *a) {
 
 
 def test_while_loops_over_arrays_are_reported() -> None:
-    code = "void f(int n, double *a) {\n int i = 0;\n while (i < n) { a[i] = 0; i++; }\n while (n > 0) n--; }"
+    code = "void f(int n, double *a) {\n int i = 0;\n while (a[i] < n) { a[i] = 0; i++; }\n while (n > 0) n--; }"
     found = refusal(code)
     assert found.reason == "a while loop" and found.span.line == 3
+    code = "void f(int n, double *a) {\n for (int i = 0; i < n; i++)\n if (a[i] < 0) break; }"
+    assert refusal(code).reason == "the loop contains break"
 
 
 def test_a_region_is_cut_at_what_is_refused() -> None:

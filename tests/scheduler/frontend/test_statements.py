@@ -103,7 +103,8 @@ def test_continue() -> None:
 
 def test_continue_in_odd_places_is_refused() -> None:
     code = """void f(int n, double *a) {
-        for (int i = 0; i < n; i++) { if (a[i] > 0) { a[i] = 1; continue; } a[i] = 2; } }"""
+        for (int i = 0; i < n; i++) {
+            if (a[i] > 0) { if (a[i] > 9) continue; a[i] = 1; } double t = a[i]; a[i] = 2 * t; } }"""
     assert "continue" in refusal(code).reason
 
 

@@ -111,6 +111,29 @@ SNIPPETS = {
           X[i] *= *s != 0.0 ? 0.5 : 2;
         } }""",
     ),
+    "searches": (
+        """nest searches { param n: int; array K: int[n]; array R: int[n]; array X: double[n];
+        array t: int private(i); array j: int private(i);
+        for i: int in [0, n) step 1 {
+          S0: t = K[i]; S1: j = 0;
+          S2: while (j < n && t > -40) {
+            if (K[opaque(j)] == t) { R[i] = j; if (j > 3) { t = 7; } break; } break;
+            while (1) { t -= 3; if (t % 2 == 0 || t < -30) {} break; }
+            j += 1;
+          }
+          S3: X[i] = t + j;
+        } }""",
+        """void searches(int *K, int *R, double *X, int n) {
+        for (int i = 0; i < n; i++) {
+          int t = K[i], j = 0;
+          while (j < n && t > -40) {
+            if (K[j] == t) { R[i] = j; if (j > 3) { t = 7; break; } break; }
+            while (1) { t -= 3; if (t % 2 == 0 || t < -30) break; }
+            j += 1;
+          }
+          X[i] = t + j;
+        } }""",
+    ),
 }
 
 
@@ -214,6 +237,13 @@ def test_bad_inputs() -> None:
     ):
         with pytest.raises(InterpreterError):
             interpret(nest, parameters, arrays)
+
+
+def test_a_loop_without_end() -> None:
+    nest = parse_nest("""nest endless { param n: int; array X: int[n];
+        for i: int in [0, n) step 1 { S0: while (X[i] < 9) { X[i] *= 1; } } }""")
+    with pytest.raises(InterpreterError, match="goes round more than"):
+        interpret(nest, {"n": 1}, {"X": np.zeros(1, np.int32)})
 
 
 def test_functions_unknown_to_the_interpreter() -> None:

@@ -76,6 +76,13 @@ EVERYTHING = r"""nest "gemm.c: 12" of kernel_gemm {
   }
   for k: unsigned int in [0, 9) step 2 {
     S6: f[k][0] = (a_macro_less@int == 1) < 2 && (n || k) ? s ? 1 : 2 : i_3;
+    S7: while (s < 9.0) {
+      s += 1;
+      if (f[k][0] > s) {
+        u = 3;
+      } break;
+      if (!s) {} break;
+    }
   }
 }
 """
@@ -260,6 +267,9 @@ def body(text: str) -> str:
         body("if (n > 0) { }"),
         body("when (s > ) { }"),
         body("S0: s = 1; assume n >= 0;"),
+        body("S0: if (s > 1) { s = 2; } break;"),
+        body("S0: while (s > 1) { s = 2; break; }"),
+        body("S0: while (s > 1) { } else { }"),
         body("S0: s = (int;"),
         body("S0: s = (int)(double);"),
         "nest k { \x00 }",

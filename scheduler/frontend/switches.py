@@ -1,0 +1,94 @@
+"""`switch` without fall-through as `if`s."""
+
+from __future__ import annotations
+
+from scheduler.frontend.csyntax import (
+    INT,
+    Bin,
+    CCall,
+    CExpr,
+    Compound,
+    Conv,
+    CStmt,
+    CType,
+    IfStmt,
+    JumpStmt,
+    OtherStmt,
+    ReturnStmt,
+    Set,
+    Step,
+    Strange,
+    statements,
+    subexpressions,
+)
+from scheduler.frontend.jumps import compound, continues, own_jumps
+from scheduler.frontend.scalars import flatten
+
+
+def branches(stmt: OtherStmt) -> CStmt | None:
+    """A `switch` without fall-through as `if`s; None for any other."""
+    value = stmt.exprs[0] if len(stmt.exprs) == 1 else None
+    if value is None or any(isinstance(e, Set | Step | CCall | Strange) for e in subexpressions(value)):
+        return None
+    groups: list[tuple[list[CExpr | None], list[CStmt]]] = []
+    for part in flatten(stmt.body):
+        inner, new = part, True
+        while isinstance(inner, OtherStmt) and inner.what == "case":
+            if len(inner.exprs) > 1 or len(inner.body) != 1:
+                return None
+            if new:
+                groups.append(([], []))
+                new = False
+            groups[-1][0].append(inner.exprs[0] if inner.exprs else None)
+            inner = inner.body[0]
+        if not groups:
+            return None
+        groups[-1][1].extend(flatten((inner,)))
+    merged = _closed(groups)
+    if merged is None:
+        return None
+    result: CStmt | None = None
+    for labels, body in reversed(merged):
+        if None in labels:
+            result = compound(tuple(body), stmt)
+    for labels, body in reversed(merged):
+        if None in labels:
+            continue
+        test: CExpr | None = None
+        for label in labels:
+            assert label is not None
+            one = Bin("==", value, _as(label, value.ctype), INT, label.at)
+            test = one if test is None else Bin("||", test, one, INT, label.at)
+        assert test is not None
+        result = IfStmt(test, compound(tuple(body), stmt), result, stmt.begin, stmt.end)
+    return result or Compound((), stmt.begin, stmt.end)
+
+
+def _closed(
+    groups: list[tuple[list[CExpr | None], list[CStmt]]],
+) -> list[tuple[list[CExpr | None], list[CStmt]]] | None:
+    """The cases with labels of the same body together and `break` left out; None where one runs into the next."""
+    merged: list[tuple[list[CExpr | None], list[CStmt]]] = []
+    labels: list[CExpr | None] = []
+    for number, (own, body) in enumerate(groups):
+        labels = [*labels, *own]
+        if not body and number + 1 < len(groups):
+            continue
+        last = body[-1] if body else None
+        if isinstance(last, JumpStmt) and last.what == "break":
+            body = body[:-1]
+        elif number + 1 < len(groups) and not isinstance(last, ReturnStmt) and not continues(tuple(body)):
+            return None
+        if any(j.what == "break" for j in own_jumps(body)) or any(_is_case(s) for b in body for s in statements(b)):
+            return None
+        merged.append((labels, body))
+        labels = []
+    return merged
+
+
+def _is_case(stmt: CStmt) -> bool:
+    return isinstance(stmt, OtherStmt) and stmt.what == "case"
+
+
+def _as(expr: CExpr, ctype: CType) -> CExpr:
+    return expr if expr.ctype.name == ctype.name else Conv(expr, False, ctype, expr.at)
