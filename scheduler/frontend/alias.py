@@ -61,7 +61,7 @@ class Aliases:
                 self.leaked.update(_pointers(stmt.value))
         for expr in all_expressions(function.body):
             if isinstance(expr, CCall):
-                name = expr.name.partition(".")[0]  # without the member of its result
+                name = expr.function
                 self.calls.setdefault(name, []).append(expr)
                 for position, argument in enumerate(expr.arguments):
                     for variable in _pointers(argument):

@@ -171,13 +171,18 @@ class Set:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CCall:
-    """`depth`: how many inlined functions it comes from."""
+    """`name` may be that of a member of what a function returns; `depth`: how many inlined functions it comes from."""
 
     name: str
     arguments: tuple[CExpr, ...]
     ctype: CType
     at: int
     depth: int = 0
+
+    @property
+    def function(self) -> str:
+        """What C calls it."""
+        return self.name.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,11 +49,11 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
     if function is None:
         return None
     if call.depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
-        raise Refuse(call.at, f"calls '{call.name}', which is too complex to inline", _ADVICE)
+        raise Refuse(call.at, f"calls '{call.function}', which is too complex to inline", _ADVICE)
     try:
         expansion = _Inliner(ctx, call, function).run()
     except _Impure as problem:
-        raise Refuse(call.at, f"calls '{call.name}', which {problem}", _ADVICE) from None
+        raise Refuse(call.at, f"calls '{call.function}', which {problem}", _ADVICE) from None
     ctx.expansions[key] = (call, expansion)
     return expansion
 

@@ -206,12 +206,12 @@ def _call(ctx: Context, expr: CCall) -> Expr:
             return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
         raise Refuse(
             expr.at,
-            f"calls '{expr.name}', which may have side effects",
+            f"calls '{expr.function}', which may have side effects",
             "move the call out of the loop; of library functions only pure mathematical ones can be tuned",
         )
     if expansion.before:
         if not ctx.may_hoist:
-            reason = f"calls '{expr.name}' where only an expression can stand"
+            reason = f"calls '{expr.function}' where only an expression can stand"
             raise Refuse(expr.at, reason, "call it in a statement of its own")
         ctx.hoist(expansion.before)
     return value(ctx, expansion.result)
