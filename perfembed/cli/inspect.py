@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -37,6 +38,9 @@ def command(
     std: Standard = None,
     json: Json = False,
     format_: Format = "text",
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Only how many loops were refused for which reason (text).")
+    ] = False,
     verbose: Verbose = False,
     traceback: Traceback = False,
 ) -> int:
@@ -53,6 +57,7 @@ def command(
     from perfembed.files import read_input
     from perfembed.inspection.inspect_file import inspect_file
     from perfembed.report.inspection import inspection_document, render_inspection
+    from perfembed.report.refusals import render_refusals
     from perfembed.report.style import Style
     from scheduler.frontend import ParseOptions
 
@@ -68,6 +73,8 @@ def command(
         print_lines(inspection_remarks(inspection))
     elif form == "json":
         print(inspection_document(inspection))
+    elif summary:
+        print(render_refusals(inspection, Style(session.color(sys.stdout))))
     else:
         print(render_inspection(inspection, Style(session.color(sys.stdout)), verbose=verbose))
     return EXIT_DONE if inspection.nests else EXIT_NO_NEST

@@ -67,3 +67,14 @@ def test_a_file_without_findings(source: str, capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out)["runs"][0]["results"] == []
     assert main(["inspect", source, "--format", "remarks"], Session({})) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_summary(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    more = "int g(int);\nint h(int);\nvoid e(int n) { for (int i = 0; i < n; i++) a[i] = g(i);\n"
+    more += "for (int i = 0; i < n; i++) a[i] = h(i); }\n"
+    Path(source).write_text(SOURCE + more)
+    assert main(["inspect", source, "--summary"], Session({})) == 0
+    head, _, titles, first, second = capsys.readouterr().out.splitlines()
+    assert head == "a.c: 1 nest, 3 refused" and titles.split()[0] == "loops"
+    assert first.split()[:3] == ["2", "calls", "'…',"] and "12, 13" in first
+    assert second.split()[:4] == ["1", "the", "loop", "contains"]
