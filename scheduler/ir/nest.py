@@ -3,6 +3,7 @@
 All nodes are frozen; loops, arrays, parameters and statements are referred to by name. Loop names
 are unique within a nest (the second loop over `i` is `i_2`), statement names are `S0`, `S1`, … in
 textual order.
+Long, because it has one kind of node beside the other.
 """
 
 from __future__ import annotations
