@@ -65,7 +65,6 @@ Traceback = Annotated[
         help="Show the traceback of an error (also: PERFEMBED_TRACEBACK=1).",
     ),
 ]
-Args = Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")]
 Parameters = Annotated[
     list[str] | None,
     typer.Option(
