@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from perfembed.capture.stage import Stage
 from perfembed.errors import UsageError
 from perfembed.world import Left, Ran, World
 from profilers.child import Limits, confines_writes
+from profilers.scratch import scratch_folder
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 confined = pytest.mark.skipif(not confines_writes(), reason="no Landlock")
@@ -185,29 +187,25 @@ def test_the_working_folder_may_hold_the_copy(tmp_path: Path) -> None:
     assert sh(stage, "ls; cat mine").stdout == b"mine\nmine"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_another_user_can_remove_what_it_made_read_only(tmp_path: Path) -> None:
-    """Root may do everything: the same with the rights of an ordinary user."""
-    script = f"""
-from tests.perfembed.capture.test_stage import *
-from profilers.scratch import scratch_folder
-os.setuid(65534)  # whatever is imported by now
-os.chdir("/")
-with scratch_folder({str(tmp_path)!r}) as folder:
+def locked_up(folder: Path) -> None:
+    """Called in a process whose rights are an ordinary user's."""
     user = folder / "user"
     (user / "sub").mkdir(parents=True)
     (user / "sub" / "file").write_text("mine")
     (user / "sub").chmod(0o555)
-    stage = Stage(World(user), folder / "stage")
-    for _ in range(2):
-        ran = sh(stage, "cat sub/file; chmod 700 sub; rm sub/file; mkdir -p a/b; echo x > a/b/c; chmod 0 a/b/c a/b a")
-        assert ran.stdout == b"mine" and not ran.stderr, ran
+    with scratch_folder(folder) as scratch:
+        stage = Stage(World(user), scratch / "stage")
+        for _ in range(2):
+            script = "cat sub/file; chmod 700 sub; rm sub/file; mkdir -p a/b; echo x > a/b/c; chmod 0 a/b/c a/b a"
+            ran = sh(stage, script)
+            assert ran.stdout == b"mine" and not ran.stderr, ran
     assert (user / "sub" / "file").read_text() == "mine"
-    kept = folder
-assert not kept.exists()
-"""
-    tmp_path.chmod(0o777)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(parent.stat().st_mode | 0o011)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert not scratch.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root may do everything")
+def test_what_a_program_locks_is_put_right_and_removed(tmp_path: Path) -> None:
+    call = f"import sys; sys.path[:0] = {sys.path!r}; from {__name__} import *; locked_up(Path({str(tmp_path)!r}))"
+    less = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+    done = subprocess.run([*less, sys.executable, "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
