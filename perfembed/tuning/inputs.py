@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perfembed.capture import (
@@ -103,7 +103,7 @@ def _collected(
     if not source.has_main:
         return made_up(source, options, scratch)
     progress(Message("running the program to see where its time goes"))
-    config = CompilerConfig(options.cc, options.cflags)
+    config = with_inputs(CompilerConfig(options.cc, options.cflags), options)
     environment = dict(options.environment)
     profile = profile_program(source, config, options.world, scratch / "profile", environment)
     if isinstance(profile, ProgramFailed):
@@ -136,6 +136,11 @@ def _collected(
         else:
             found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None, nest.seconds))
     return Inputs(profile, tuple(found), tuple(skipped))
+
+
+def with_inputs(compiler: CompilerConfig, options: TuneOptions) -> CompilerConfig:
+    """Of the whole program: what is measured of a nest needs no other files."""
+    return replace(compiler, libs=(*options.inputs, *compiler.libs))
 
 
 def _unusual(profile: ProgramProfile) -> list[str]:

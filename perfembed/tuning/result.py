@@ -29,6 +29,7 @@ class TuneOptions:
     functions: tuple[str, ...] = ()  # empty: all
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
+    inputs: tuple[str, ...] = ()  # files that are compiled and linked with the program: other.c, lib.a
     world: World = field(default_factory=World)  # that the program runs in
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1

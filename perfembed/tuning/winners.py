@@ -8,6 +8,7 @@ from pathlib import Path
 
 from perfembed.capture import ProgramProfile
 from perfembed.capture.program import ProgramBuild
+from perfembed.tuning.inputs import with_inputs
 from perfembed.tuning.nest_outcome import Winner
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
@@ -40,7 +41,7 @@ class Winners:
         self.source = source
         self.surveyed = surveyed
         self.options = options
-        self.compiler = compiler
+        self.compiler = with_inputs(compiler, options)
         self.environment: Mapping[str, str] = dict(options.environment)
         self.vector_bytes = vector_bytes
         self.scratch = scratch
