@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-_FOLDERS = ("-I", "-L", "-B", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot", "-iprefix")
+_FOLDERS = ("-I", "-L", "-B", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot")
 _FILES = (
     "-include",
     "-imacros",
@@ -16,6 +16,7 @@ _FILES = (
 )  # also found elsewhere: -include x.h
 _WORDS = ("-D", "-U", "-x", "-l", "-A", "-u", "-z", "-e", "-o", "-MF", "-MT", "-MQ", "-target", "--param", "-mllvm")
 _HANDED_ON = ("-Xlinker", "-Xclang", "-Xpreprocessor", "-Xassembler", "-arch")
+_EQUALS = ("--sysroot", "-specs", "-fprofile-use", "-fauto-profile")
 _LONG_FIRST = sorted((*_FOLDERS, *_FILES), key=len, reverse=True)
 
 
@@ -24,13 +25,15 @@ def absolute(flags: Sequence[str], directory: str | os.PathLike[str]) -> tuple[s
     found: list[str] = []
     for option in _options(flags):
         name = next((n for n in _LONG_FIRST if option[0] == n or option[0].startswith(n)), "")
-        if not option[0].startswith("-"):
+        if option[0].startswith("@"):  # a file with flags in it
+            found.append("@" + _there(option[0][1:], directory, must_exist=True))
+        elif not option[0].startswith("-"):
             found.append(_there(option[0], directory, must_exist=True))
         elif len(option) == 2:
             value = _there(option[1], directory, must_exist=name in _FILES) if option[0] == name else option[1]
             found += (option[0], value)
         elif name and option[0] != name:
-            equals = name + "=" * (option[0][len(name) : len(name) + 1] == "=")
+            equals = name + "=" * (name in _EQUALS and option[0].startswith(f"{name}="))
             found.append(equals + _there(option[0][len(equals) :], directory, must_exist=name in _FILES))
         else:
             found += option
@@ -40,8 +43,8 @@ def absolute(flags: Sequence[str], directory: str | os.PathLike[str]) -> tuple[s
 def apart(flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The flags without the files among them (`other.c`, `lib.a`), and these files."""
     options = list(_options(flags))
-    files = tuple(option[0] for option in options if not option[0].startswith("-"))
-    return tuple(word for option in options if option[0].startswith("-") for word in option), files
+    files = tuple(option[0] for option in options if not option[0].startswith(("-", "@")))
+    return tuple(word for option in options if option[0].startswith(("-", "@")) for word in option), files
 
 
 def _options(flags: Sequence[str]) -> Iterator[tuple[str, ...]]:

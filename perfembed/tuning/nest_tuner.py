@@ -140,7 +140,7 @@ class NestTuner:
         outcome.best_s = self.trials.best_s
         self._confirmation.confirm(self._run_off(result.ranked), self.interrupted)
         if self.trials.original is None and outcome.failed and all(s is None for s in outcome.seconds.values()):
-            outcome.not_run = outcome.not_run or "none of its candidates compiles and runs"
+            outcome.not_run = outcome.not_run or outcome.failure
         return outcome
 
     def _searched(self, space: Space) -> SearchResult:
