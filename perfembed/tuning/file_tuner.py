@@ -196,6 +196,7 @@ class _Tuning:
             search=self.options.search,
             budget_s=self.options.budget_s,
             ceilings=limits,
+            tolerance=self.options.world.tolerance,
         )
 
     def _survey(self) -> None:

@@ -205,6 +205,7 @@ class TuneResult:
     search: str = ""
     budget_s: float | None = None
     ceilings: Ceilings | None = None  # where `TuneOptions.pictures`; None without a calibration
+    tolerance: float = 0.0  # by which numbers in the program's output may have differed, relative
 
 
 @dataclass(frozen=True, slots=True)
