@@ -97,7 +97,7 @@ def test_options(tuner: Tuner, source: Path) -> None:
         dry_run=True,
         functions=("f", "g"),
         cc="clang",
-        cflags=("-O2", "-DN=4", "-DM", "-I.", "-Iinc", "-std=c99"),
+        cflags=("-O2", "-DN=4", "-DM", f"-I{Path.cwd()}", f"-I{Path.cwd()}/inc", "-std=c99"),
         world=World(Path.cwd(), ("-x", "a b")),
         parameters=(("n", 2000), ("m", 3)),
         threads=3,
