@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of
+from perfembed.world import World
 
 if TYPE_CHECKING:
     from perfembed.mapping.embed_file import NestEmbedding
@@ -39,6 +40,7 @@ def tune(
     cc: str = "gcc",
     cflags: Sequence[str] = _FLAGS,
     arguments: Sequence[str] = (),
+    world: World | None = None,
     parameters: Mapping[str, int] | None = None,
     threads: int | None = None,
     reassociate: bool = False,
@@ -56,11 +58,12 @@ def tune(
     of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts", "random",
     "exhaustive". `evaluate`: "run" measures all that a search meets, "model" predicts it, "model+run" predicts it and
     measures the best `measure`, as beam and mcts do by default. `trust_openmp`: believe the program's pragmas where
-    data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the program's, `parameters`
-    the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a folder
-    for what is measured of the machine's memory, once; without one nothing is. `environment`: of compilers and
-    programs, by default little more than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws, too.
-    Raises `perfembed.errors.PerfembedError`.
+    data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the program's, which runs in a
+    copy of the current folder; `world`: what it is given instead of these. `parameters`: the sizes where it has no
+    main. `weights`: a folder with other cost models than those that ship. `cache`: a folder for what is measured of the
+    machine's memory, once; without one nothing is. `environment`: of compilers and programs, by default little more
+    than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws, too. Raises
+    `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning.file_tuner import tune as run
     from profilers.machine import describe_machine
@@ -72,7 +75,7 @@ def tune(
         functions=tuple(functions),
         cc=cc,
         cflags=tuple(cflags),
-        program_arguments=tuple(arguments),
+        world=World(Path.cwd(), tuple(arguments)) if world is None else world,
         parameters=tuple((parameters or {}).items()),
         threads=describe_machine().physical_cores if threads is None else threads,
         search=search,

@@ -10,6 +10,7 @@ EXIT_SOURCE = 4
 EXIT_ENVIRONMENT = 5
 EXIT_STOPPED = 6
 EXIT_DATABASE = 7
+EXIT_NOT_MEASURED = 8
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
@@ -25,6 +26,8 @@ EXITS = {
     EXIT_STOPPED: "`sql`: the query was stopped at its limit of time or memory",
     EXIT_DATABASE: "the database cannot be used: locked by another process, damaged, of a newer version, "
     "or the disk is full",
+    EXIT_NOT_MEASURED: "no nest could be measured: what is made of them does not compile or run, "
+    "though the program does",
     EXIT_INTERNAL: "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
     EXIT_INTERRUPTED: "interrupted; the best so far was written",
     EXIT_BROKEN_PIPE: "who read the output went away (`| head`)",
@@ -59,6 +62,12 @@ class SourceRejected(PerfembedError):
     """The C file does not parse, does not compile, or does not run."""
 
     exit_code = EXIT_SOURCE
+
+
+class NothingMeasured(PerfembedError):
+    """The program compiles and runs, but nothing that is made of its nests does."""
+
+    exit_code = EXIT_NOT_MEASURED
 
 
 class EnvironmentMissing(PerfembedError):

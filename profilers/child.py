@@ -1,6 +1,7 @@
 """One contained child process: started, watched, its output read with limits."""
 
 import contextlib
+import ctypes
 import math
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import IO
 from profilers.errors import ContainmentError, NotExecutable
 from profilers.supervisor import supervisor_binary
 
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_VERSION = 444, 1  # of every architecture
 _REASONS = (None, "wall", "memory", "processes", "cancelled")
 
 
@@ -43,14 +45,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One program to run: environment and open files are exactly the given ones."""
+    """One program to run: environment and open files are exactly the given ones.
+
+    `stdin`: bytes, or the path of a file; None: nothing. `writable`: the folders and files below which alone it can
+    change anything, where the system can hold it to that (`confines_writes`); None: it may write where its user may.
+    """
 
     argv: tuple[str, ...]
     limits: Limits
     env: Mapping[str, str]
     cwd: str | os.PathLike[str]
-    stdin_bytes: bytes | None = None
+    stdin: bytes | os.PathLike[str] | None = None
     pass_fds: tuple[int, ...] = ()
+    writable: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +139,16 @@ class Child:
             limits.stack_bytes,
             limits.processes,
         )
+        folders = (-1,) if command.writable is None else (len(command.writable), *command.writable)
         self.command = command
         self.report = b""
         self.control, theirs = socket.socketpair()
-        with contextlib.ExitStack() as on_failure, theirs, _input(command.stdin_bytes) as stdin:
+        with contextlib.ExitStack() as on_failure, theirs, _input(command.stdin) as stdin:
             on_failure.callback(self.control.close)
             self.started = time.monotonic()
             try:
                 self.popen = subprocess.Popen(
-                    [str(binary), str(theirs.fileno()), *map(str, numbers), *command.argv],
+                    [str(binary), str(theirs.fileno()), *map(str, (*numbers, *folders)), *command.argv],
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -216,12 +224,17 @@ class Child:
 
 
 @contextlib.contextmanager
-def _input(data: bytes | None) -> Iterator[int]:
+def _input(data: bytes | os.PathLike[str] | None) -> Iterator[int]:
     if data is None:
         yield subprocess.DEVNULL
         return
-    with memory_file("stdin", data) as file:
+    with memory_file("stdin", data) if isinstance(data, bytes) else open(data, "rb", buffering=0) as file:
         yield file.fileno()
+
+
+def confines_writes() -> bool:
+    """Whether `Command.writable` holds here: the kernel has Landlock (Linux 5.13) and it is switched on."""
+    return int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)) > 0
 
 
 @contextlib.contextmanager

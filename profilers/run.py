@@ -95,15 +95,16 @@ def run_contained(
     limits: Limits,
     env: Mapping[str, str],
     cwd: str | os.PathLike[str],
-    stdin_bytes: bytes | None = None,
+    stdin: bytes | os.PathLike[str] | None = None,
     pass_fds: tuple[int, ...] = (),
+    writable: tuple[str, ...] | None = None,
 ) -> Finished:
     """Runs one program contained and returns how it ended, at most 0.5 s after its wall limit.
 
     Raises NotExecutable where the program cannot be executed, ContainmentError and CompilerMissing
     where the supervisor cannot be.
     """
-    return run_many((Command(tuple(argv), limits, env, cwd, stdin_bytes, pass_fds),), jobs=1)[0]
+    return run_many((Command(tuple(argv), limits, env, cwd, stdin, pass_fds, writable),), jobs=1)[0]
 
 
 def describe_signal(number: int) -> str:

@@ -48,8 +48,25 @@ def claim_folder(parent: str | os.PathLike[str] | None = None) -> tuple[Path, in
 
 
 def remove_folder(path: Path, descriptor: int) -> None:
-    shutil.rmtree(path, ignore_errors=True)
+    _remove_tree(path)
     os.close(descriptor)
+
+
+def make_removable(path: Path) -> None:
+    """Folders below, and this one, that were made read-only can be emptied afterwards."""
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o700)
+    for folder, names, _ in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                os.chmod(os.path.join(folder, name), 0o700, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
+
+
+def _remove_tree(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.lexists(path):
+        make_removable(path)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -102,10 +119,10 @@ def _remove_dead(path: Path, is_file: bool, deadline: float) -> None:
         if is_file:
             path.unlink()
             return
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_tree(path)
         while path.exists() and time.monotonic() < deadline:  # a compiler that is just about to be ended wrote to it
             time.sleep(0.02)
-            shutil.rmtree(path, ignore_errors=True)
+            _remove_tree(path)
     finally:
         os.close(descriptor)
 

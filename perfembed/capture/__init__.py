@@ -4,10 +4,11 @@ from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFaile
 from perfembed.capture.extents import Touched
 from perfembed.capture.fills import RandomisedInputs, randomise
 from perfembed.capture.profile import NestProfile, ProgramProfile, profile_program
-from perfembed.capture.program import PROGRAM_LIMITS, ProgramFailed, ProgramRun
+from perfembed.capture.program import ProgramBuild, ProgramFailed, ProgramRun
 from perfembed.capture.record import DEFAULT_CAP_BYTES, capture_nests
 from perfembed.capture.synthesize import synthesize
 from perfembed.capture.workload import make_workload
+from perfembed.world import PROGRAM_LIMITS, World
 
 __all__ = [
     "DEFAULT_CAP_BYTES",
@@ -16,11 +17,13 @@ __all__ = [
     "CapturedArray",
     "CapturedNest",
     "NestProfile",
+    "ProgramBuild",
     "ProgramFailed",
     "ProgramProfile",
     "ProgramRun",
     "RandomisedInputs",
     "Touched",
+    "World",
     "capture_nests",
     "make_workload",
     "profile_program",

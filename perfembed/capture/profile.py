@@ -9,23 +9,23 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from perfembed.capture.compared import difference
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.instrument import Around, wrap
 from perfembed.capture.program import (
-    PROGRAM_LIMITS,
+    ProgramBuild,
     ProgramFailed,
     ProgramRun,
     Runtime,
     build_plain,
     build_program,
     c_string,
-    difference,
-    run_failure,
     run_program,
 )
 from perfembed.capture.recorded import named_values, recorded_values, values_text
+from perfembed.capture.stage import Stage
+from perfembed.world import Left, Ran, World, run_failure
 from profilers.build import CompilerConfig
-from profilers.child import Finished, Limits
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -67,6 +67,7 @@ class ProgramProfile:
     stdout: bytes
     stderr: bytes
     output_truncated: bool
+    files: Mapping[str, Left]
     nests: tuple[NestProfile, ...]
 
     def nest(self, name: str) -> NestProfile:
@@ -80,23 +81,19 @@ class ProgramProfile:
 def profile_program(
     source: SourceFile,
     compiler: CompilerConfig,
-    arguments: tuple[str, ...],
+    world: World,
     workdir: Path,
     environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
-    limits: Limits = PROGRAM_LIMITS,
-    stdin: bytes | None = None,
-    *,
-    directory: Path | None = None,
 ) -> ProgramProfile | ProgramFailed:
-    """Builds the file with its nests timed, and runs its main in `directory` (None: the file's folder).
+    """Builds the file with its nests timed, and runs its main in its world.
 
     It fails only where the file as it is fails, too. A nest that cannot be timed, or with whose calls the program
-    says something else, is left alone: it has a `problem`. Raises what building and containment raise:
-    CompilerMissing, NotExecutable, ContainmentError.
+    says something else, is left alone: it has a `problem`. Raises what building and running raise:
+    CompilerMissing, UsageError (`Stage.run`), NotExecutable, ContainmentError.
     """
     path = Path(source.path)
-    program = ProgramRun(compiler, directory or path.absolute().parent, arguments, environment, limits, stdin)
-    plain = build_plain(source.content, path, program, workdir)
+    program = ProgramRun(ProgramBuild(compiler, Path.cwd(), environment), Stage(world, workdir / "stage"), environment)
+    plain = build_plain(source.content, path, program.build, workdir)
     if isinstance(plain, ProgramFailed):
         return plain
     return _Profiling(source, program, plain, workdir).run()
@@ -107,16 +104,19 @@ class _Profiling:
 
     def __init__(self, source: SourceFile, program: ProgramRun, plain: Path, workdir: Path) -> None:
         self.source, self.program, self.workdir = source, program, workdir
+        self.world = program.world
         self.plain = plain
-        self.runs: list[Finished] = []  # of the program as it is
+        self.runs: list[Ran] = []  # of the program as it is
         self.compared = False
 
     def run(self) -> ProgramProfile | ProgramFailed:
         found = self.timed(self.source.nests)
         if isinstance(found, ProgramProfile) or found.unmeasured:
             return found
-        if reason := run_failure(self.original(0), self.program.limits):
-            return ProgramFailed("run", reason, self.original(0).stdout, self.original(0).stderr)
+        if reason := run_failure(self.original(0).finished, self.world.limits):
+            original = self.original(0)
+            advice = self.program.stage.advice(original.finished)
+            return ProgramFailed("run", reason, original.stdout, original.stderr, advice=advice)
         self.compared = True
         tried: dict[tuple[str, ...], ProgramProfile | ProgramFailed] = {}
 
@@ -144,7 +144,7 @@ class _Profiling:
             return replace(best, nests=tuple(nests))
         return _profile(self.program, self.original(0), tuple(nests))
 
-    def original(self, number: int) -> Finished:
+    def original(self, number: int) -> Ran:
         """A run of the program as it is."""
         while len(self.runs) <= number:
             self.runs.append(run_program(self.plain, self.program))
@@ -156,30 +156,33 @@ class _Profiling:
         result.unlink(missing_ok=True)
         content = wrap(self.source.content, (timed_place(k, nest) for k, nest in enumerate(nests)))
         runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, nests))
-        executable = build_program(content, Path(self.source.path), self.program, runtime, self.workdir)
+        executable = build_program(content, Path(self.source.path), self.program.build, runtime, self.workdir)
         if isinstance(executable, ProgramFailed):
             return executable
-        finished = run_program(executable, self.program)
-        if reason := run_failure(finished, self.program.limits):
-            return ProgramFailed("run", reason, finished.stdout, finished.stderr)
+        ran = self._run(executable)
+        if reason := run_failure(ran.finished, self.world.limits):
+            return ProgramFailed("run", reason, ran.stdout, ran.stderr)
         text = result.read_text(encoding="ascii") if result.exists() else ""
         if not text.endswith("end\n"):
             reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
-            return ProgramFailed("run", reason, finished.stdout, finished.stderr, unmeasured=True)
-        if self.compared or finished.wall_s <= _COMPARED_S:
-            different = difference(self.original(0), finished)
+            return ProgramFailed("run", reason, ran.stdout, ran.stderr, unmeasured=True)
+        if self.compared or ran.wall_s <= _COMPARED_S:
+            different = difference(self.original(0), ran, self.world)
             for number in (1, 2):  # what the original changes by itself, or the copy, proves nothing
                 if different:
-                    again = finished if number == 1 else run_program(executable, self.program)
-                    different = difference(self.original(0), again, self.original(number))
+                    again = ran if number == 1 else self._run(executable)
+                    different = difference(self.original(0), again, self.world, self.original(number))
             if different:
-                return ProgramFailed("run", f"its output changes ({different})", finished.stdout, finished.stderr)
-        return _profile(self.program, finished, self._read(text, nests, finished.wall_s))
+                return ProgramFailed("run", f"its output changes ({different})", ran.stdout, ran.stderr)
+        return _profile(self.program, ran, self._read(text, nests, ran.wall_s))
 
     def _read(self, text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestProfile, ...]:
         """That several threads come to what a region shares is known."""
         known = {name for name, sharing in self.source.sharing.items() if sharing.context}
         return tuple(replace(n, other_threads=0) if n.name in known else n for n in _read(text, nests, wall_s))
+
+    def _run(self, executable: Path) -> Ran:
+        return run_program(executable, self.program, (self.workdir.absolute(),))
 
 
 def not_watched(reason: str) -> str:
@@ -189,16 +192,9 @@ def not_watched(reason: str) -> str:
     return f"the program cannot be watched at it: {line}" if line else "it could not be watched"
 
 
-def _profile(program: ProgramRun, finished: Finished, nests: tuple[NestProfile, ...]) -> ProgramProfile:
-    return ProgramProfile(
-        program,
-        finished.wall_s,
-        finished.returncode,
-        finished.stdout,
-        finished.stderr,
-        finished.output_truncated,
-        nests,
-    )
+def _profile(program: ProgramRun, ran: Ran, nests: tuple[NestProfile, ...]) -> ProgramProfile:
+    truncated = ran.finished.output_truncated
+    return ProgramProfile(program, ran.wall_s, ran.exit_code, ran.stdout, ran.stderr, truncated, ran.files, nests)
 
 
 def timed_place(index: int, nest: LoopNest) -> Around:

@@ -1,4 +1,4 @@
-"""The user's program as a thing to build and run: where it is compiled, how it is started, how it fails."""
+"""The user's program as a thing to build and run: where it is compiled, how it is started, how it fails to build."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal as OneOf
-from typing import Protocol
 
+from perfembed.capture.stage import Stage
+from perfembed.world import Ran, World
 from profilers.build import CompilerConfig, compiler_path
 from profilers.child import Finished, Limits
-from profilers.run import DEFAULT_ENVIRONMENT, describe_signal, run_contained
+from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 COMPILE_LIMITS = Limits(wall_s=180.0, memory_bytes=8 << 30, output_bytes=1 << 16)
-PROGRAM_LIMITS = Limits(wall_s=600.0, memory_bytes=64 << 30, output_bytes=64 << 20)
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
 _MESSAGE_LINES, _MESSAGE_CHARS = 12, 2000
@@ -24,19 +24,25 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramRun:
-    """How the user's program is built and started.
-
-    The compiler and the program both run in `directory`; relative paths in flags and arguments mean that
-    folder, `#include "..."` means the folder of the source file.
-    """
+class ProgramBuild:
+    """How the user's program is built. The compiler runs in `directory`; `#include "..."` means the source's folder."""
 
     compiler: CompilerConfig
     directory: Path
-    arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: DEFAULT_ENVIRONMENT)
-    limits: Limits = PROGRAM_LIMITS
-    stdin: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """How it is built, and where and with which environment it is run."""
+
+    build: ProgramBuild
+    stage: Stage
+    environment: Mapping[str, str] = field(default_factory=lambda: DEFAULT_ENVIRONMENT)
+
+    @property
+    def world(self) -> World:
+        return self.stage.world
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class ProgramFailed:
     stdout: bytes = b""
     stderr: bytes = b""
     unmeasured: bool = False  # it ran well, but left nothing behind
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,50 +69,50 @@ class Runtime:
     link: tuple[str, ...] = ()
 
 
-def build_plain(content: bytes, path: Path, program: ProgramRun, workdir: Path) -> Path | ProgramFailed:
+def build_plain(content: bytes, path: Path, build: ProgramBuild, workdir: Path) -> Path | ProgramFailed:
     """Compiles the user's program as it is. Raises CompilerMissing."""
     workdir = workdir.absolute() / "plain"
     workdir.mkdir(parents=True, exist_ok=True)
-    return _compile(content, path, program, workdir, (), (), ())
+    return _compile(content, path, build, workdir, (), (), ())
 
 
 def build_program(
-    content: bytes, path: Path, program: ProgramRun, runtime: Runtime, workdir: Path
+    content: bytes, path: Path, build: ProgramBuild, runtime: Runtime, workdir: Path
 ) -> Path | ProgramFailed:
     """Compiles the instrumented text with the user's flags and our runtime. Raises CompilerMissing."""
     workdir = workdir.absolute() / runtime.name
     workdir.mkdir(parents=True, exist_ok=True)
-    environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
-    cc = compiler_path(program.compiler.cc, environment)
+    environment = {**build.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
+    cc = compiler_path(build.compiler.cc, environment)
     support = workdir / "runtime.o"
     (workdir / "perfembed_tables.h").write_text(runtime.tables, encoding="ascii")
-    flags = program.compiler.flags
+    flags = build.compiler.flags
     ours = (cc, *_abi(flags), "-O2", "-std=gnu11", f"-I{workdir}", "-c", str(runtime.template), "-o", str(support))
     finished = run_contained(ours, limits=COMPILE_LIMITS, env=environment, cwd=workdir)
     if not finished.ok:
-        return ProgramFailed("build", f"{program.compiler.cc} cannot compile the measuring code: {_said(finished)}")
+        return ProgramFailed("build", f"{build.compiler.cc} cannot compile the measuring code: {_said(finished)}")
     before = (*runtime.flags, "-include", str(runtime.header))
-    return _compile(content, path, program, workdir, before, (str(support),), runtime.link)
+    return _compile(content, path, build, workdir, before, (str(support),), runtime.link)
 
 
 def _compile(
     content: bytes,
     path: Path,
-    program: ProgramRun,
+    build: ProgramBuild,
     workdir: Path,
     before: tuple[str, ...],
     objects: tuple[str, ...],
     link: tuple[str, ...],
 ) -> Path | ProgramFailed:
-    environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
+    environment = {**build.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
     source, executable = workdir / f"{path.stem}.c", workdir / path.stem
     source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
     theirs = (
-        *(compiler_path(program.compiler.cc, environment), *program.compiler.flags, "-w"),
+        *(compiler_path(build.compiler.cc, environment), *build.compiler.flags, "-w"),
         *("-iquote", str(path.absolute().parent), *before),
-        *("-x", "none", str(source), *objects, "-o", str(executable), *program.compiler.libs, *link),
+        *("-x", "none", str(source), *objects, "-o", str(executable), *build.compiler.libs, *link),
     )
-    finished = run_contained(theirs, limits=COMPILE_LIMITS, env=environment, cwd=program.directory)
+    finished = run_contained(theirs, limits=COMPILE_LIMITS, env=environment, cwd=build.directory)
     if finished.timed_out:
         return ProgramFailed("build", f"the compiler did not finish within {COMPILE_LIMITS.wall_s:g} s")
     if not finished.ok:
@@ -121,62 +128,12 @@ def _compile(
     return executable
 
 
-def run_program(executable: Path, program: ProgramRun) -> Finished:
-    """One contained run of the built program. Raises NotExecutable and ContainmentError."""
-    return run_contained(
-        (str(executable), *program.arguments),
-        limits=program.limits,
-        env=program.environment,
-        cwd=program.directory,
-        stdin_bytes=program.stdin,
-    )
+def run_program(executable: Path, program: ProgramRun, writes: tuple[Path, ...] = ()) -> Ran:
+    """One contained run of what was built; `writes`: folders that code of ours in it writes to.
 
-
-def run_failure(finished: Finished, limits: Limits) -> str | None:
-    """Why a run does not count, in the user's words; None where it ended with exit code 0."""
-    if finished.ok:
-        return None
-    if finished.timed_out:
-        what = f"{limits.wall_s:g} s" if finished.limit == "wall" else "its CPU time"
-        reason = f"the program did not end within {what}"
-    elif finished.limit == "memory":
-        reason = f"the program needed more than {limits.memory_bytes / 2**30:g} GiB of memory"
-    elif finished.limit is not None:
-        reason = f"the program was stopped ({finished.limit})"
-    elif finished.signal is not None:
-        reason = f"the program crashed ({describe_signal(finished.signal)})"
-    else:
-        reason = f"the program ended with exit code {finished.returncode}; a run that ends with 0 is needed"
-    last = finished.stderr.decode(errors="replace").strip().splitlines()[-3:]
-    return f"{reason}: {' / '.join(last)[:500]}" if last else reason
-
-
-class Said(Protocol):
-    """What a run of the program printed."""
-
-    @property
-    def stdout(self) -> bytes: ...
-
-    @property
-    def stderr(self) -> bytes: ...
-
-
-def difference(first: Said, other: Said, again: Said | None = None) -> str:
-    """The first line that differs; `again` is another run of the first, and lines it changes are left out."""
-    for what in ("stdout", "stderr"):
-        a, b = getattr(first, what), getattr(other, what)
-        if a == b:
-            continue
-        before, after = a.split(b"\n"), b.split(b"\n")
-        repeated = before if again is None else getattr(again, what).split(b"\n")
-        if len(repeated) != len(before):
-            continue
-        for number, (x, y, z) in enumerate(zip(before, after, repeated, strict=False), 1):
-            if x != y and x == z:
-                return f"{what} line {number}: {x[:80]!r} became {y[:80]!r}"
-        if len(before) != len(after):
-            return f"{what} has {len(a)} bytes, then {len(b)}"
-    return ""
+    Raises UsageError (`Stage.run`), NotExecutable and ContainmentError.
+    """
+    return program.stage.run((str(executable), *program.world.arguments), program.environment, writes)
 
 
 def c_string(text: str) -> str:

@@ -21,8 +21,9 @@ from perfembed.capture.extents import (
 )
 from perfembed.capture.instrument import Around, wrap
 from perfembed.capture.profile import NestProfile, ProgramProfile, not_watched
-from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_failure, run_program
+from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_program
 from perfembed.capture.recorded import named_values, recorded_values, values_text
+from perfembed.world import last_words, run_failure
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import Array, LoopNest, Storage
@@ -172,10 +173,13 @@ def _run(
         tuple(f"-Wl,--wrap={name}" for name in _WRAPPED),
     )
     content = wrap(source.content, (_dumped(k, plan) for k, plan in enumerate(plans)))
-    executable = build_program(content, Path(source.path), profile.program, runtime, workdir)
+    executable = build_program(content, Path(source.path), profile.program.build, runtime, workdir)
     if isinstance(executable, ProgramFailed):
         return executable.reason
-    return run_failure(run_program(executable, profile.program), profile.program.limits)
+    ran = run_program(executable, profile.program, (workdir,))
+    if ran.finished.signal is None and ran.exit_code not in (0, profile.exit_code):
+        return f"the program ended with exit code {ran.exit_code}{last_words(ran.stderr)}"
+    return run_failure(ran.finished, profile.program.world.limits)
 
 
 def _dumped(index: int, plan: _Plan) -> Around:

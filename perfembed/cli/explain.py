@@ -12,7 +12,6 @@ import typer
 from perfembed.cli.database import Database, optional_database
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
-    Args,
     Cc,
     Cflags,
     Defines,
@@ -37,9 +36,9 @@ from perfembed.cli.options import (
     parameter_values,
     thread_count,
     weights_folder,
-    words,
 )
 from perfembed.cli.session import Session
+from perfembed.cli.world import Args, CheckFile, Env, RunLimit, Stdin, Tolerance, Workdir, Writable, world_of
 from perfembed.errors import UsageError
 
 
@@ -57,6 +56,13 @@ def command(
     include: Includes = None,
     std: Standard = None,
     args: Args = "",
+    stdin: Stdin = None,
+    env: Env = None,
+    workdir: Workdir = None,
+    check_file: CheckFile = None,
+    tolerance: Tolerance = 0.0,
+    run_limit: RunLimit = "60s",
+    writable: Writable = None,
     param: Parameters = None,
     threads: Threads = None,
     k: Neighbours = 5,
@@ -84,7 +90,8 @@ def command(
     if json and remarks:
         raise UsageError("--json and --remarks exclude each other")
     flags = compiler_flags(cflags, define, include, std)
-    budget_s, parameters, arguments = budget_seconds(budget), parameter_values(param), words(args, "--args")
+    budget_s, parameters = budget_seconds(budget), parameter_values(param)
+    world = world_of(args, stdin, env, workdir, check_file, tolerance, run_limit, writable)
     if html is not None and not html.parent.is_dir():
         raise UsageError(f"--html {html}: there is no folder {html.parent}")
 
@@ -103,7 +110,7 @@ def command(
         functions=tuple(function or ()),
         cc=cc,
         cflags=flags,
-        program_arguments=arguments,
+        world=world,
         parameters=parameters,
         threads=thread_count(threads),
         search="transfer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import typer
 
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
+from perfembed.flags import absolute
 
 DEFAULT_CFLAGS = "-O3 -march=native"
 FORMATS = ("text", "json", "sarif", "remarks")
@@ -65,7 +67,6 @@ Traceback = Annotated[
         help="Show the traceback of an error (also: PERFEMBED_TRACEBACK=1).",
     ),
 ]
-Args = Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")]
 Parameters = Annotated[
     list[str] | None,
     typer.Option(
@@ -138,11 +139,11 @@ def weights_folder(option: str | None, environment: Mapping[str, str]) -> str | 
 def compiler_flags(
     cflags: str, defines: list[str] | None, includes: list[str] | None, standard: str | None
 ) -> tuple[str, ...]:
-    """One list of flags in the order a compiler wants them. Raises UsageError."""
+    """One list of flags in the order a compiler wants them, paths from here made absolute. Raises UsageError."""
     flags = list(words(cflags, "--cflags"))
     flags += [f"-D{define}" for define in defines or ()]
     flags += [f"-I{folder}" for folder in includes or ()]
-    return (*flags, f"-std={standard}") if standard else tuple(flags)
+    return absolute((*flags, f"-std={standard}") if standard else flags, os.getcwd())
 
 
 def words(text: str, option: str) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ import typer
 
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
-    Args,
     Cc,
     Cflags,
     Defines,
@@ -27,9 +26,9 @@ from perfembed.cli.options import (
     compiler_flags,
     parameter_values,
     thread_count,
-    words,
 )
 from perfembed.cli.session import Session
+from perfembed.cli.world import Args, Env, RunLimit, Stdin, Workdir, Writable, world_of
 from perfembed.errors import EXIT_DONE, EnvironmentMissing, UsageError
 
 BACKENDS = ("auto", "likwid", "perf", "simulated")
@@ -45,6 +44,11 @@ def command(
     include: Includes = None,
     std: Standard = None,
     args: Args = "",
+    stdin: Stdin = None,
+    env: Env = None,
+    workdir: Workdir = None,
+    run_limit: RunLimit = "60s",
+    writable: Writable = None,
     param: Parameters = None,
     threads: Threads = None,
     backend: Annotated[
@@ -65,7 +69,8 @@ def command(
     if backend not in BACKENDS:
         raise UsageError(f"--backend {backend!r}: expected {', '.join(BACKENDS)}")
     flags = compiler_flags(cflags, define, include, std)
-    parameters, arguments = parameter_values(param), words(args, "--args")
+    parameters = parameter_values(param)
+    world = world_of(args, stdin, env, workdir, None, 0.0, run_limit, writable)
 
     from perfembed.cli.progress import progress_on
     from perfembed.profiling.profile_file import profile_file
@@ -82,7 +87,7 @@ def command(
         functions=tuple(function or ()),
         cc=cc,
         cflags=flags,
-        program_arguments=arguments,
+        world=world,
         parameters=parameters,
         threads=thread_count(threads),
         seed=seed,

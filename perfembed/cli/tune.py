@@ -12,7 +12,6 @@ import typer
 from perfembed.cli.database import Database, optional_database
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
-    Args,
     Cc,
     Cflags,
     Defines,
@@ -39,10 +38,10 @@ from perfembed.cli.options import (
     parameter_values,
     thread_count,
     weights_folder,
-    words,
 )
 from perfembed.cli.places import print_lines, print_sarif
 from perfembed.cli.session import Session
+from perfembed.cli.world import Args, CheckFile, Env, RunLimit, Stdin, Tolerance, Workdir, Writable, world_of
 from perfembed.errors import UsageError
 from perfembed.retrieval.options import same_things
 from perfembed.tuning.result import evaluation_of
@@ -66,6 +65,13 @@ def command(
     include: Includes = None,
     std: Standard = None,
     args: Args = "",
+    stdin: Stdin = None,
+    env: Env = None,
+    workdir: Workdir = None,
+    check_file: CheckFile = None,
+    tolerance: Tolerance = 0.0,
+    run_limit: RunLimit = "60s",
+    writable: Writable = None,
     param: Parameters = None,
     threads: Threads = None,
     search: Annotated[
@@ -122,7 +128,7 @@ def command(
     evaluation, alike = evaluation_of(search, evaluate), same_things(same or ())
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
-    arguments = words(args, "--args")
+    world = world_of(args, stdin, env, workdir, check_file, tolerance, run_limit, writable)
 
     from perfembed.files import check_output, read_input, write_output
 
@@ -156,7 +162,7 @@ def command(
         functions=tuple(function or ()),
         cc=cc,
         cflags=flags,
-        program_arguments=arguments,
+        world=world,
         parameters=parameters,
         threads=thread_count(threads),
         search=search,

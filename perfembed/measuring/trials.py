@@ -244,6 +244,7 @@ class Trials:
             self.tried.candidates += 1
         if seconds is None:
             self.tried.failed += not isinstance(measured.outcome, WrongResult)
+            self.tried.failure = self.tried.failure or f"a candidate does not compile or run: {_said(measured.outcome)}"
             self.tried.wrong += isinstance(measured.outcome, WrongResult)
         else:
             self.best_s = min(self.best_s, seconds)
@@ -274,3 +275,9 @@ class Trials:
                 return max(outcome.after_s * scale, least)
             case _:
                 return None
+
+
+def _said(outcome: Outcome) -> str:
+    """The line that says what went wrong."""
+    lines = (outcome.message if isinstance(outcome, BuildFailed) else str(outcome)).splitlines() or [""]
+    return next((line for line in lines if "error" in line or "undefined" in line), lines[0])

@@ -26,6 +26,7 @@ class Tried:
     candidates: int = 0  # measured
     failed: int = 0
     wrong: int = 0
+    failure: str = ""  # what the first one that failed died of
     notes: list[str] = field(default_factory=list)
     seconds: dict[Schedule, float | None] = field(default_factory=dict)
     at_s: dict[Schedule, float] = field(default_factory=dict)  # when that was known, from the nest's beginning

@@ -17,6 +17,7 @@ from pathlib import Path
 from optdb.codec import digest
 from optdb.errors import OptdbError
 from optdb.records import RunRecord, SourceRecord
+from perfembed.capture import World
 from perfembed.errors import NoTunableNest, PerfembedError
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.measuring.database_ledger import DatabaseLedger, Origin
@@ -208,6 +209,7 @@ class _Search:
             cflags=flags,
             threads=options.threads,
             environment=options.environment,
+            world=World(Path.cwd()),
         )
         source = parse(self.program.path, content, asked)
         with (

@@ -14,7 +14,7 @@ from perfembed.files import read_input
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.result import Event, Message, NestStarted, TuneOptions
-from perfembed.tuning.source import nothing_tunable, parse
+from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from profilers.backend import Backend, ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock
@@ -79,6 +79,7 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
     def tell(text: str) -> None:
         progress(Message(text))
 
+    options = with_inputs_apart(options)
     options = replace(options, cflags=with_openmp(path, content, options.cflags, tell))
     source = parse(path, content, options)
     if not source.nests:

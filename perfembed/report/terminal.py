@@ -108,7 +108,8 @@ def _program(result: TuneResult, style: Style) -> list[str]:
     elif before:
         program = seconds(before)
     if result.program_output_equal is not None:
-        verdict = "output identical" if result.program_output_equal else "OUTPUT DIFFERS"
+        same = f"output the same within {result.tolerance:g}" if result.tolerance else "output identical"
+        verdict = same if result.program_output_equal else "OUTPUT DIFFERS"
         program += f"{', ' if program else ''}{verdict}"
     if program:
         add("program", program)

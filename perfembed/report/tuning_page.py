@@ -40,7 +40,8 @@ def _head(result: TuneResult) -> list[str]:
         said = f"The program: {seconds(before)} → {seconds(after)}, {change}. {said}."
     elif before:
         said = f"The program takes {seconds(before)}. {said}."
-    output = {True: "identical to the original's", False: "DIFFERS from the original's", None: ""}
+    same = f"the original's within {result.tolerance:g}" if result.tolerance else "identical to the original's"
+    output = {True: same, False: "DIFFERS from the original's", None: ""}
     waited = result.phases.get("waiting", 0.0)
     took = seconds(result.seconds) + (f", {seconds(waited)} of it waiting for others" if waited >= 1 else "")
     took += f"; the budget was {seconds(result.budget_s)}" if result.budget_s else ""

@@ -128,7 +128,7 @@ class Confirmation:
         self._checker = Checker(self.measurer, trials.original_s)
         ran = self._checker.reference()
         if not isinstance(ran, Reference):
-            self.outcome.reason = f"the extracted nest does not run: {ran}"
+            self.outcome.reason = self.outcome.not_run = f"the extracted nest does not run: {ran}"
             return False
         self._reference = ran
         best_s = trials.best_s

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
-from perfembed.errors import EnvironmentMissing, NoTunableNest
+from perfembed.errors import EnvironmentMissing, NothingMeasured, NoTunableNest
 from perfembed.files import check_output, read_input, write_output
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
@@ -27,7 +27,7 @@ from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.reports import blank, refused, tuned
 from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
-from perfembed.tuning.source import nothing_tunable, parse
+from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from perfembed.tuning.surroundings import Surveyed, survey
 from perfembed.tuning.winners import Winners
 from profilers.build import CompilerConfig, compiler_version, prepare_harness
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _LEAST_S = 1.0  # for a nest
 _LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
+_NOT_MEASURED = "the program runs, but not its nests alone: see whether --cflags has what only a whole file bears"
 _CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
 
 
@@ -61,6 +62,7 @@ def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> 
     budget = Budget(options.budget_s, watch.now(), watch)
     content = read_input(path)
     check_output(path, options.output, options.in_place)
+    options = with_inputs_apart(options)
     options = replace(options, cflags=with_openmp(path, content, options.cflags, lambda text: progress(Message(text))))
     prepare_harness(CompilerConfig(options.cc, options.cflags), dict(options.environment))
     with watch.phase("front end"):
@@ -97,6 +99,7 @@ class _Tuning:
         self.winners: Winners
         self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
         self.tried: list[NestInputs] = []
+        self.not_run: list[str] = []  # of the nests that were tried, why what is made of them does not compile or run
         self.interrupted = False
         self.recorder: Recorder | None = None
         self.surveyed: Surveyed | None = None
@@ -160,6 +163,7 @@ class _Tuning:
                     if self.interrupted or budget_s is None:
                         break
                     self._tune_nest(found, budget_s, position, len(inputs.found))
+                self._check_that_some_ran()
             except KeyboardInterrupt:
                 self.interrupted = True
             with self.watch.phase("checking"):
@@ -192,6 +196,7 @@ class _Tuning:
             search=self.options.search,
             budget_s=self.options.budget_s,
             ceilings=limits,
+            tolerance=self.options.world.tolerance,
         )
 
     def _survey(self) -> None:
@@ -204,6 +209,17 @@ class _Tuning:
                 self._skip(nest, None, tests.reason)
         left = tuple(n for n in self.source.nests if n.name not in self.reports)
         self.tunable = replace(self.source, nests=left)
+
+    def _check_that_some_ran(self) -> None:
+        """Raises NothingMeasured where the program runs, but nothing of ours does: that is no result of a search."""
+        assert self.surveyed is not None
+        tried = len(self.tried)
+        problem = self.surveyed.problem if self.source.nests else ""
+        if tried and len(self.not_run) == tried and not self.interrupted:
+            problem = next((line for line in self.not_run[0].splitlines() if "error" in line), self.not_run[0])
+        if problem:
+            first = problem.splitlines()[0]
+            raise NothingMeasured(f"{self.source.path}: no nest could be measured: {first}", _NOT_MEASURED)
 
     def _budget(self, waiting: Sequence[NestInputs], profile: ProgramProfile | None) -> float | None:
         """Seconds for the first of the nests that wait, by what each can gain; None where there are none left."""
@@ -257,12 +273,14 @@ class _Tuning:
         try:
             tuner.run()
         except NestNotMeasurable as error:
+            self.not_run.append(error.message)
             self._skip(nest, inputs.share, error.message)
             return
         except KeyboardInterrupt:
             self.interrupted = True
             outcome.reason = "interrupted before a schedule was confirmed"
         self.interrupted |= tuner.interrupted
+        self.not_run += [outcome.not_run] * bool(outcome.not_run)
         if outcome.winner is not None:
             self.winners.found.append((nest, outcome.winner))
         report = tuned(self.source.path, nest, inputs.share, outcome)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perfembed.capture import (
@@ -19,6 +19,7 @@ from perfembed.capture import (
 from perfembed.errors import SourceRejected
 from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.tuning.result import Event, Message, TuneOptions
+from perfembed.world import last_words
 from profilers.build import CompilerConfig
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -102,13 +103,16 @@ def _collected(
     if not source.has_main:
         return made_up(source, options, scratch)
     progress(Message("running the program to see where its time goes"))
-    config = CompilerConfig(options.cc, options.cflags)
+    config = with_inputs(CompilerConfig(options.cc, options.cflags), options)
     environment = dict(options.environment)
-    profile = profile_program(
-        source, config, options.program_arguments, scratch / "profile", environment, directory=Path.cwd()
-    )
+    profile = profile_program(source, config, options.world, scratch / "profile", environment)
     if isinstance(profile, ProgramFailed):
-        raise SourceRejected(f"{source.path}: {profile.reason}")
+        raise SourceRejected(f"{source.path}: {profile.reason}", profile.advice)
+    for note in (*profile.program.stage.notes, *_unusual(profile)):
+        progress(Message(note))
+    for name in options.world.checked:
+        if name not in profile.files:
+            raise SourceRejected(f"{source.path}: the program does not write {name}", "--check-file names what it does")
     watch.shift(profile.wall_s, "capture", "original")
     if profile.wall_s > _SLOW_S:
         least_share = max(least_share, least_of_slow)
@@ -132,6 +136,18 @@ def _collected(
         else:
             found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None, nest.seconds))
     return Inputs(profile, tuple(found), tuple(skipped))
+
+
+def with_inputs(compiler: CompilerConfig, options: TuneOptions) -> CompilerConfig:
+    """Of the whole program: what is measured of a nest needs no other files."""
+    return replace(compiler, libs=(*options.inputs, *compiler.libs))
+
+
+def _unusual(profile: ProgramProfile) -> list[str]:
+    if profile.exit_code == 0:
+        return []
+    said = last_words(profile.stderr)
+    return [f"the program ends with exit code {profile.exit_code}{said}; that is taken as what it does"]
 
 
 def _left_alone(nest: NestProfile, least_share: float) -> str:

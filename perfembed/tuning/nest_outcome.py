@@ -58,6 +58,7 @@ class NestOutcome(Tried):
 
     winner: Winner | None = None
     reason: str = ""
+    not_run: str = ""  # why not even the nest as written could be built and run on its own
     original_s: float | None = None
     best_s: float | None = None  # of the search, before it is confirmed
     predicted: int = 0

@@ -114,7 +114,7 @@ class NestTuner:
         else:
             original = self.measurer.original(self._in_program_s, *([self._retrieve] if transfer else []))
             if isinstance(original, str):
-                outcome.reason = original
+                outcome.reason = outcome.not_run = original
                 return outcome
             baseline = original.timed
             self.trials.known_original(original, baseline.min)
@@ -139,6 +139,8 @@ class NestTuner:
         outcome.illegal = result.illegal
         outcome.best_s = self.trials.best_s
         self._confirmation.confirm(self._run_off(result.ranked), self.interrupted)
+        if self.trials.original is None and outcome.failed and all(s is None for s in outcome.seconds.values()):
+            outcome.not_run = outcome.not_run or outcome.failure
         return outcome
 
     def _searched(self, space: Space) -> SearchResult:

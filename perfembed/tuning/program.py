@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perfembed.capture import ProgramProfile
-from perfembed.capture.program import BOM, COMPILE_LIMITS, ProgramRun, c_string, difference, run_failure, run_program
+from perfembed.capture.compared import Said, difference
+from perfembed.capture.program import BOM, COMPILE_LIMITS, ProgramBuild, ProgramRun, c_string, run_program
+from perfembed.world import Ran, run_failure
 from profilers.build import CompilerConfig, compiler_path
 from profilers.child import Command, Finished
 from profilers.harness import harness_environment
@@ -56,7 +58,7 @@ def compare_programs(
     known: ProgramProfile | None = None,
     most_s: float = math.inf,
 ) -> ProgramComparison:
-    """Builds both texts with the same flags and runs them in turn; exit code, stdout and stderr must agree.
+    """Builds both texts with the same flags and runs them in turn; what they say and leave must agree.
 
     They agree where both are compiled with the flags that make equal orders give equal bits, or as they are. `known`: a
     good run of the original; of one that takes long it is all that is run of it, unless more is needed to be sure,
@@ -98,48 +100,54 @@ class _Pair:
     ) -> None:
         workdir.mkdir(parents=True, exist_ok=True)
         self.path, self.texts, self.workdir = path, texts, workdir
-        run = replace(program, compiler=compiler, environment=harness_environment(program.environment, threads))
-        exact = replace(run, compiler=replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS)))
-        self.settings = {"timed": run, "exact": exact}
+        self.program = replace(program, environment=harness_environment(program.environment, threads))
+        exact = replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS))
+        self.builds = {
+            "timed": replace(program.build, compiler=compiler),
+            "exact": replace(program.build, compiler=exact),
+        }
         self.built: dict[str, str] = {}  # what the compiler said of each, nothing where it is there
-        self.again: Finished | None = None
+        self.again: Ran | None = None
 
     def build(self, *hows: str) -> None:
         """Both programs in each of these ways, several compilers at a time."""
         wanted = [(how, name) for how in hows for name in self.texts if f"{how}-{name}" not in self.built]
         commands = (
-            _build_command(self.texts[name], self.path, self.settings[how], self.workdir / f"{how}-{name}")
+            _build_command(self.texts[name], self.path, self.builds[how], self.workdir / f"{how}-{name}")
             for how, name in wanted
         )
         finished = run_many(commands, jobs=os.cpu_count() or 1)
         self.built |= {f"{how}-{name}": _failure(done) for (how, name), done in zip(wanted, finished, strict=True)}
 
-    def run(self, how: str, name: str) -> Finished:
+    def run(self, how: str, name: str) -> Ran:
         """Raises _Broken."""
-        settings, which = self.settings[how], f"{how}-{name}"
+        which = f"{how}-{name}"
         executable = self.workdir / which
         if which not in self.built:
-            self.built[which] = _build(self.texts[name], self.path, settings, executable)
+            self.built[which] = _build(self.texts[name], self.path, self.builds[how], executable)
         if failure := self.built[which]:
             raise _Broken(f"the {name} program does not compile: {failure}")
-        finished = run_program(executable, settings)
-        if problem := run_failure(finished, settings.limits):
+        ran = run_program(executable, self.program)
+        if problem := run_failure(ran.finished, self.program.world.limits):
             raise _Broken(f"the {name} program fails: {problem}")
-        return finished
+        return ran
+
+    def difference(self, first: Said, other: Said, again: Said | None = None) -> str:
+        return difference(first, other, self.program.world, again)
 
     def exact(self) -> ProgramComparison:
         """Whether they say the same without contraction."""
         outputs = {name: self.run("exact", name) for name in self.texts}
-        different = difference(outputs["original"], outputs["tuned"])
+        different = self.difference(outputs["original"], outputs["tuned"])
         if different:  # programs print times and addresses: what the original changes by itself proves nothing
             self.again = self.run("exact", "original")
-            different = difference(outputs["original"], outputs["tuned"], self.again)
+            different = self.difference(outputs["original"], outputs["tuned"], self.again)
         return ProgramComparison(0.0, 0.0, not different, different)
 
     def timed(self, equal: ProgramComparison) -> ProgramComparison:
         """In turns; more of them before we believe that it became slower."""
         times: dict[str, list[float]] = {name: [] for name in self.texts}
-        outputs: dict[str, Finished] = {}
+        outputs: dict[str, Ran] = {}
         rounds = _ROUNDS
         while len(times["original"]) < rounds:
             for name in self.texts:
@@ -149,14 +157,14 @@ class _Pair:
                 break
             if len(times["original"]) == rounds == _ROUNDS and min(times["tuned"]) > min(times["original"]):
                 rounds = 4 * _ROUNDS
-        same = not difference(outputs["original"], outputs["tuned"], self.again)
+        same = not self.difference(outputs["original"], outputs["tuned"], self.again)
         return replace(equal, original_s=min(times["original"]), tuned_s=min(times["tuned"]), same_as_built=same)
 
     def against(self, known: ProgramProfile, most_s: float) -> ProgramComparison:
         """The tuned program against a run of the original that was made already, and as few more as are needed."""
         until = time.monotonic() + most_s
         tuned = self.run("timed", "tuned")
-        same = not difference(known, tuned)
+        same = not self.difference(known, tuned)
         equal = ProgramComparison(0.0, 0.0, True) if same else self.exact()
         original_s, tuned_s = known.wall_s, tuned.wall_s
         for pairs in range(_ROUNDS):
@@ -172,28 +180,28 @@ def broken(difference: str) -> ProgramComparison:
     return ProgramComparison(0.0, 0.0, False, difference, False, False)
 
 
-def compiles(content: bytes, path: Path, run: ProgramRun, workdir: Path) -> str:
+def compiles(content: bytes, path: Path, build: ProgramBuild, workdir: Path) -> str:
     """Empty where a file without a main compiles, else what the compiler said."""
     workdir.mkdir(parents=True, exist_ok=True)
-    compiler = replace(run.compiler, flags=(*run.compiler.flags, "-c"), libs=())
-    return _build(content, path, replace(run, compiler=compiler), workdir / "file.o")
+    compiler = replace(build.compiler, flags=(*build.compiler.flags, "-c"), libs=())
+    return _build(content, path, replace(build, compiler=compiler), workdir / "file.o")
 
 
-def _build(content: bytes, path: Path, run: ProgramRun, executable: Path) -> str:
+def _build(content: bytes, path: Path, build: ProgramBuild, executable: Path) -> str:
     """Empty, or what the compiler said."""
-    return _failure(run_many((_build_command(content, path, run, executable),), jobs=1)[0])
+    return _failure(run_many((_build_command(content, path, build, executable),), jobs=1)[0])
 
 
-def _build_command(content: bytes, path: Path, run: ProgramRun, executable: Path) -> Command:
+def _build_command(content: bytes, path: Path, build: ProgramBuild, executable: Path) -> Command:
     source = executable.with_suffix(".c")
     source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
-    environment = {**run.environment, "LC_ALL": "C", "TMPDIR": str(executable.absolute().parent)}
+    environment = {**build.environment, "LC_ALL": "C", "TMPDIR": str(executable.absolute().parent)}
     command = (
-        compiler_path(run.compiler.cc, environment),
-        *(*run.compiler.flags, "-w", "-iquote", str(path.absolute().parent)),
-        *(str(source), "-o", str(executable), *run.compiler.libs),
+        compiler_path(build.compiler.cc, environment),
+        *(*build.compiler.flags, "-w", "-iquote", str(path.absolute().parent)),
+        *(str(source), "-o", str(executable), *build.compiler.libs),
     )
-    return Command(command, COMPILE_LIMITS, environment, run.directory)
+    return Command(command, COMPILE_LIMITS, environment, build.directory)
 
 
 def _failure(finished: Finished) -> str:

@@ -11,6 +11,7 @@ from perfembed.errors import UsageError
 from perfembed.measuring.events import CandidateMeasured
 from perfembed.retrieval.options import Same
 from perfembed.tuning.pictures import Ceilings, NestPicture, TrialReport
+from perfembed.world import World
 
 Evaluate = OneOf["run", "model", "model+run"]
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
@@ -28,7 +29,8 @@ class TuneOptions:
     functions: tuple[str, ...] = ()  # empty: all
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
-    program_arguments: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()  # files that are compiled and linked with the program: other.c, lib.a
+    world: World = field(default_factory=World)  # that the program runs in
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
     search: str = "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive"
@@ -203,6 +205,7 @@ class TuneResult:
     search: str = ""
     budget_s: float | None = None
     ceilings: Ceilings | None = None  # where `TuneOptions.pictures`; None without a calibration
+    tolerance: float = 0.0  # by which numbers in the program's output may have differed, relative
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from perfembed.errors import SourceRejected, UsageError
+from perfembed.flags import absolute, apart
 from perfembed.tuning.result import TuneOptions
 from profilers.openmp import openmp_advice
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+
+
+def with_inputs_apart(options: TuneOptions) -> TuneOptions:
+    """With paths in the flags that are relative to the current folder made absolute, and files in `inputs`."""
+    flags, inputs = apart(absolute(options.cflags, os.getcwd()))
+    return replace(options, cflags=flags, inputs=(*options.inputs, *inputs))
 
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:

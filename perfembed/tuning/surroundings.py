@@ -24,6 +24,7 @@ class Surveyed:
     condition: str
     tests: Mapping[str, Tests | Untestable]
     macros: frozenset[str] = frozenset()
+    problem: str = ""  # why nothing could be asked of the preprocessor
 
 
 def survey(
@@ -44,10 +45,10 @@ def survey(
     where = _Where(Path(source.path), scratch, environment, directory or Path.cwd())
     first = where.preprocess(surroundings.first_probe(), replace(read, flags=(*read.flags, "-dD")))
     if isinstance(first, Untestable):
-        return Surveyed(surroundings.abi, {nest.name: first for nest in source.nests})
+        return Surveyed(surroundings.abi, {nest.name: first for nest in source.nests}, problem=first.reason)
     second = where.preprocess(surroundings.second_probe(first), written)
     if isinstance(second, Untestable):
-        return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests})
+        return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests}, problem=second.reason)
     return Surveyed(surroundings.abi, surroundings.tests(second), surroundings.macros)
 
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from perfembed.capture import ProgramProfile
 from perfembed.capture.culprits import without_culprits
-from perfembed.capture.program import ProgramRun
+from perfembed.capture.program import ProgramBuild, ProgramRun
 from perfembed.tuning.program import ProgramComparison, broken, compare_programs, compiles
 from profilers.build import CompilerConfig
 from scheduler.errors import SchedulerError
@@ -88,19 +88,19 @@ class Verifier(Generic[T]):
             left = ()
         return left, f"with it the program says something else: {_line(problems[-1])}"
 
-    def that_compile(self, program: ProgramRun, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
+    def that_compile(self, build: ProgramBuild, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
         """Of a file without a main: the nests that may stay, and what the compiler says of the others."""
         problems = [""]
 
         def works(part: tuple[T, ...]) -> bool:
             try:
-                problem = compiles(self.rewritten(part), self.path, program, self.workdir)
+                problem = compiles(self.rewritten(part), self.path, build, self.workdir)
             except SchedulerError as error:
                 problem = f"no code: {error}"
             problems.append(problem or problems[-1])
             return not problem
 
-        if works(tuple(nests)) or compiles(self.content, self.path, program, self.workdir):
+        if works(tuple(nests)) or compiles(self.content, self.path, build, self.workdir):
             return tuple(nests), ""  # what does not compile as it is was not broken here
         return without_culprits(nests, works), f"the file does not compile with it: {_line(problems[-1])}"
 

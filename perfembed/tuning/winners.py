@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfembed.capture import ProgramProfile
-from perfembed.capture.program import ProgramRun
+from perfembed.capture.program import ProgramBuild
+from perfembed.tuning.inputs import with_inputs
 from perfembed.tuning.nest_outcome import Winner
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
@@ -40,7 +41,7 @@ class Winners:
         self.source = source
         self.surveyed = surveyed
         self.options = options
-        self.compiler = compiler
+        self.compiler = with_inputs(compiler, options)
         self.environment: Mapping[str, str] = dict(options.environment)
         self.vector_bytes = vector_bytes
         self.scratch = scratch
@@ -60,8 +61,8 @@ class Winners:
                 self._revert_last("faster on its own, but the whole program did not get faster with it")
                 comparison = self._verify_program(profile) if self.found else None
         elif self.found:
-            program = ProgramRun(self.compiler, Path.cwd(), environment=self.environment)
-            self._give_back(*self._verifier().that_compile(program, self.found))
+            build = ProgramBuild(self.compiler, Path.cwd(), self.environment)
+            self._give_back(*self._verifier().that_compile(build, self.found))
         return comparison
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:

@@ -103,7 +103,7 @@ def _assembly(request: ProfileRequest) -> str | None:
         limits=_COMPILE_LIMITS,
         env={**request.environment, "LC_ALL": "C"},
         cwd=folder,
-        stdin_bytes=source.encode(),
+        stdin=source.encode(),
     )
     if not finished.ok or finished.output_truncated:
         return None

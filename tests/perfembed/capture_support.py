@@ -12,6 +12,7 @@ from perfembed.capture import (
     CaptureFailed,
     ProgramFailed,
     ProgramProfile,
+    World,
     capture_nests,
     make_workload,
     profile_program,
@@ -21,7 +22,6 @@ from profilers.build import Built, CompilerConfig, compile_workloads
 from profilers.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
-from profilers.run import DEFAULT_ENVIRONMENT
 from profilers.workload import CapturedFill, ConstantFill
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source, plain
@@ -52,9 +52,11 @@ def profiled(
     *arguments: str,
     compiler: CompilerConfig = GCC,
     limits: Limits = LIMITS,
-    stdin: bytes | None = None,
+    stdin: Path | None = None,
 ) -> ProgramProfile | ProgramFailed:
-    return profile_program(source, compiler, arguments, workdir, DEFAULT_ENVIRONMENT, limits, stdin)
+    folder = Path(source.path).parent
+    world = World(folder, arguments, stdin=stdin, limits=limits, writable=(folder,))
+    return profile_program(source, compiler, world, workdir)
 
 
 def good_profile(source: SourceFile, workdir: Path, *arguments: str, compiler: CompilerConfig = GCC) -> ProgramProfile:

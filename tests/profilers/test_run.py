@@ -131,7 +131,7 @@ def run(script: str, **changes) -> Finished:
 
 
 def test_result_of_an_ordinary_program():
-    finished = run("cat; echo oops >&2; exit 3", stdin_bytes=b"in" * 100_000)
+    finished = run("cat; echo oops >&2; exit 3", stdin=b"in" * 100_000)
     assert (finished.returncode, finished.signal, finished.limit) == (3, None, None)
     assert (finished.stdout, finished.stderr) == (b"in" * 100_000, b"oops\n")
     assert not finished.ok and not finished.output_truncated and not finished.timed_out

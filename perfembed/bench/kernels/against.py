@@ -54,7 +54,7 @@ def tune_by(checkout: Path, source: Path, output: Path, options: TuneOptions) ->
     """
     words = [
         *("tune", str(source), "-o", str(output), "--json", "--no-db", "--cc", options.cc),
-        *("--cflags", shlex.join(options.cflags), "--args", shlex.join(options.program_arguments)),
+        *("--cflags", shlex.join(options.cflags), "--args", shlex.join(options.world.arguments)),
         *("--threads", str(options.threads), "--search", options.search),
         *("--budget", f"{options.budget_s}s", "--seed", str(options.seed)),
         *(word for name in options.functions for word in ("--function", name)),

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from perfembed.bench.kernels.measure import LIMITS
 from perfembed.bench.kernels.openblas import Product
 from perfembed.bench.kernels.regions import Marked, kernel_part
-from perfembed.capture import ProgramFailed, profile_program
+from perfembed.capture import ProgramFailed, World, profile_program
 from perfembed.capture.profile import NestProfile
 from profilers.build import CompilerConfig
 from profilers.calibration import KINDS, MEMORY, Calibration
@@ -73,7 +74,7 @@ def kernel_work(
     environment: Mapping[str, str],
 ) -> Work:
     """Runs the original once to see how often its nests are called, and at which sizes."""
-    profile = profile_program(source, compiler, arguments, workdir, environment, directory=Path.cwd())
+    profile = profile_program(source, compiler, World(Path.cwd(), arguments, limits=LIMITS), workdir, environment)
     if isinstance(profile, ProgramFailed):
         return Work(reason=profile.reason[:200])
     work = Work(flops={"float": 0.0, "double": 0.0})

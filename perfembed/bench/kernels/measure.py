@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perfembed.bench.kernels.openblas import Product, run_openblas
 from perfembed.bench.kernels.regions import MARKS_VARIABLE, read_marks
-from perfembed.capture.program import run_failure
+from perfembed.world import run_failure
 from profilers.child import Limits
 from profilers.harness import harness_environment
 from profilers.load import LoadMeter
@@ -82,7 +82,8 @@ def program_run(executable: Path, threads: int, environment: Mapping[str, str], 
     def run(samples: Samples) -> None:
         marks.write_bytes(b"")
         finished = run_contained((str(executable), *arguments), limits=LIMITS, env=env, cwd=Path.cwd())
-        samples.failure = run_failure(finished, LIMITS) or ""
+        failed = f"it ended with exit code {finished.returncode}" if finished.returncode > 0 else ""
+        samples.failure = run_failure(finished, LIMITS) or failed
         found = None if samples.failure else read_marks(marks.read_bytes())
         if found is None:
             samples.failure = samples.failure or "the program ended without its exit handlers"

@@ -25,11 +25,12 @@ from perfembed.bench.kernels.compilers import (
     build,
     configurations,
 )
-from perfembed.bench.kernels.measure import Run, Samples, measure, openblas_run, program_run
+from perfembed.bench.kernels.measure import LIMITS, Run, Samples, measure, openblas_run, program_run
 from perfembed.bench.kernels.model import OPENBLAS, SETS, BenchResult, KernelsBench
 from perfembed.bench.kernels.noted import conditions_of, note_result, program_row
 from perfembed.bench.kernels.regions import Marked, mark_kernel
 from perfembed.bench.kernels.rows import ProgramRow, Row, Store, key_of, least_measured
+from perfembed.capture import World
 from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
 from perfembed.tuning.file_tuner import tune
@@ -165,7 +166,7 @@ class _Kernel:
         return TuneOptions(
             cc=self.bench.cc,
             cflags=(*self.bench.flags, *self.extra),
-            program_arguments=self.bench.arguments,
+            world=World(Path.cwd(), self.bench.arguments, limits=LIMITS),
             threads=self.bench.threads,
             search=self.bench.search,
             budget_s=self.bench.budget_s,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from perfembed.bench.spelling.model import Campaign, Fault, Kind, Tally
 from perfembed.bench.spelling.respell import Respelled, base_number, base_program, drawn_rewrites, respell
-from perfembed.capture import ProgramFailed, profile_program
+from perfembed.capture import ProgramFailed, World, profile_program
 from perfembed.capture.instrument import wrap
 from perfembed.capture.profile import timed_place
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
@@ -219,7 +219,7 @@ class Checker:
     ) -> Problem | None:
         """Where not all nests can be timed, the real thing must leave them alone, and only them."""
         profile = profile_program(
-            source, CompilerConfig(self.campaign.cc, (*_FLAGS, *flags)), (), self.folder / "profile"
+            source, CompilerConfig(self.campaign.cc, (*_FLAGS, *flags)), World(), self.folder / "profile"
         )
         if isinstance(profile, ProgramFailed):
             return Problem("false refusal", f"{profile.reason}\n{said!r}")

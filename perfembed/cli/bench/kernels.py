@@ -11,7 +11,6 @@ import typer
 from perfembed.cli.bench.common import Files, input_files, say
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
-    Args,
     Cc,
     Cflags,
     Defines,
@@ -26,6 +25,7 @@ from perfembed.cli.options import (
     words,
 )
 from perfembed.cli.session import Session
+from perfembed.cli.world import Args
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
 
 _FORMATS = ("table", "markdown", "json")

@@ -123,7 +123,8 @@ int main(void)
 }
 """
     source = marked(tmp_path / "src" / "file.c", text, sum_nest())
-    profile = profiled(source, tmp_path / "work", stdin=b"35\n")
+    (tmp_path / "input").write_text("35\n")
+    profile = profiled(source, tmp_path / "work", stdin=tmp_path / "input")
     assert isinstance(profile, ProgramProfile), profile
     assert profile.stdout == b"42\n"
     assert profile.nest("sum").values == {"n": 5}
@@ -169,10 +170,15 @@ def test_failures_have_reasons(tmp_path: Path) -> None:
     assert "SIGSEGV" in run_body(tmp_path, "*(volatile int *)8 = 1;")
     assert "SIGABRT" in run_body(tmp_path, 'fputs("no such matrix", stderr); abort();')
     assert "no such matrix" in run_body(tmp_path, 'fputs("no such matrix", stderr); abort();')
-    assert "exit code 3" in run_body(tmp_path, "return 3;")
     assert "within 1 s" in run_body(tmp_path, "for (;;) pause();", Limits(wall_s=1.0))
     assert "_exit" in run_body(tmp_path, "_exit(0);")
     assert "bad.c:" in run_body(tmp_path, "undeclared(;")
+
+
+def test_an_exit_code_is_no_failure(tmp_path: Path) -> None:
+    source = marked(tmp_path / "three.c", PROGRAM.replace("return 0;", "return 3;"), sum_nest())
+    profile = good_profile(source, tmp_path / "work")
+    assert profile.exit_code == 3 and profile.nest("sum").calls
 
 
 def test_no_main(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """How the texts of options become values."""
 
+from pathlib import Path
+
 import pytest
 
 from perfembed.cli.options import budget_seconds, compiler_flags, parameter_values, words
@@ -31,8 +33,9 @@ def test_bad_parameters(texts: list[str]) -> None:
 
 
 def test_flags() -> None:
+    here = Path.cwd()
     flags = compiler_flags("-O2 '-DNAME=\"a b\"'", ["N=4", "M"], [".", "a b"], "c99")
-    assert flags == ("-O2", '-DNAME="a b"', "-DN=4", "-DM", "-I.", "-Ia b", "-std=c99")
+    assert flags == ("-O2", '-DNAME="a b"', "-DN=4", "-DM", f"-I{here}", f"-I{here}/a b", "-std=c99")
 
 
 def test_bad_quoting() -> None:

@@ -22,6 +22,7 @@ from perfembed.tuning.result import (
     TuneOptions,
     TuneResult,
 )
+from perfembed.world import World
 
 TUNED = NestReport(
     "gemm_1", "gemm", "a.c", 48, 5, 0.97, "tuned", "", "interchange(j, k); parallelize(i)", 10.3, 5.1, 20.5,
@@ -81,7 +82,9 @@ def test_defaults(tuner: Tuner, source: Path) -> None:
     assert options.environment == (("A", "b"), ("HOME", "/x"))
     assert options.database == "/x/.local/share/perfembed/perfembed.duckdb"
     assert options.cache == "/x/.cache/perfembed"
-    assert replace(options, output=None, threads=1, environment=(), database=None, cache=None) == TuneOptions()
+    assert options.world == World(Path.cwd())
+    neutral = replace(options, output=None, threads=1, environment=(), database=None, cache=None, world=World())
+    assert neutral == TuneOptions()
 
 
 def test_options(tuner: Tuner, source: Path) -> None:
@@ -94,8 +97,8 @@ def test_options(tuner: Tuner, source: Path) -> None:
         dry_run=True,
         functions=("f", "g"),
         cc="clang",
-        cflags=("-O2", "-DN=4", "-DM", "-I.", "-Iinc", "-std=c99"),
-        program_arguments=("-x", "a b"),
+        cflags=("-O2", "-DN=4", "-DM", f"-I{Path.cwd()}", f"-I{Path.cwd()}/inc", "-std=c99"),
+        world=World(Path.cwd(), ("-x", "a b")),
         parameters=(("n", 2000), ("m", 3)),
         threads=3,
         search="beam",

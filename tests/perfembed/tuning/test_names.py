@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from perfembed.capture import CapturedNest, ProgramProfile, capture_nests, profile_program
+from perfembed.capture import CapturedNest, ProgramProfile, World, capture_nests, profile_program
 from profilers.build import CompilerConfig
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest
@@ -59,7 +59,7 @@ def test_a_program_with_names_in_utf8(tmp_path: Path) -> None:
         assert format_nest(nest).isascii() and parse_nest(format_nest(nest))
     written.write_bytes(without_originals(identity(source)))
     assert run(written) == run(path)
-    profile = profile_program(source, CompilerConfig("gcc", ()), (), tmp_path / "profile")
+    profile = profile_program(source, CompilerConfig("gcc", ()), World(), tmp_path / "profile")
     assert isinstance(profile, ProgramProfile) and all(n.calls == 1 and not n.problem for n in profile.nests)
     captured = capture_nests(source, source.nests, profile, tmp_path / "capture")
     assert [n for n, c in captured.items() if not isinstance(c, CapturedNest)] == []

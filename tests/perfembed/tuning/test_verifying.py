@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from perfembed.api import tune
-from perfembed.capture.program import ProgramRun
+from perfembed.capture.program import ProgramBuild, ProgramRun
+from perfembed.capture.stage import Stage
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.verifying import Verifier
+from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.outcome import Timed
 from profilers.timing import Comparison, Round
@@ -24,6 +26,10 @@ GCC = CompilerConfig("gcc", ("-O1",))
 ORIGINAL = """#include <stdio.h>
 int main(void) { printf("%d %d %d\\n", A, B, C); return 0; }
 """
+
+
+def run_of(tmp_path: Path) -> ProgramRun:
+    return ProgramRun(ProgramBuild(GCC, tmp_path), Stage(World(), tmp_path / "stage"))
 
 
 def verifier(tmp_path: Path, content: str = ORIGINAL, reassociate: bool = False) -> Verifier[str]:
@@ -56,7 +62,7 @@ def test_what_changes_the_program_is_found(
     tmp_path: Path, nests: tuple[str, ...], left: tuple[str, ...], reason: str
 ) -> None:
     checked = verifier(tmp_path)
-    program = ProgramRun(GCC, tmp_path)
+    program = run_of(tmp_path)
     comparison = checked.compare(program, nests)
     assert not checked.sound(comparison)
     kept, why = checked.kept(program, nests, comparison.difference)
@@ -66,24 +72,24 @@ def test_what_changes_the_program_is_found(
 
 def test_reassociated_sums_may_differ_but_must_run(tmp_path: Path) -> None:
     checked = verifier(tmp_path, reassociate=True)
-    program = ProgramRun(GCC, tmp_path)
+    program = run_of(tmp_path)
     assert checked.sound(checked.compare(program, ("A=7",)))
     assert not checked.sound(checked.compare(program, ("A=oops",)))
 
 
 def test_a_program_that_does_not_run_either_way(tmp_path: Path) -> None:
     checked = verifier(tmp_path, ORIGINAL.replace("A,", "gone,"))
-    kept, why = checked.kept(ProgramRun(GCC, tmp_path), ("A=1",), "differs")
+    kept, why = checked.kept(run_of(tmp_path), ("A=1",), "differs")
     assert kept == () and "compared with itself" in why and "'gone' undeclared" in why
 
 
 def test_a_file_without_main_must_compile(tmp_path: Path) -> None:
     checked = verifier(tmp_path, "int f(void) { return A + B + C; }\n")
-    program = ProgramRun(GCC, tmp_path)
-    assert checked.that_compile(program, ("A=1", "B=2")) == (("A=1", "B=2"), "")
-    kept, why = checked.that_compile(program, ("A=1", "B=oops", "C=3"))
+    program = run_of(tmp_path)
+    assert checked.that_compile(program.build, ("A=1", "B=2")) == (("A=1", "B=2"), "")
+    kept, why = checked.that_compile(program.build, ("A=1", "B=oops", "C=3"))
     assert kept == ("A=1", "C=3") and "'oops' undeclared" in why
-    assert verifier(tmp_path, "int f(void) { return A + gone; }\n").that_compile(program, ("A=1",))[0] == ("A=1",)
+    assert verifier(tmp_path, "int f(void) { return A + gone; }\n").that_compile(program.build, ("A=1",))[0] == ("A=1",)
 
 
 WORK = """#include <errno.h>
@@ -131,7 +137,7 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
         return rewrite_source(source, nests, 32, found)
 
     checked = Verifier(path, text, rewritten, compiler, tmp_path / "work", 2, False)
-    program = ProgramRun(compiler, tmp_path)
+    program = run_of(tmp_path)
     comparison = checked.compare(program, rewrites)
     assert comparison.ran and "b'1 10 " in comparison.difference, comparison
     kept, why = checked.kept(program, rewrites, comparison.difference)
