@@ -62,6 +62,11 @@ class Ran:
         return self.finished.stderr
 
     @property
+    def dropped(self) -> str:
+        """A digest of output beyond what is kept."""
+        return self.finished.dropped
+
+    @property
     def exit_code(self) -> int:
         return self.finished.returncode
 

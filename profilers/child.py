@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import IO
 
 from profilers.errors import ContainmentError, NotExecutable
@@ -66,6 +67,7 @@ class Finished:
 
     `limit` says which limit ended it: "wall", "cpu", "memory", "processes" or "cancelled" (someone
     signalled the supervisor), else None. `survivors` counts descendants that had to be killed.
+    `dropped`: a digest of the output that was not kept; empty where all was.
     """
 
     returncode: int
@@ -79,6 +81,7 @@ class Finished:
     output_truncated: bool
     limit: str | None
     survivors: int
+    dropped: str = ""
 
     @property
     def ok(self) -> bool:
@@ -89,11 +92,12 @@ class Finished:
 class _Stream:
     """One captured output stream with its cap."""
 
-    __slots__ = ("cap", "data", "file", "truncated")
+    __slots__ = ("cap", "data", "dropped", "file", "truncated")
 
     def __init__(self, file: IO[bytes], cap: int) -> None:
         self.file, self.cap = file, cap
         self.data = bytearray()
+        self.dropped = blake2b(digest_size=20)
         self.truncated = False
         os.set_blocking(file.fileno(), False)
 
@@ -106,6 +110,8 @@ class _Stream:
         keep = len(chunk) if not self.cap else max(0, self.cap - len(self.data))
         self.truncated |= len(chunk) > keep
         self.data += chunk[:keep]
+        if len(chunk) > keep:
+            self.dropped.update(chunk[keep:])
         return bool(chunk)
 
     def drain(self) -> None:
@@ -220,6 +226,7 @@ class Child:
             output_truncated=out.truncated or err.truncated,
             limit=limit,
             survivors=survivors,
+            dropped=" ".join(stream.dropped.hexdigest() if stream.truncated else "" for stream in (out, err)).strip(),
         )
 
 

@@ -25,6 +25,9 @@ class Said(Protocol):
     def stderr(self) -> bytes: ...
 
     @property
+    def dropped(self) -> str: ...
+
+    @property
     def exit_code(self) -> int: ...
 
     @property
@@ -44,6 +47,8 @@ def difference(first: Said, other: Said, world: World, again: Said | None = None
         repeated = before if again is None else getattr(again, what)
         if different := _different_text(what, before, after, repeated, tolerance):
             return different
+    if first.dropped != other.dropped and (again is None or again.dropped == first.dropped):
+        return "the output is too long to be kept, and its end differs"
     return _different_files(first.files, other.files, None if again is None else again.files, world)
 
 

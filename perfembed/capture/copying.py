@@ -16,6 +16,7 @@ from perfembed.errors import UsageError
 
 MOST_BYTES, MOST_FILES = 512 << 20, 5000
 _NOT_FILES = ("/dev", "/proc", "/sys")
+_HISTORIES = (".git", ".hg", ".svn")
 _FICLONE = 0x40049409  # ioctl_ficlone(2)
 
 
@@ -50,13 +51,13 @@ class Copier:
     """One folder to copy, the folders nearest to its top first and hidden ones last, up to a bound.
 
     Beyond it are links to the originals where they are `confined` (the program cannot write through them); else what
-    is hidden is left out, and anything else is refused.
+    is hidden is left out, and anything else is refused. Histories and Python environments are never copied.
     """
 
     def __init__(self, folder: Path, target: Path, confined: bool) -> None:
         self.folder, self.target, self.confined = folder, target, confined
         self.originals: dict[str, Original] = {}
-        self.bytes = self.files = 0
+        self.bytes = self.files = self.entries = 0
         self._beyond: list[str] = []
         self._seen: dict[str, str] = {}  # a folder's real path -> its path in the copy
         self._waiting: deque[tuple[str, str]] = deque()  # (real path, path in the copy)
@@ -76,9 +77,7 @@ class Copier:
         self._folder(str(self.folder), "")
         while self._waiting or self._hidden:
             source, path = (self._waiting or self._hidden).popleft()
-            if self.files >= MOST_FILES:
-                self._leave(source, path)
-            elif source in self._seen:
+            if source in self._seen:
                 self._make(path, Original("link", str(self.target / self._seen[source])))
             else:
                 self._seen[source] = path
@@ -95,6 +94,10 @@ class Copier:
             mode = stat.S_IMODE(os.stat(source).st_mode)
         except OSError:
             return  # what cannot be read is not there
+        if path and self.entries + len(entries) > MOST_FILES:
+            self._leave(source, path)
+            return
+        self.entries += len(entries)
         if path:
             self._make(path, Original("folder", source, mode))
         for entry in entries:
@@ -112,6 +115,9 @@ class Copier:
             self._make(path, Original("link", real))
         elif self.target.is_relative_to(real):
             return  # what is ours
+        elif _is_no_data(real):
+            if self.confined:
+                self._make(path, Original("link", real))
         elif stat.S_ISDIR(status.st_mode):
             (self._hidden if os.path.basename(path).startswith(".") else self._waiting).append((real, path))
         elif stat.S_ISREG(status.st_mode):
@@ -142,7 +148,7 @@ class Copier:
     def _leave(self, source: str, path: str) -> None:
         hidden = any(part.startswith(".") for part in Path(path).parts)
         if not self.confined and not hidden:
-            limit = f"{MOST_BYTES >> 20} MiB or {MOST_FILES} files"
+            limit = f"{MOST_BYTES >> 20} MiB or {MOST_FILES} entries"
             raise UsageError(
                 f"{self.folder}: more than {limit}, and the program runs in a copy of it",
                 "--workdir DIR with less in it",
@@ -150,3 +156,8 @@ class Copier:
         self._beyond.append(path)
         if self.confined:
             self._make(path, Original("link", source))
+
+
+def _is_no_data(path: str) -> bool:
+    """Whether it is a history, or a Python environment."""
+    return os.path.basename(path) in _HISTORIES or os.path.exists(os.path.join(path, "pyvenv.cfg"))

@@ -66,7 +66,7 @@ class ProgramProfile:
     exit_code: int
     stdout: bytes
     stderr: bytes
-    output_truncated: bool
+    dropped: str  # a digest of output beyond what is kept
     files: Mapping[str, Left]
     nests: tuple[NestProfile, ...]
 
@@ -193,8 +193,7 @@ def not_watched(reason: str) -> str:
 
 
 def _profile(program: ProgramRun, ran: Ran, nests: tuple[NestProfile, ...]) -> ProgramProfile:
-    truncated = ran.finished.output_truncated
-    return ProgramProfile(program, ran.wall_s, ran.exit_code, ran.stdout, ran.stderr, truncated, ran.files, nests)
+    return ProgramProfile(program, ran.wall_s, ran.exit_code, ran.stdout, ran.stderr, ran.dropped, ran.files, nests)
 
 
 def timed_place(index: int, nest: LoopNest) -> Around:

@@ -16,6 +16,7 @@ class Run:
     stderr: bytes = b""
     exit_code: int = 0
     files: Mapping[str, Left] = field(default_factory=dict)
+    dropped: str = ""
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,12 @@ def test_text_and_exit_code() -> None:
     assert difference(first, Run(b"a\nt 2\n", b"", 3), world)
     assert not difference(first, Run(b"a\nt 2\n", b"", 3), world, Run(b"a\nt 5\n", b"", 3))
     assert difference(first, Run(b"b\nt 2\n", b"", 3), world, Run(b"a\nt 5\n", b"", 3))
+
+
+def test_output_that_is_not_kept_is_compared() -> None:
+    first, other = Run(b"a", dropped="1"), Run(b"a", dropped="2")
+    assert "too long" in difference(first, other, World()) and not difference(first, first, World())
+    assert not difference(first, other, World(), other)
 
 
 def test_tolerance_is_of_stdout_and_holds_where_the_original_varies_a_little() -> None:

@@ -164,6 +164,25 @@ def test_beyond_the_bound_are_links_that_cannot_be_written_to(
     assert "can read but not change" in stage.notes[0] and "large" in stage.notes[0]
 
 
+@confined
+def test_many_files_histories_and_environments_are_not_copied(
+    user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, name in (("many", ""), (".git", ""), ("env", "pyvenv.cfg")):
+        (user / folder).mkdir()
+        for file in [f"file{k}" for k in range(40)] + [name] * bool(name):
+            (user / folder / file).write_text(file)
+    monkeypatch.setattr(copying, "MOST_FILES", 30)
+    before = state(user)
+    stage = Stage(World(user), tmp_path / "stage")
+    ran = sh(stage, "cat many/file7 .git/file8 env/file9; echo no > many/file7; rm env/file9; echo yes > in.txt")
+    assert ran.stdout == b"file7file8file9" and ran.stderr.count(b"ermission denied") == 2
+    assert set(ran.files) == {"in.txt"} and state(user) == before
+    links = {name: (stage.directory / name).is_symlink() for name in ("many", ".git", "env", "sub")}
+    assert links == {"many": True, ".git": True, "env": True, "sub": False}
+    assert stage.notes[0].endswith("too much to copy: many")
+
+
 def test_without_landlock_too_much_is_refused_unless_hidden(
     user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Nests with which the whole program says something else are given back; the others stay tuned."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,21 @@ def test_what_changes_the_program_is_found(
     kept, why = checked.kept(program, nests, comparison.difference)
     assert kept == left
     assert reason in why or reason in comparison.difference
+
+
+def test_files_and_exit_codes_are_compared(tmp_path: Path) -> None:
+    text = """#include <stdio.h>
+int main(void) { FILE *f = fopen("out.txt", "w"); fprintf(f, "%d %g\\n", A, B * 1.0); fclose(f); return C; }
+"""
+    checked = verifier(tmp_path, text)
+    program = run_of(tmp_path)
+    comparison = checked.compare(program, ("A=1", "B=2.0000001", "C=4"))
+    assert comparison.difference == "exit code 3 became 4"
+    assert checked.kept(program, ("A=1", "B=2.1", "C=4"), comparison.difference)[0] == ("A=1",)
+    different = checked.compare(program, ("B=2.1",)).difference
+    assert different == "out.txt line 1: b'1 2' became b'1 2.1'"
+    near = replace(program, stage=Stage(World(tolerance=0.1, checked=("out.txt",)), tmp_path / "near"))
+    assert checked.compare(near, ("B=2.1",)).equal and not checked.compare(near, ("B=3",)).equal
 
 
 def test_reassociated_sums_may_differ_but_must_run(tmp_path: Path) -> None:
