@@ -39,6 +39,7 @@ class Stage:
 
     def __init__(self, world: World, folder: Path) -> None:
         self.world = world
+        self.folder = folder
         self.confined = confines_writes()
         self.notes: tuple[str, ...] = ()
         self._root = folder.absolute() / "around"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 from perfembed.errors import SourceRejected, UsageError
@@ -37,8 +38,11 @@ def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
     return source
 
 
-def nothing_tunable(path: str, source: SourceFile) -> str:
-    if not source.rejections:
-        return f"{path}: no loop nest found"
-    lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in source.rejections]
-    return f"{path}: no tunable loop nest\n" + "\n".join(lines)
+def nothing_tunable(sources: Sequence[SourceFile]) -> str:
+    """Why, where none of these files has a nest."""
+    paths = ", ".join(source.path for source in sources)
+    rejections = [rejection for source in sources for rejection in source.rejections]
+    if not rejections:
+        return f"{paths}: no loop nest found"
+    lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in rejections]
+    return f"{paths}: no tunable loop nest\n" + "\n".join(lines)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from perfembed.api import tune
-from perfembed.capture.program import ProgramBuild, ProgramRun
+from perfembed.building.compiling import CompileAndLink, one_file
+from perfembed.capture.program import ProgramRun
 from perfembed.capture.stage import Stage
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
@@ -29,24 +30,29 @@ int main(void) { printf("%d %d %d\\n", A, B, C); return 0; }
 
 
 def run_of(tmp_path: Path) -> ProgramRun:
-    return ProgramRun(ProgramBuild(GCC, tmp_path), Stage(World(), tmp_path / "stage"))
+    return ProgramRun(build(tmp_path), Stage(World(), tmp_path / "stage"))
 
 
 def verifier(tmp_path: Path, content: str = ORIGINAL, reassociate: bool = False) -> Verifier[str]:
     """The nests of the file are the macros A, B and C, exchanged for what is said of them."""
     head = "#define A 1\n#define B 2\n#define C 3\n"
 
-    def rewritten(nests: Sequence[str]) -> bytes:
+    def rewritten(nests: Sequence[str]) -> dict[str, bytes]:
         if "D" in nests:
             raise SchedulerError("no way")
         changed = head
         for nest in nests:
             name, value = nest.split("=")
             changed += f"#undef {name}\n#define {name} {value}\n"
-        return (changed + content).encode()
+        return {str(path): (changed + content).encode()}
 
     path = tmp_path / "p.c"
-    return Verifier(path, (head + content).encode(), rewritten, GCC, tmp_path / "work", 1, reassociate)
+    text = (head + content).encode()
+    return Verifier({str(path): text}, rewritten, (), tmp_path / "work", 1, reassociate)
+
+
+def build(tmp_path: Path, compiler: CompilerConfig = GCC) -> CompileAndLink:
+    return one_file(str(tmp_path / "p.c"), b"", compiler, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +91,11 @@ def test_a_program_that_does_not_run_either_way(tmp_path: Path) -> None:
 
 def test_a_file_without_main_must_compile(tmp_path: Path) -> None:
     checked = verifier(tmp_path, "int f(void) { return A + B + C; }\n")
-    program = run_of(tmp_path)
-    assert checked.that_compile(program.build, ("A=1", "B=2")) == (("A=1", "B=2"), "")
-    kept, why = checked.that_compile(program.build, ("A=1", "B=oops", "C=3"))
+    program = build(tmp_path)
+    assert checked.that_compile(program, ("A=1", "B=2")) == (("A=1", "B=2"), "")
+    kept, why = checked.that_compile(program, ("A=1", "B=oops", "C=3"))
     assert kept == ("A=1", "C=3") and "'oops' undeclared" in why
-    assert verifier(tmp_path, "int f(void) { return A + gone; }\n").that_compile(program.build, ("A=1",))[0] == ("A=1",)
+    assert verifier(tmp_path, "int f(void) { return A + gone; }\n").that_compile(program, ("A=1",))[0] == ("A=1",)
 
 
 WORK = """#include <errno.h>
@@ -131,12 +137,11 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
     schedules = ["", "interchange(j, i)", "parallelize(i)"]
     rewrites = [Rewrite(n, parse_schedule(s), 1.0) for n, s in zip(source.nests, schedules, strict=True)]
     found = surveyed(source)
-    compiler = CompilerConfig("gcc", ("-O1", "-fopenmp"))
 
-    def rewritten(nests: Sequence[Rewrite]) -> bytes:
-        return rewrite_source(source, nests, 32, found)
+    def rewritten(nests: Sequence[Rewrite]) -> dict[str, bytes]:
+        return {str(path): rewrite_source(source, nests, 32, found)}
 
-    checked = Verifier(path, text, rewritten, compiler, tmp_path / "work", 2, False)
+    checked = Verifier({str(path): text}, rewritten, ("-fopenmp",), tmp_path / "work", 2, False)
     program = run_of(tmp_path)
     comparison = checked.compare(program, rewrites)
     assert comparison.ran and "b'1 10 " in comparison.difference, comparison
