@@ -18,12 +18,14 @@ from scheduler.ir.nest import LoopNest
 class Project:
     """Nests are known by their names: no two of `sources` have one of the same name.
 
-    `runs`: whether there is a program to run, by which it is decided what is tuned.
+    `runs`: whether there is a program to run, by which it is decided what is tuned. `flags_given`: whether the flags
+    are the user's choice for this one tuning, not those of a build.
     """
 
     sources: tuple[SourceFile, ...]
     build: Build
     runs: bool
+    flags_given: bool = True
 
     @property
     def paths(self) -> str:

@@ -143,7 +143,7 @@ class Tuning:
         reports += [refused(rejection) for source in self.project.sources for rejection in source.rejections]
         return TuneResult(
             path=files[0].path,
-            output_path=files[0].output_path,
+            output_path=next((f.output_path for f in files if f.output_path is not None), None),
             nests=tuple(sorted(reports, key=self._place)),
             program_before_s=comparison.original_s if comparison else profile.wall_s if profile else None,
             program_after_s=comparison.tuned_s if comparison else None,

@@ -186,18 +186,22 @@ class NestReport:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """A file that was tuned: where it was written (None: nowhere), with so many nests `tuned`."""
+    """A file that was tuned: where it was written (None: nowhere), with so many nests `tuned`.
+
+    `needs`: flags for compiling and linking it that the program's build lacks; without them it runs in one thread.
+    """
 
     path: str
     output_path: str | None
     tuned: int
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
     """The outcome of one run of `tune`; `output_path` is None when nothing was written.
 
-    Of several `files`, `path`, `output_path` and `flags` are those of the first.
+    Of several `files`, `path` and `flags` are those of the first, `output_path` is the first that was written.
     """
 
     path: str
