@@ -23,7 +23,7 @@ FLOORS = (  # of perfembed, from the ground up: a room imports from its own floo
     ("learning",),
     ("retrieval",),
     ("tuning",),
-    ("mapping", "populating"),
+    ("mapping", "populating", "wrapper"),
     ("api", "profiling"),
     ("report",),
     ("bench",),

@@ -17,7 +17,7 @@ from perfembed.errors import NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
 from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.tuning.headers import loops_in_headers
-from perfembed.tuning.openmp import with_openmp
+from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
 from perfembed.tuning.project import Project
 from perfembed.tuning.project_tuner import Tuning
 from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
@@ -25,6 +25,8 @@ from perfembed.tuning.source import nothing_tunable, parse_all
 from profilers.build import CompilerConfig, prepare_harness
 from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import SourceFile
+from scheduler.frontend.model import Rejection
+from scheduler.ir.nest import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +176,23 @@ def _opened(texts: Mapping[str, bytes], build: Build, options: TuneOptions, tole
     if isinstance(build, CompileAndLink) and len(mains) > 1:
         raise SourceRejected(f"{' and '.join(mains)}: each has a main", "name the files of one program")
     loops = loops_in_headers([units[path] for path in texts], dict(options.environment), named)
+    asleep = [source for source in sources if not has_openmp(units[source.path].compiler.flags) and _uses(source)]
+    sources = tuple(source for source in sources if source not in asleep)
+    if asleep and not sources:
+        raise SourceRejected(f"{asleep[0].path}: {_uses(asleep[0])}", "compile it with -fopenmp")
+    left_alone = [Rejection(Span(s.path, 0, 0, 1, 1), _uses(s), "compile it with -fopenmp", None) for s in asleep]
     if sources:
-        sources = (replace(sources[0], rejections=(*sources[0].rejections, *loops)), *sources[1:])
+        sources = (replace(sources[0], rejections=(*sources[0].rejections, *loops, *left_alone)), *sources[1:])
     runs = bool(mains) or not isinstance(build, CompileAndLink) or bool(build.others)
     return Project(unique(sources), build, runs, flags_given=False)
+
+
+def _uses(source: SourceFile) -> str:
+    """Why a file that is compiled without OpenMP is left alone; empty where it does not use it."""
+    found = use_of_openmp(source.content)
+    if found is None:
+        return ""
+    return f"it uses OpenMP ({found[0]}, line {found[1]}), and the build compiles it without"
 
 
 def unique(sources: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
@@ -194,5 +209,6 @@ def unique(sources: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
             names[nest.name] = name
         nests = tuple(replace(nest, name=names[nest.name]) for nest in source.nests)
         premises = {names.get(name, name): value for name, value in source.premises.items()}
-        found.append(replace(source, nests=nests, premises=premises))
+        sharing = {names.get(name, name): value for name, value in source.sharing.items()}
+        found.append(replace(source, nests=nests, premises=premises, sharing=sharing))
     return tuple(found)

@@ -29,12 +29,14 @@ from perfembed.tuning.writing import write
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
+from profilers.outcome import WrongResult
 from scheduler.codegen.premises import Untestable
 from scheduler.frontend import Sharing, SourceFile
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.races import certain_race
+from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
     from perfembed.tuning.recorder import Recorder
@@ -72,6 +74,7 @@ class Tuning:
         self.not_run: list[str] = []  # of the nests that were tried, why what is made of them does not compile or run
         self.interrupted = False
         self.recorder: Recorder | None = None
+        self.chosen: dict[str, tuple[Ledger, Schedule]] = {}  # of nests that were tuned, as they were measured
         self.resources: Resources
 
     def run(self) -> TuneResult:
@@ -133,6 +136,7 @@ class Tuning:
             with self.watch.phase("checking"):
                 comparison = self.winners.verify(profile)
                 self.interrupted |= self.winners.interrupted
+                self._refute()
         files = write(self.project, self.winners, self.options)
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"what was measured is not in the database yet: {problem}"))
@@ -253,6 +257,8 @@ class Tuning:
         self.not_run += [outcome.not_run] * bool(outcome.not_run)
         if outcome.winner is not None:
             self.winners.found.append((nest, outcome.winner))
+        if outcome.chosen is not None:
+            self.chosen[nest.name] = ledger, outcome.chosen
         report = tuned(source.path, nest, inputs.share, outcome)
         if outcome.retrieved is not None:
             from perfembed.tuning.explanation import explain  # here, not above: searches do without
@@ -283,6 +289,13 @@ class Tuning:
         for nest, picture in drawn(self.tried, self.winners, self.resources.target()):
             self.reports[nest.name] = replace(self._report_of(nest), picture=picture)
         return ceilings(self.options.cache, self.machine, version, self.options.threads)
+
+    def _refute(self) -> None:
+        """What the whole program does not bear is not kept as a schedule to use in it again."""
+        for name, (ledger, schedule) in self.chosen.items():
+            report = self.reports[name]
+            if report.given_back:
+                ledger.refuted(schedule, WrongResult("", 0, 0.0, f"in the whole program: {report.reason}"))
 
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
         report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
