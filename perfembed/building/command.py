@@ -48,8 +48,8 @@ class BuildCommand:
         if not self.units:
             raise SourceRejected(
                 f"the build compiles no C file, as far as can be seen: {command}",
-                "compilers are recognized by their names on the search path: cc, gcc, clang, …; "
-                "say them so: --build 'make CC=gcc …'",
+                "compilers are recognized by their names on the search path: --build 'make CC=gcc …'; "
+                "what CMake has configured is configured anew: --build 'cmake -B b && cmake --build b'",
             )
         self.program = program if program is not None else self._linked(tree)
 
@@ -185,6 +185,9 @@ def _make_new(folder: Path) -> None:
         for name in names:
             path = os.path.join(parent, name)
             if os.path.islink(path):
+                continue
+            if name == "CMakeCache.txt":  # it names the folder that it was made in, and would build there
+                os.unlink(path)
                 continue
             when = now - _OLD_S if _is_output(path) else now - 1
             os.utime(path, (when, when))

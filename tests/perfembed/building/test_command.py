@@ -104,6 +104,12 @@ def test_a_shared_library_and_one_compiler_for_all(tmp_path: Path, monkeypatch: 
     assert said(made(build, changes, tmp_path / "one")) == "7\n"
 
 
+def test_what_cmake_has_configured_is_configured_anew(grid: Path, tmp_path: Path) -> None:
+    """It names the folder that it was made in, where a build would go on."""
+    (grid / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY={grid}\n")
+    built("test ! -e CMakeCache.txt && make grid", "./grid", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("command", "program", "reason"),
     [
