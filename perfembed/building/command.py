@@ -106,8 +106,14 @@ class BuildCommand:
         return ["" if one.ok else tree.named(said(one, last=True)) for (tree, _), one in zip(jobs, done, strict=True)]
 
     def _inside(self, path: str) -> str:
-        """A file's name in the project's folder."""
-        return os.path.relpath(os.path.realpath(path), self.folder)
+        """A file's name in the project's folder. Raises SourceRejected where it lies elsewhere."""
+        name = os.path.relpath(os.path.realpath(path), self.folder)
+        if name.split(os.sep)[0] == os.pardir:
+            raise SourceRejected(
+                f"{path}: lies outside of {self.folder}, which is copied to build it",
+                "run perfembed in a folder that holds all of the program: --build 'make -C DIR …'",
+            )
+        return name
 
     def _units(self, tree: _Tree) -> list[Unit]:
         """The C files below the project's folder, as each was compiled first, with the names they have there."""
@@ -171,6 +177,8 @@ class _Tree:
         for name, text in texts.items():
             path = self.folder / name
             if self._texts.get(name) != text or objects != self._objects:
+                if not path.parent.resolve().is_relative_to(self.folder):
+                    raise SourceRejected(f"{name}: stands behind a link that leads out of the folder")
                 path.unlink(missing_ok=True)
                 path.write_bytes(text)
                 self._texts[name] = text

@@ -124,6 +124,21 @@ def test_what_cannot_be_built(grid: Path, tmp_path: Path, command: str, program:
         built(command, program, tmp_path)
 
 
+def test_nothing_outside_of_the_copies_is_written(grid: Path, tmp_path: Path) -> None:
+    """Neither a file elsewhere nor one behind a link."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shutil.move(grid / "src" / "mix.c", shared)
+    (grid / "src" / "mix.c").symlink_to(shared / "mix.c")
+    before = listing(shared)
+    build = built("make grid", "./grid", tmp_path)
+    assert len(build.units) == 9
+    for path in ("src/mix.c", str(shared / "mix.c"), "../other.c"):
+        with pytest.raises(SourceRejected, match="outside of"):
+            made(build, Changes({path: b"int x;\n"}), tmp_path / "one")
+    assert listing(shared) == before
+
+
 def test_a_program_that_is_not_there(grid: Path, tmp_path: Path) -> None:
     build = built("make grid", "./gird", tmp_path)
     found = made(build, Changes(), tmp_path / "one")
