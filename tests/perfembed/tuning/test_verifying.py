@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from optdb.confirmed import confirmed_schedules
+from optdb.database import Database
 from perfembed.api import tune
 from perfembed.building.compiling import CompileAndLink, one_file
 from perfembed.capture.program import ProgramRun
 from perfembed.capture.stage import Stage
+from perfembed.measuring.measurer import Checked
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
@@ -17,7 +20,7 @@ from perfembed.tuning.verifying import Verifier
 from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.outcome import Timed
-from profilers.timing import Comparison, Round
+from profilers.timing import Comparison, Round, compare_apart
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -172,3 +175,31 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
     assert reports["main_2"].status == "kept" and "says something else" in reports["main_2"].reason
     assert result.exit_code == 0 and result.program_output_equal is not False
     assert b"parallel for" not in output.read_bytes()
+
+
+def test_what_the_whole_program_does_not_bear_is_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was confirmed for the nest alone; the database then says that it computed something else."""
+    comparison = compare_apart(Timed((2.0, 2.1)), Timed((1.0, 1.1)))
+
+    def found(self: NestTuner) -> NestOutcome:
+        schedule = parse_schedule("parallelize(i)" if self.nest.name == "main_2" else "interchange(j, i)")
+        scheduled = self.replayer.replay(schedule)
+        if isinstance(scheduled, ScheduledNest):
+            self.ledger.begin(self.replayer, Timed((2.0, 2.1)))
+            self.ledger.confirmed(schedule, comparison, Checked(("equal",), inputs=(None, 1), tolerance=0.0))
+            self.outcome.winner, self.outcome.chosen = Winner(scheduled, comparison, ("equal",)), schedule
+        return self.outcome
+
+    monkeypatch.setattr(NestTuner, "run", found)
+    monkeypatch.setattr("perfembed.tuning.winners.Winners._revert_last", lambda self, reason: None)
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    path, database = tmp_path / "p.c", tmp_path / "a.duckdb"
+    path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
+    result = tune(path, db=database, threads=2, search="random", budget_s=20, cflags=("-O1",))
+    assert [nest.nest for nest in result.nests if nest.given_back] == ["main_2"]
+    with Database.open(database, read_only=True) as opened:
+        assert opened.rows("SELECT count(*) FROM measurements WHERE outcome = 'wrong_result'") == [(1,)]
+        confirmed = {one.schedule for one in confirmed_schedules(opened)}
+    assert confirmed and "parallelize(L0)" not in confirmed
