@@ -13,9 +13,11 @@ from perfembed.building.build import Changes, Made, NotBuilt, Unit
 from perfembed.building.compile_commands import units_of
 from perfembed.building.compiling import said
 from perfembed.building.standin import Standin, stand_in
+from perfembed.capture.copying import Copier
+from perfembed.capture.stage import around, writable_for
 from perfembed.errors import SourceRejected
 from profilers.build import CompilerConfig
-from profilers.child import Command, Limits
+from profilers.child import Command, Limits, confines_writes
 from profilers.run import run_many
 from profilers.supervisor import supervisor_binary
 
@@ -31,10 +33,20 @@ class BuildCommand:
     """
 
     def __init__(
-        self, command: str, program: str | None, folder: Path, scratch: Path, environment: Mapping[str, str]
+        self,
+        command: str,
+        program: str | None,
+        folder: Path,
+        scratch: Path,
+        environment: Mapping[str, str],
+        writable: tuple[Path, ...] = (),
     ) -> None:
-        """Builds it once, to see how. Raises SourceRejected."""
+        """Builds it once, to see how. `writable`: folders outside of the copies that it may write to.
+
+        Raises SourceRejected, and UsageError where the folder is too large to copy.
+        """
         self.command = command
+        self.writable = writable
         self.folder = folder.resolve()
         self.environment = {**environment, "LC_ALL": "C"}
         self._trees: dict[Path, _Tree] = {}
@@ -42,7 +54,8 @@ class BuildCommand:
         tree = self._tree(scratch.absolute() / "recorded")
         entries = self._run([(tree, Changes())])
         if entries[0]:
-            raise SourceRejected(f"the build fails: {command}: {entries[0]}")
+            advice = "it is run in a copy of the folder, and can write to nothing else: --writable DIR lets it"
+            raise SourceRejected(f"the build fails: {command}: {entries[0]}", advice if confines_writes() else "")
         self._recorded = tree
         self.units: Sequence[Unit] = self._units(tree)
         if not self.units:
@@ -101,19 +114,22 @@ class BuildCommand:
         for tree, changes in jobs:
             tree.change({self._inside(path): text for path, text in changes.texts.items()}, changes)
             environment = {**tree.standin.environment, "TMPDIR": str(tree.temporary)}
-            commands.append(Command(("/bin/sh", "-c", self.command), BUILD_LIMITS, environment, tree.folder))
+            places = writable_for(self.folder, (tree.workdir, *self.writable))
+            words = ("/bin/sh", "-c", self.command)
+            commands.append(Command(words, BUILD_LIMITS, environment, tree.folder, writable=places))
         done = run_many(commands, jobs=max(1, (os.cpu_count() or 1) // 2))
         return ["" if one.ok else tree.named(said(one, last=True)) for (tree, _), one in zip(jobs, done, strict=True)]
 
     def _inside(self, path: str) -> str:
         """A file's name in the project's folder. Raises SourceRejected where it lies elsewhere."""
-        name = os.path.relpath(os.path.realpath(path), self.folder)
-        if name.split(os.sep)[0] == os.pardir:
-            raise SourceRejected(
-                f"{path}: lies outside of {self.folder}, which is copied to build it",
-                "run perfembed in a folder that holds all of the program: --build 'make -C DIR …'",
-            )
-        return name
+        for found in (os.path.realpath(path), os.path.abspath(path)):  # what a link leads to is copied, too
+            name = os.path.relpath(found, self.folder)
+            if name.split(os.sep)[0] != os.pardir:
+                return name
+        raise SourceRejected(
+            f"{path}: lies outside of {self.folder}, which is copied to build it",
+            "run perfembed in a folder that holds all of the program: --build 'make -C DIR …'",
+        )
 
     def _units(self, tree: _Tree) -> list[Unit]:
         """The C files below the project's folder, as each was compiled first, with the names they have there."""
@@ -149,22 +165,33 @@ class BuildCommand:
         if os.sep in self.program or inside.exists():
             if not os.access(inside, os.X_OK):
                 return NotBuilt(f"the build makes no program {self.program}")
-            return Made(inside, tree.folder)
+            return Made(inside, tree.folder, self.folder, tree.built)
         found = shutil.which(self.program, path=self.environment.get("PATH", os.defpath))
-        return NotBuilt(f"there is no program {self.program}") if found is None else Made(Path(found), tree.folder)
+        return (
+            NotBuilt(f"there is no program {self.program}")
+            if found is None
+            else Made(Path(found), tree.folder, self.folder, tree.built)
+        )
 
 
 class _Tree:
     """A copy of the project's folder in which it is built, again and again with other texts."""
 
     def __init__(self, folder: Path, workdir: Path, environment: Mapping[str, str]) -> None:
-        self.folder = (workdir / "tree").resolve()
+        self.workdir = workdir
+        root = workdir.resolve() / "around"
+        self.folder = root.joinpath(*folder.parts[1:])
         self.temporary = workdir / "tmp"
         self.standin: Standin = stand_in(workdir / "compilers", environment)
+        self.built = 0  # so many times
         self._texts: dict[str, bytes] = {}
         self._objects: bytes = b""
         self.temporary.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(folder, self.folder, symlinks=True)
+        self.folder.mkdir(parents=True)
+        for beside, links in around(folder, root).items():
+            for name, leads in links.items():
+                (beside / name).symlink_to(leads)
+        Copier(folder, self.folder, confines_writes()).copy()
         _make_new(self.folder)
 
     def named(self, text: str) -> str:
@@ -183,6 +210,7 @@ class _Tree:
                 path.write_bytes(text)
                 self._texts[name] = text
         self._objects = objects
+        self.built += 1
         self.standin.set(changes, [os.path.realpath(self.folder / name) for name in texts])
 
 

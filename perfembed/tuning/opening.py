@@ -65,7 +65,9 @@ def tune_project(
         else:
             environment = dict(options.environment)
             tell(f"building in a copy of the folder, to see how: {how.command}")
-            build = BuildCommand(how.command, how.program, Path.cwd(), scratch / "build", environment)
+            build = BuildCommand(
+                how.command, how.program, Path.cwd(), scratch / "build", environment, options.world.writable
+            )
             texts = _read(paths, options) if paths else _read(_worth_reading(build), options)
             build.units = _units_by_name(build, texts)
         prepare_harness(build.compiler, dict(options.environment))

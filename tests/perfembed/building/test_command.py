@@ -10,6 +10,7 @@ import pytest
 from perfembed.building.build import Changes, Made, NotBuilt, made
 from perfembed.building.command import BuildCommand
 from perfembed.errors import SourceRejected
+from profilers.child import confines_writes
 
 GRID = Path(__file__).parent / "grid"
 ENVIRONMENT = {"PATH": os.defpath}
@@ -125,18 +126,38 @@ def test_what_cannot_be_built(grid: Path, tmp_path: Path, command: str, program:
 
 
 def test_nothing_outside_of_the_copies_is_written(grid: Path, tmp_path: Path) -> None:
-    """Neither a file elsewhere nor one behind a link."""
+    """Neither behind a link, whose target is copied, nor elsewhere."""
     shared = tmp_path / "shared"
     shared.mkdir()
     shutil.move(grid / "src" / "mix.c", shared)
     (grid / "src" / "mix.c").symlink_to(shared / "mix.c")
     before = listing(shared)
     build = built("make grid", "./grid", tmp_path)
-    assert len(build.units) == 9
-    for path in ("src/mix.c", str(shared / "mix.c"), "../other.c"):
-        with pytest.raises(SourceRejected, match="outside of"):
-            made(build, Changes({path: b"int x;\n"}), tmp_path / "one")
+    assert len(build.units) == 10
+    text = b'#include "grid.h"\nunsigned long mix(grid a) { return a[0] != 0; }\n'
+    assert "0000000000000001" in said(made(build, Changes({"src/mix.c": text}), tmp_path / "one"), "1")
+    with pytest.raises(SourceRejected, match="outside of"):
+        made(build, Changes({"../other.c": text}), tmp_path / "one")
     assert listing(shared) == before
+
+
+@pytest.mark.skipif(not confines_writes(), reason="the kernel has no Landlock")
+def test_a_build_that_leaves_its_folder_fails(grid: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceRejected, match="ermission denied"):
+        built(f"make grid && touch {grid}/stain", "./grid", tmp_path)
+    assert not (grid / "stain").exists()
+    folder = tmp_path / "extra"
+    folder.mkdir()
+    BuildCommand(f"make grid && touch {folder}/stain", None, grid, tmp_path / "more", ENVIRONMENT, (folder,))
+    assert (folder / "stain").exists()
+
+
+def test_what_stands_beside_the_folder_is_found(grid: Path, tmp_path: Path) -> None:
+    shutil.move(grid / "include", tmp_path / "headers")
+    makefile = grid / "Makefile"
+    makefile.write_text(makefile.read_text().replace("include/", "../headers/").replace("-Iinclude", "-I../headers"))
+    build = built("make grid", "./grid", tmp_path)
+    assert "product" in said(made(build, Changes(), tmp_path / "one"), "1")
 
 
 def test_a_program_that_is_not_there(grid: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.opening import HowBuilt, found_commands, tune_project, unique
 from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.world import World
 from profilers.outcome import Timed
 from profilers.timing import Comparison, Round
 from scheduler.frontend import ParseOptions, read_source
@@ -58,7 +59,9 @@ def output(command: str = "./grid 2") -> str:
 
 
 def tuned(paths: list[str], how: HowBuilt, told: list[Event] | None = None, **options: object) -> TuneResult:
-    options = {"threads": 2, "budget_s": 40.0, "search": "random", "environment": (("PATH", os.defpath),), **options}
+    environment = (("PATH", os.defpath), ("PERFEMBED_LOCK", str(Path.cwd())))  # nothing is measured for others to wait
+    options = {"threads": 2, "budget_s": 40.0, "search": "random", "world": World(Path.cwd()), **options}
+    options["environment"] = environment
     return tune_project(paths, how, TuneOptions(**options), [].append if told is None else told.append)  # type: ignore[arg-type]
 
 
