@@ -17,6 +17,7 @@ from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.verifying import Verifier
+from perfembed.tuning.winners import Winners
 from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.outcome import Timed
@@ -24,6 +25,7 @@ from profilers.timing import Comparison, Round, compare_apart
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
+from tests.perfembed.tuning.test_opening import as_if_faster
 from tests.rewriting import read, surveyed
 
 GCC = CompilerConfig("gcc", ("-O1",))
@@ -193,7 +195,7 @@ def test_what_the_whole_program_does_not_bear_is_not_used_again(
         return self.outcome
 
     monkeypatch.setattr(NestTuner, "run", found)
-    monkeypatch.setattr("perfembed.tuning.winners.Winners._revert_last", lambda self, reason: None)
+    monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
     monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
     path, database = tmp_path / "p.c", tmp_path / "a.duckdb"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
