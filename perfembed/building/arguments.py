@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-PREPROCESSOR = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-iprefix")
-FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-isysroot", "--sysroot", "-B")
-"""Options whose value is a path."""
-
+_PREPROCESSOR = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-iprefix")
 _DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")
 _DEPENDENCIES_WITH_VALUE = ("-MF", "-MT", "-MQ", "-MJ")
 _LINK = ("-shared", "-static", "-static-pie", "-rdynamic", "-pie", "-no-pie", "-nostdlib", "-nostartfiles", "-s", "-r")
@@ -20,7 +17,16 @@ _LINK_WITH_VALUE = ("-l", "-L", "-T", "-u", "-z", "-e", "-h", "-Xlinker")
 _OTHERS_WITH_VALUE = ("-o", "-x", "-A", "--param", "-Xassembler", "-Xpreprocessor", "-Xclang", "-mllvm", "-target")
 _RARE_WITH_VALUE = ("-arch", "-aux-info", "-wrapper", "-iwithprefix", "-iwithprefixbefore", "-imultilib", "--include")
 _WITH_VALUE = frozenset(
-    (*FOLDERS, *PREPROCESSOR, *_DEPENDENCIES_WITH_VALUE, *_LINK_WITH_VALUE, *_OTHERS_WITH_VALUE, *_RARE_WITH_VALUE)
+    (
+        "-isysroot",
+        "--sysroot",
+        "-B",
+        *_PREPROCESSOR,
+        *_DEPENDENCIES_WITH_VALUE,
+        *_LINK_WITH_VALUE,
+        *_OTHERS_WITH_VALUE,
+        *_RARE_WITH_VALUE,
+    )
 )
 _STAGES = {"-E": "preprocess", "-M": "preprocess", "-MM": "preprocess", "-fsyntax-only": "check"}
 _STAGES |= {"-S": "assemble", "-c": "compile"}
@@ -128,35 +134,10 @@ def options(flags: Sequence[str]) -> Iterator[tuple[str, ...]]:
         position += size
 
 
-def absolute(flags: Sequence[str], directory: str) -> tuple[str, ...]:
-    """The flags with every path in them that is relative to `directory` made absolute."""
-    found: list[str] = []
-    for option in options(flags):
-        name, joined = _path_in(option)
-        if name is None or joined.startswith(("/", "=", "$")):
-            found += option
-        elif len(option) == 2:
-            found += (name, os.path.normpath(os.path.join(directory, joined)))
-        else:
-            found.append(name + os.path.normpath(os.path.join(directory, joined)))
-    return tuple(found)
-
-
-def _path_in(option: tuple[str, ...]) -> tuple[str | None, str]:
-    """The name of an option (with "=" where it has one) and the path that is its value; None where it has none."""
-    if len(option) == 2:
-        return (option[0], option[1]) if option[0] in FOLDERS else (None, "")
-    for name in sorted(FOLDERS, key=len, reverse=True):
-        if option[0].startswith(name) and len(option[0]) > len(name):
-            name += "=" * option[0][len(name) :].startswith("=")
-            return name, option[0][len(name) :]
-    return None, ""
-
-
 def code_flags(flags: Sequence[str]) -> tuple[str, ...]:
     """Of a file's flags those that decide what machine code becomes of C text that includes nothing."""
     found: list[str] = []
     for option in options(flags):
-        if not option[0].startswith((*PREPROCESSOR, "-W", "-pedantic", "-M", "-nostdinc", "-save-temps")):
+        if not option[0].startswith((*_PREPROCESSOR, "-W", "-pedantic", "-M", "-nostdinc", "-save-temps")):
             found += option
     return tuple(found)

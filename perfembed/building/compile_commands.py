@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfembed.building.arguments import CommandLine, absolute, code_flags, expanded
+from perfembed.building.arguments import CommandLine, code_flags, expanded
 from perfembed.building.build import Unit
 from perfembed.errors import UsageError
+from perfembed.flags import absolute
 from profilers.build import CompilerConfig
 
 NAME = "compile_commands.json"

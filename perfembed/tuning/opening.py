@@ -15,13 +15,14 @@ from perfembed.building.compile_commands import NAME, read_compile_commands
 from perfembed.building.compiling import CompileAndLink
 from perfembed.errors import NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
+from perfembed.flags import apart
 from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.tuning.headers import loops_in_headers
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
 from perfembed.tuning.project import Project
 from perfembed.tuning.project_tuner import Tuning
 from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
-from perfembed.tuning.source import nothing_tunable, parse_all
+from perfembed.tuning.source import nothing_tunable, parse_all, with_inputs_apart
 from profilers.build import CompilerConfig, prepare_harness
 from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import SourceFile
@@ -51,6 +52,7 @@ def tune_project(
     Raises perfembed.errors.PerfembedError with the exit codes of the command line. On Ctrl-C the best so far is kept
     and written.
     """
+    options = with_inputs_apart(options)
     watch = Stopwatch()
     budget = Budget(options.budget_s, watch.now(), watch)
 
@@ -113,7 +115,7 @@ def _compiled(
 ) -> CompileAndLink:
     """The files are compiled, by the flags that are known of each, and linked together with what they need."""
     known = {os.path.realpath(unit.path): unit for unit in read_compile_commands(how.commands)} if how.commands else {}
-    flags = options.cflags
+    flags, (more, _) = options.cflags, apart(how.more)
     for path, content in texts.items():
         if os.path.realpath(path) not in known:
             flags = with_openmp(path, content, flags, tell)
@@ -123,9 +125,9 @@ def _compiled(
         if unit is None:
             units.append(Unit(path, CompilerConfig(options.cc, flags), Path.cwd(), flags))
             continue
-        compiler = replace(unit.compiler, flags=(*unit.compiler.flags, *how.more))
-        units.append(Unit(path, compiler, unit.directory, (*unit.alone, *code_flags(how.more))))
-    libs = (*(flag for flag in options.cflags if flag.startswith("-l")), "-lm")
+        compiler = replace(unit.compiler, flags=(*unit.compiler.flags, *more))
+        units.append(Unit(path, compiler, unit.directory, (*unit.alone, *code_flags(more))))
+    libs = (*options.inputs, *(flag for flag in options.cflags if flag.startswith("-l")), "-lm")
     environment = dict(options.environment)
     return CompileAndLink(tuple(units), texts, Path.cwd(), libs, tuple(known.values()), environment)
 

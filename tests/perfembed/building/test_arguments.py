@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.building.arguments import CommandLine, absolute, code_flags, expanded
+from perfembed.building.arguments import CommandLine, code_flags, expanded
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,6 @@ def test_response_files_are_read(tmp_path: Path) -> None:
     assert expanded(["@more", "@none", "-c"], str(tmp_path)) == ["-DA=x y", "b.c", "@none", "-c"]
     (tmp_path / "loop").write_text("@loop")
     assert expanded(["@loop"], str(tmp_path)) == ["@loop"]
-
-
-def test_paths_become_absolute() -> None:
-    flags = ("-Iinc", "-I", "../x", "-isystem", "/usr/y", "-include", "c.h", "--sysroot=r", "-O2", "-DI=inc")
-    expected = ("-I/p/inc", "-I", "/x", "-isystem", "/usr/y", "-include", "/p/c.h", "--sysroot=/p/r", "-O2", "-DI=inc")
-    assert absolute(flags, "/p") == expected
 
 
 def test_flags_of_code_alone() -> None:
