@@ -1,4 +1,7 @@
-"""Tunes the nests of a project: profiles its program, tunes nest by nest, verifies the whole, and writes the files."""
+"""Tunes the nests of a project: profiles its program, tunes nest by nest, verifies the whole, and writes the files.
+
+Long, because it is the order in which a run does things, and what it hands from one to the next.
+"""
 
 from __future__ import annotations
 
