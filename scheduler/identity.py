@@ -19,7 +19,7 @@ from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, format_tree
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer
-from scheduler.schedule import Schedule
+from scheduler.schedule import Schedule, parse_schedule
 from scheduler.transform import Transformation
 
 _TITLE = "nest"
@@ -86,6 +86,18 @@ def carry_over(
             raise NotTheSame(str(problem)) from None
         done = (*done, _renamed(step, loops, names))
     return done
+
+
+def in_names_of(text: str, canonical: CanonicalNest, there: Replayer, here: Replayer) -> Schedule | None:
+    """A schedule of the canonical nest, from a database, in the names of the nest itself; None where it does not fit.
+
+    `there` and `here` replay the two.
+    """
+    own = {(kind, name): mine for (kind, mine), name in canonical.names.items()}
+    try:
+        return carry_over(parse_schedule(text), there, here, own)
+    except SchedulerError:
+        return None
 
 
 def _same_loops(source: tuple[TreeNode, ...], target: tuple[TreeNode, ...]) -> dict[str, str]:

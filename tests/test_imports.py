@@ -18,12 +18,12 @@ ALLOWED = {
 }
 HEAVY = {"torch", "torch_geometric", "faiss", "clang", "sklearn", "islpy", "numpy", "scipy", "duckdb", "rich"}
 FLOORS = (  # of perfembed, from the ground up: a room imports from its own floor and from those below
-    ("errors", "in_time", "files", "flags", "world", "capture", "transfer"),
+    ("errors", "in_time", "files", "flags", "world", "building", "capture", "transfer"),
     ("embedding", "inspection", "measuring"),
     ("learning",),
     ("retrieval",),
     ("tuning",),
-    ("mapping", "populating"),
+    ("mapping", "populating", "wrapper"),
     ("api", "profiling"),
     ("report",),
     ("bench",),

@@ -53,7 +53,7 @@ def test_wheel(built: list[tuple[Path, Path]]) -> None:
     with zipfile.ZipFile(built[0][0]) as wheel:
         names = set(wheel.namelist())
         (entry,) = (name for name in names if name.endswith("entry_points.txt"))
-        assert "perfembed = perfembed.cli.main:run" in wheel.read(entry).decode()
+        assert "perfembed = perfembed.cli.entry:run" in wheel.read(entry).decode()
     assert {name for name in names if ".dist-info/" not in name} == shipped()
     assert names >= NEEDED and any(name.startswith("optdb/data/donors/") for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)

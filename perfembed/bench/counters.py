@@ -22,6 +22,7 @@ from perfembed.errors import EnvironmentMissing, PerfembedError
 from perfembed.files import read_input
 from perfembed.profiling.profile_file import canonical_request
 from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.project import one_file
 from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed, ProfileRequest
@@ -194,7 +195,8 @@ def _counted(file: str, bench: CountersBench) -> Iterator[CountedNest | tuple[st
     )
     with scratch_folder() as scratch:
         try:
-            inputs = collect_inputs(parse(file, read_input(file), options), options, scratch, lambda event: None)
+            project = one_file(parse(file, read_input(file), options), options)
+            inputs = collect_inputs(project, options, scratch, lambda event: None)
         except PerfembedError as problem:
             yield file, str(problem)
             return

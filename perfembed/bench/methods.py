@@ -26,6 +26,7 @@ from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.project import one_file
 from perfembed.tuning.result import Evaluate, TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import Built, CompilerConfig, compiler_version
@@ -144,7 +145,7 @@ def _program(
         scratch_folder() as folder,
         machine_lock(dict(bench.environment), progress),
     ):
-        inputs = collect_inputs(source, options, folder, lambda event: None, _SHARE)
+        inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, _SHARE)
         for found in inputs.found:
             progress(f"  {found.nest.name}")
             try:

@@ -4,7 +4,7 @@ from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFaile
 from perfembed.capture.extents import Touched
 from perfembed.capture.fills import RandomisedInputs, randomise
 from perfembed.capture.profile import NestProfile, ProgramProfile, profile_program
-from perfembed.capture.program import ProgramBuild, ProgramFailed, ProgramRun
+from perfembed.capture.program import ProgramFailed, ProgramRun
 from perfembed.capture.record import DEFAULT_CAP_BYTES, capture_nests
 from perfembed.capture.synthesize import synthesize
 from perfembed.capture.workload import make_workload
@@ -17,7 +17,6 @@ __all__ = [
     "CapturedArray",
     "CapturedNest",
     "NestProfile",
-    "ProgramBuild",
     "ProgramFailed",
     "ProgramProfile",
     "ProgramRun",

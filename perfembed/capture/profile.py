@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from perfembed.building.build import Build, Made
+from perfembed.building.text import c_string
 from perfembed.capture.compared import difference
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.instrument import Around, wrap
 from perfembed.capture.program import (
-    ProgramBuild,
     ProgramFailed,
     ProgramRun,
     Runtime,
     build_plain,
     build_program,
-    c_string,
     run_program,
 )
 from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.capture.stage import Stage
 from perfembed.world import Left, Ran, World, run_failure
-from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -79,38 +78,49 @@ class ProgramProfile:
 
 
 def profile_program(
-    source: SourceFile,
-    compiler: CompilerConfig,
+    sources: Sequence[SourceFile],
+    build: Build,
     world: World,
     workdir: Path,
     environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
 ) -> ProgramProfile | ProgramFailed:
-    """Builds the file with its nests timed, and runs its main in its world.
+    """Builds the program with the nests of these files timed, and runs it in its world.
 
-    It fails only where the file as it is fails, too. A nest that cannot be timed, or with whose calls the program
-    says something else, is left alone: it has a `problem`. Raises what building and running raise:
-    CompilerMissing, UsageError (`Stage.run`), NotExecutable, ContainmentError.
+    It fails only where the program as it is fails, too. A nest that cannot be timed, or with whose calls the program
+    says something else, is left alone: it has a `problem`. The nests of all files have different names. Raises what
+    building and running raise: CompilerMissing, UsageError (`Stage.run`), NotExecutable, ContainmentError.
     """
-    path = Path(source.path)
-    program = ProgramRun(ProgramBuild(compiler, Path.cwd(), environment), Stage(world, workdir / "stage"), environment)
-    plain = build_plain(source.content, path, program.build, workdir)
+    program = ProgramRun(build, Stage(world, workdir / "stage"), environment)
+    plain = build_plain(texts_of(sources), program, workdir)
     if isinstance(plain, ProgramFailed):
         return plain
-    return _Profiling(source, program, plain, workdir).run()
+    return _Profiling(sources, program, plain, workdir).run()
+
+
+def texts_of(sources: Sequence[SourceFile]) -> dict[str, bytes]:
+    """The files as they were read, by their paths."""
+    return {source.path: source.content for source in sources}
+
+
+def instrumented(sources: Sequence[SourceFile], places: Iterable[tuple[LoopNest, Around]]) -> dict[str, bytes]:
+    """The files with these places of nests wrapped, by their paths."""
+    of = {nest.name: place for nest, place in places}
+    return {s.path: wrap(s.content, (of[nest.name] for nest in s.nests if nest.name in of)) for s in sources}
 
 
 class _Profiling:
     """The program as it is, and copies of it with some nests timed."""
 
-    def __init__(self, source: SourceFile, program: ProgramRun, plain: Path, workdir: Path) -> None:
-        self.source, self.program, self.workdir = source, program, workdir
+    def __init__(self, sources: Sequence[SourceFile], program: ProgramRun, plain: Made, workdir: Path) -> None:
+        self.sources, self.program, self.workdir = sources, program, workdir
+        self.nests = tuple(nest for source in sources for nest in source.nests)
         self.world = program.world
         self.plain = plain
         self.runs: list[Ran] = []  # of the program as it is
         self.compared = False
 
     def run(self) -> ProgramProfile | ProgramFailed:
-        found = self.timed(self.source.nests)
+        found = self.timed(self.nests)
         if isinstance(found, ProgramProfile) or found.unmeasured:
             return found
         if reason := run_failure(self.original(0).finished, self.world.limits):
@@ -125,7 +135,7 @@ class _Profiling:
             tried[names] = self.timed(nests)
             return isinstance(tried[names], ProgramProfile)
 
-        kept = without_culprits(self.source.nests, works)
+        kept = without_culprits(self.nests, works)
         best = tried.get(tuple(nest.name for nest in kept)) if kept else self.timed(())
         return self._without(best if isinstance(best, ProgramProfile) else None, tried)
 
@@ -135,7 +145,7 @@ class _Profiling:
         """The profile with the nests that could not be timed."""
         good = {nest.name: nest for nest in best.nests} if best is not None else {}
         nests = []
-        for nest in self.source.nests:
+        for nest in self.nests:
             last = [f for names, f in tried.items() if names[-1:] == (nest.name,) and isinstance(f, ProgramFailed)]
             problem = not_watched(last[-1].reason if last else "")
             blank = NestProfile(nest.name, 0, 0.0, 0.0, None, 0.0, MappingProxyType({}), 0, 0, problem)
@@ -153,12 +163,12 @@ class _Profiling:
     def timed(self, nests: tuple[LoopNest, ...]) -> ProgramProfile | ProgramFailed:
         """One run with these nests timed."""
         result = self.workdir.absolute() / "profile.txt"
-        result.unlink(missing_ok=True)
-        content = wrap(self.source.content, (timed_place(k, nest) for k, nest in enumerate(nests)))
+        texts = instrumented(self.sources, ((nest, timed_place(k, nest)) for k, nest in enumerate(nests)))
         runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, nests))
-        executable = build_program(content, Path(self.source.path), self.program.build, runtime, self.workdir)
+        executable = build_program(texts, self.program, runtime, self.workdir)
         if isinstance(executable, ProgramFailed):
             return executable
+        result.unlink(missing_ok=True)  # a program that the build runs may have left one
         ran = self._run(executable)
         if reason := run_failure(ran.finished, self.world.limits):
             return ProgramFailed("run", reason, ran.stdout, ran.stderr)
@@ -178,10 +188,10 @@ class _Profiling:
 
     def _read(self, text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestProfile, ...]:
         """That several threads come to what a region shares is known."""
-        known = {name for name, sharing in self.source.sharing.items() if sharing.context}
+        known = {name for source in self.sources for name, sharing in source.sharing.items() if sharing.context}
         return tuple(replace(n, other_threads=0) if n.name in known else n for n in _read(text, nests, wall_s))
 
-    def _run(self, executable: Path) -> Ran:
+    def _run(self, executable: Made) -> Ran:
         return run_program(executable, self.program, (self.workdir.absolute(),))
 
 

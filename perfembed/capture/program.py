@@ -1,48 +1,51 @@
-"""The user's program as a thing to build and run: where it is compiled, how it is started, how it fails to build."""
+"""The user's program as a thing to build and run: with what of ours in it, where it runs, how it fails to build."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal as OneOf
 
+from perfembed.building.build import Build, Changes, Made, NotBuilt, made
+from perfembed.building.compiling import COMPILE_LIMITS, said
 from perfembed.capture.stage import Stage
 from perfembed.world import Ran, World
-from profilers.build import CompilerConfig, compiler_path
-from profilers.child import Finished, Limits
+from profilers.build import compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
-COMPILE_LIMITS = Limits(wall_s=180.0, memory_bytes=8 << 30, output_bytes=1 << 16)
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
-_MESSAGE_LINES, _MESSAGE_CHARS = 12, 2000
-_OPENMP = re.compile(rb"undefined (?:reference to|symbol:) [`']?((?:omp|GOMP|__kmpc)_\w+)")
-BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramBuild:
-    """How the user's program is built. The compiler runs in `directory`; `#include "..."` means the source's folder."""
-
-    compiler: CompilerConfig
-    directory: Path
-    environment: Mapping[str, str] = field(default_factory=lambda: DEFAULT_ENVIRONMENT)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
     """How it is built, and where and with which environment it is run."""
 
-    build: ProgramBuild
+    build: Build
     stage: Stage
     environment: Mapping[str, str] = field(default_factory=lambda: DEFAULT_ENVIRONMENT)
+    _stages: dict[Path, tuple[Made, Stage]] = field(default_factory=dict, compare=False)
 
     @property
     def world(self) -> World:
         return self.stage.world
+
+    def staged(self, built: Made) -> tuple[Stage, str]:
+        """Where a program runs, and its name there: among what was built with it, where that is where it would run."""
+        copy, user = built.folder, self.world.directory
+        if copy is None or built.copied is None or user is None or not user.resolve().is_relative_to(built.copied):
+            return self.stage, str(built.executable)
+        inside = copy / user.resolve().relative_to(built.copied)
+        known = self._stages.get(copy)
+        if known is None or known[0] != built:
+            number = len(self._stages) if known is None else list(self._stages).index(copy)
+            stage = Stage(replace(self.world, directory=inside), self.stage.folder / f"built{number}")
+            known = self._stages[copy] = built, stage
+        if not built.executable.is_relative_to(copy):
+            return known[1], str(built.executable)
+        return known[1], os.path.join(os.curdir, os.path.relpath(built.executable, inside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,81 +68,47 @@ class Runtime:
     template: Path
     header: Path
     tables: str
-    flags: tuple[str, ...] = ()  # of the user's file
+    flags: tuple[str, ...] = ()  # of the user's files
     link: tuple[str, ...] = ()
 
 
-def build_plain(content: bytes, path: Path, build: ProgramBuild, workdir: Path) -> Path | ProgramFailed:
-    """Compiles the user's program as it is. Raises CompilerMissing."""
-    workdir = workdir.absolute() / "plain"
-    workdir.mkdir(parents=True, exist_ok=True)
-    return _compile(content, path, build, workdir, (), (), ())
+def build_plain(texts: Mapping[str, bytes], program: ProgramRun, workdir: Path) -> Made | ProgramFailed:
+    """The user's program as it is; `texts` by path are its files as they were read. Raises CompilerMissing."""
+    return _made(program, Changes(texts), workdir.absolute() / "plain")
 
 
 def build_program(
-    content: bytes, path: Path, build: ProgramBuild, runtime: Runtime, workdir: Path
-) -> Path | ProgramFailed:
-    """Compiles the instrumented text with the user's flags and our runtime. Raises CompilerMissing."""
+    texts: Mapping[str, bytes], program: ProgramRun, runtime: Runtime, workdir: Path
+) -> Made | ProgramFailed:
+    """The program of the instrumented texts, with the user's flags and our runtime. Raises CompilerMissing."""
     workdir = workdir.absolute() / runtime.name
     workdir.mkdir(parents=True, exist_ok=True)
-    environment = {**build.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
-    cc = compiler_path(build.compiler.cc, environment)
+    environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
+    compiler = program.build.compiler
+    cc = compiler_path(compiler.cc, environment)
     support = workdir / "runtime.o"
     (workdir / "perfembed_tables.h").write_text(runtime.tables, encoding="ascii")
-    flags = build.compiler.flags
-    ours = (cc, *_abi(flags), "-O2", "-std=gnu11", f"-I{workdir}", "-c", str(runtime.template), "-o", str(support))
+    ours = (cc, *_abi(compiler.flags), "-O2", "-std=gnu11", f"-I{workdir}")
+    ours += ("-c", str(runtime.template), "-o", str(support))
     finished = run_contained(ours, limits=COMPILE_LIMITS, env=environment, cwd=workdir)
     if not finished.ok:
-        return ProgramFailed("build", f"{build.compiler.cc} cannot compile the measuring code: {_said(finished)}")
-    before = (*runtime.flags, "-include", str(runtime.header))
-    return _compile(content, path, build, workdir, before, (str(support),), runtime.link)
+        return ProgramFailed("build", f"{compiler.cc} cannot compile the measuring code: {said(finished)}")
+    before = (*runtime.flags, "-w", "-include", str(runtime.header))
+    return _made(program, Changes(texts, before, (support,), runtime.link), workdir)
 
 
-def _compile(
-    content: bytes,
-    path: Path,
-    build: ProgramBuild,
-    workdir: Path,
-    before: tuple[str, ...],
-    objects: tuple[str, ...],
-    link: tuple[str, ...],
-) -> Path | ProgramFailed:
-    environment = {**build.environment, "LC_ALL": "C", "TMPDIR": str(workdir)}
-    source, executable = workdir / f"{path.stem}.c", workdir / path.stem
-    source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
-    theirs = (
-        *(compiler_path(build.compiler.cc, environment), *build.compiler.flags, "-w"),
-        *("-iquote", str(path.absolute().parent), *before),
-        *("-x", "none", str(source), *objects, "-o", str(executable), *build.compiler.libs, *link),
-    )
-    finished = run_contained(theirs, limits=COMPILE_LIMITS, env=environment, cwd=build.directory)
-    if finished.timed_out:
-        return ProgramFailed("build", f"the compiler did not finish within {COMPILE_LIMITS.wall_s:g} s")
-    if not finished.ok:
-        if b"undefined reference to `main'" in finished.stderr or b"undefined symbol: main" in finished.stderr:
-            return ProgramFailed("build", "the file has no main, so there is no program to run")
-        called = _OPENMP.search(finished.stderr)
-        if called is not None:
-            reason = (
-                f"the program calls {called[1].decode()}, so it has to be compiled with OpenMP: --cflags '… -fopenmp'"
-            )
-            return ProgramFailed("build", reason, finished.stdout, finished.stderr)
-        return ProgramFailed("build", _said(finished), finished.stdout, finished.stderr)
-    return executable
+def _made(program: ProgramRun, changes: Changes, workdir: Path) -> Made | ProgramFailed:
+    found = made(program.build, changes, workdir)
+    return ProgramFailed("build", found.reason) if isinstance(found, NotBuilt) else found
 
 
-def run_program(executable: Path, program: ProgramRun, writes: tuple[Path, ...] = ()) -> Ran:
+def run_program(built: Made, program: ProgramRun, writes: tuple[Path, ...] = ()) -> Ran:
     """One contained run of what was built; `writes`: folders that code of ours in it writes to.
 
     Raises UsageError (`Stage.run`), NotExecutable and ContainmentError.
     """
-    return program.stage.run((str(executable), *program.world.arguments), program.environment, writes)
-
-
-def c_string(text: str) -> str:
-    """A C string literal with these bytes."""
-    encoded = os.fsencode(text)
-    return '"' + "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in encoded) + '"'
+    stage, name = program.staged(built)
+    return stage.run((name, *program.world.arguments), program.environment, writes)
 
 
 def _abi(flags: Sequence[str]) -> tuple[str, ...]:
@@ -151,9 +120,3 @@ def _abi(flags: Sequence[str]) -> tuple[str, ...]:
             if flag in _ABI_WITH_VALUE:
                 kept += flags[position + 1 : position + 2]
     return tuple(kept)
-
-
-def _said(finished: Finished) -> str:
-    text = (finished.stderr or finished.stdout).decode(errors="replace")
-    text = "\n".join(text.splitlines()[:_MESSAGE_LINES])[:_MESSAGE_CHARS]
-    return text or f"the compiler ended with code {finished.returncode} and no message"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
+from perfembed.building.text import c_string
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.extents import (
@@ -19,9 +20,9 @@ from perfembed.capture.extents import (
     element_bytes,
     outer_arrays,
 )
-from perfembed.capture.instrument import Around, wrap
-from perfembed.capture.profile import NestProfile, ProgramProfile, not_watched
-from perfembed.capture.program import ProgramFailed, Runtime, build_program, c_string, run_program
+from perfembed.capture.instrument import Around
+from perfembed.capture.profile import NestProfile, ProgramProfile, instrumented, not_watched
+from perfembed.capture.program import ProgramFailed, Runtime, build_program, run_program
 from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.world import last_words, run_failure
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
@@ -67,7 +68,7 @@ class _Plan:
 
 
 def capture_nests(
-    source: SourceFile,
+    sources: Sequence[SourceFile],
     nests: tuple[LoopNest, ...],
     profile: ProgramProfile,
     workdir: Path,
@@ -96,13 +97,13 @@ def capture_nests(
     problems: dict[str, str] = {}
 
     # What a team shares is recorded with a team of one, so that nobody changes it meanwhile.
-    teams = [plan for plan in plans if _is_shared(source, plan.nest)]
+    teams = [plan for plan in plans if _is_shared(sources, plan.nest)]
     alone = replace(profile, program=replace(profile.program, environment={**profile.program.environment, **_ALONE}))
 
     def works(part: tuple[_Plan, ...]) -> bool:
         groups = tuple(plan for plan in part if plan not in teams), tuple(plan for plan in part if plan in teams)
         runs = [(group, run) for group, run in zip(groups, (profile, alone), strict=True) if group]
-        problem = next(filter(None, [_run(source, group, run, workdir, cap_bytes) for group, run in runs]), None)
+        problem = next(filter(None, [_run(sources, group, run, workdir, cap_bytes) for group, run in runs]), None)
         missing = [plan for plan in part if not plan.delivered]
         problems.update({plan.nest.name: not_watched(problem) for plan in missing if problem})
         return problem is None or not missing
@@ -118,9 +119,9 @@ def capture_nests(
     return {nest.name: found[nest.name] for nest in nests}
 
 
-def _is_shared(source: SourceFile, nest: LoopNest) -> bool:
-    sharing = source.sharing.get(nest.name)
-    return sharing is not None and sharing.context == "team"
+def _is_shared(sources: Sequence[SourceFile], nest: LoopNest) -> bool:
+    found = (source.sharing.get(nest.name) for source in sources)
+    return any(sharing is not None and sharing.context == "team" for sharing in found)
 
 
 def room_for(folder: Path) -> int:
@@ -159,11 +160,9 @@ def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, afte
 
 
 def _run(
-    source: SourceFile, plans: tuple[_Plan, ...], profile: ProgramProfile, workdir: Path, cap_bytes: int
+    sources: Sequence[SourceFile], plans: tuple[_Plan, ...], profile: ProgramProfile, workdir: Path, cap_bytes: int
 ) -> str | None:
     """Builds and runs; what went wrong with the program, if anything did."""
-    for plan in plans:
-        plan.report.unlink(missing_ok=True)
     runtime = Runtime(
         "capture",
         _HERE / "capture_runtime.c",
@@ -172,14 +171,21 @@ def _run(
         ("-Dregister=",),  # the address of a scalar is taken
         tuple(f"-Wl,--wrap={name}" for name in _WRAPPED),
     )
-    content = wrap(source.content, (_dumped(k, plan) for k, plan in enumerate(plans)))
-    executable = build_program(content, Path(source.path), profile.program.build, runtime, workdir)
+    _forget(plans)
+    texts = instrumented(sources, ((plan.nest, _dumped(k, plan)) for k, plan in enumerate(plans)))
+    executable = build_program(texts, profile.program, runtime, workdir)
     if isinstance(executable, ProgramFailed):
         return executable.reason
+    _forget(plans)  # what a program that the build runs has left
     ran = run_program(executable, profile.program, (workdir,))
     if ran.finished.signal is None and ran.exit_code not in (0, profile.exit_code):
         return f"the program ended with exit code {ran.exit_code}{last_words(ran.stderr)}"
     return run_failure(ran.finished, profile.program.world.limits)
+
+
+def _forget(plans: tuple[_Plan, ...]) -> None:
+    for plan in plans:
+        plan.report.unlink(missing_ok=True)
 
 
 def _dumped(index: int, plan: _Plan) -> Around:

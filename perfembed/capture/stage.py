@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
@@ -39,6 +39,7 @@ class Stage:
 
     def __init__(self, world: World, folder: Path) -> None:
         self.world = world
+        self.folder = folder
         self.confined = confines_writes()
         self.notes: tuple[str, ...] = ()
         self._root = folder.absolute() / "around"
@@ -85,9 +86,7 @@ class Stage:
         return ""
 
     def _writable(self, writes: tuple[Path, ...]) -> tuple[str, ...]:
-        own = (self._root, self._temporary, *writes, *self.world.writable)
-        outside = [t for t in _TEMPORARY if self._user is None or not self._user.is_relative_to(os.path.realpath(t))]
-        return (*map(str, own), *_SYSTEM, *outside)
+        return writable_for(self._user, (self._root, self._temporary, *writes, *self.world.writable))
 
     # ------------------------------------------------------------------------------- making it
 
@@ -108,14 +107,7 @@ class Stage:
     def _surround(self) -> None:
         """Links to everything beside the working folder and beside the folders above it."""
         assert self._user is not None
-        for inner in (self._user, *self._user.parents):
-            names: list[str] = []
-            with contextlib.suppress(OSError):
-                names = os.listdir(inner.parent)
-            if inner == inner.parent or len(names) > _NEIGHBOURS:
-                continue
-            beside = self._root.joinpath(*inner.parent.parts[1:])
-            self._beside[beside] = {name: inner.parent / name for name in names if name != inner.name}
+        self._beside = around(self._user, self._root)
         self._put_around_right()
 
     def _put_around_right(self) -> None:
@@ -196,6 +188,25 @@ class Stage:
             now = self._scan()
             self._stamps = {path: now[path] for path in self._originals if path in now}
         self._clean = True
+
+
+def around(user: Path, root: Path) -> dict[Path, dict[str, Path]]:
+    """What stands around a copy of a folder below `root`: links, by the folder they stand in and their names."""
+    found: dict[Path, dict[str, Path]] = {}
+    for inner in (user, *user.parents):
+        names: list[str] = []
+        with contextlib.suppress(OSError):
+            names = os.listdir(inner.parent)
+        if inner != inner.parent and len(names) <= _NEIGHBOURS:
+            beside = root.joinpath(*inner.parent.parts[1:])
+            found[beside] = {name: inner.parent / name for name in names if name != inner.name}
+    return found
+
+
+def writable_for(user: Path | None, own: Sequence[Path]) -> tuple[str, ...]:
+    """The folders that what runs in a copy of the user's folder may write to: its `own`, and those for such."""
+    outside = [t for t in _TEMPORARY if user is None or not user.is_relative_to(os.path.realpath(t))]
+    return (*map(str, own), *_SYSTEM, *outside)
 
 
 def _is_folder(original: Original | None) -> bool:

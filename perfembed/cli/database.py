@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfembed.cli.folders import DATABASE_NAME, data_folder
 from perfembed.errors import DatabaseProblem, PerfembedError, UsageError
 
 if TYPE_CHECKING:
     from optdb.errors import OptdbError
-
-FILE_NAME = "perfembed.duckdb"
 
 Database = Annotated[
     str | None,
@@ -27,18 +26,13 @@ Database = Annotated[
 
 
 def database_path(option: str | None, environment: Mapping[str, str]) -> Path:
-    """What `--db` says, else PERFEMBED_DB, else a file below XDG_DATA_HOME or ~/.local/share. Raises UsageError.
-
-    As the XDG base directory specification says, a relative XDG_DATA_HOME does not count.
-    """
+    """What `--db` says, else PERFEMBED_DB, else a file below XDG_DATA_HOME or ~/.local/share. Raises UsageError."""
     if option is not None and not option:
         raise UsageError("--db: the path is empty")
     if chosen := option or environment.get("PERFEMBED_DB"):
         return Path(chosen)
-    for name, below in (("XDG_DATA_HOME", "perfembed"), ("HOME", ".local/share/perfembed")):
-        base = Path(environment.get(name, ""))
-        if base.is_absolute():
-            return base / below / FILE_NAME
+    if folder := data_folder(environment):
+        return Path(folder) / DATABASE_NAME
     raise UsageError("no database is known", "give one with --db PATH, or set PERFEMBED_DB, XDG_DATA_HOME or HOME")
 
 

@@ -119,8 +119,8 @@ def _tuned(
     path: str, options: TuneOptions, session: Session, style: Style | None, quiet: bool, verbose: bool
 ) -> DemoProgram:
     """Tunes one program and, where there is a style, shows what was done. Raises PerfembedError."""
+    from perfembed.cli.building import default_output
     from perfembed.cli.progress import progress_on
-    from perfembed.cli.tune import default_output
     from perfembed.report.demonstration import DemoProgram
     from perfembed.report.terminal import render_result
     from perfembed.tuning.file_tuner import tune

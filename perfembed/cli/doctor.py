@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfembed.cli import folders
 from perfembed.cli.doctor_checks import database_check, shipped_check
 from perfembed.cli.options import Cc, Json, Traceback
 from perfembed.cli.session import Session
@@ -65,15 +66,9 @@ def command(
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where results are kept between runs: below XDG_CACHE_HOME or ~/.cache; None where neither is known.
-
-    As the XDG base directory specification says, a relative XDG_CACHE_HOME does not count.
-    """
-    for name, below in (("XDG_CACHE_HOME", "perfembed"), ("HOME", ".cache/perfembed")):
-        base = Path(environment.get(name, ""))
-        if base.is_absolute():
-            return base / below
-    return None
+    """Where results are kept between runs: below XDG_CACHE_HOME or ~/.cache; None where neither is known."""
+    folder = folders.cache_folder(environment)
+    return Path(folder) if folder is not None else None
 
 
 def calibration_lines(calibration: Calibration) -> list[str]:

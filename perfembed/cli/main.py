@@ -26,6 +26,7 @@ from perfembed.cli import (
     sql,
     train,
     tune,
+    wrapper,
 )
 from perfembed.cli.session import Session, guarded
 from perfembed.errors import EXIT_USAGE
@@ -41,6 +42,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("tune")(tune.command)
+app.command(
+    "cc", add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)(wrapper.command)
 app.command("report")(report.command)
 app.command("demo")(demo.command)
 app.command("explain")(explain.command)

@@ -1,21 +1,35 @@
-"""`perfembed tune FILE`: searches faster loops, proves, measures and checks them, and writes the faster file."""
+"""`perfembed tune FILES`: searches faster loops, proves, measures and checks them, and writes the faster files."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from perfembed.cli.building import (
+    BuildOption,
+    CompileCommands,
+    DryRun,
+    Files,
+    InPlace,
+    Output,
+    OutputDir,
+    RunCommand,
+    how_built,
+    named_files,
+    output_places,
+    run_arguments,
+)
 from perfembed.cli.database import Database, optional_database
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
     Cc,
     Cflags,
     Defines,
-    File,
     Format,
     Functions,
     Includes,
@@ -51,13 +65,14 @@ SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
 
 def command(
     context: typer.Context,
-    file: File,
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="OUT", help="Where the tuned file goes.  [default: FILE.opt.c]"),
-    ] = None,
-    in_place: Annotated[bool, typer.Option("--in-place", help="Rewrite FILE itself.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything but write the file.")] = False,
+    files: Files = None,
+    output: Output = None,
+    output_dir: OutputDir = None,
+    in_place: InPlace = False,
+    dry_run: DryRun = False,
+    compile_commands: CompileCommands = None,
+    build: BuildOption = None,
+    run: RunCommand = None,
     function: Functions = None,
     cc: Cc = "gcc",
     cflags: Cflags = DEFAULT_CFLAGS,
@@ -111,10 +126,10 @@ def command(
     verbose: Verbose = False,
     traceback: Traceback = False,
 ) -> int:
-    """Make the loops of a C file faster.
+    """Make the loops of C files faster.
 
     Finds schedules for each loop nest (those of similar nests, or by a search), proves them legal, measures them
-    against the original, checks that the program computes the same, and writes the faster C file with the reason for
+    against the original, checks that the program computes the same, and writes the faster C files with the reason for
     every decision.
     """
     session = context.ensure_object(Session)
@@ -129,16 +144,21 @@ def command(
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     world = world_of(args, stdin, env, workdir, check_file, tolerance, run_limit, writable)
+    world = replace(world, arguments=run_arguments(run, args))
+    named = named_files(files, build)
+    if form == "sarif" and len(named) != 1:
+        raise UsageError("--format sarif takes one file")
 
     from perfembed.files import check_output, read_input, write_output
 
-    content = read_input(file)
-    target = output if output is not None or in_place else default_output(file)
-    check_output(file, target, in_place)
-    if report is not None:
-        check_output(file, report, False)
-        if target is not None and os.path.realpath(report) == os.path.realpath(target):
-            raise UsageError(f"--report {report}: the tuned file goes there")
+    contents = [read_input(file) for file in named]
+    places = output_places(named, output, output_dir, in_place, dry_run)
+    for file in named:
+        check_output(file, places.output, in_place)
+        if report is not None:
+            check_output(file, report, False)
+    if places.output is not None and report is not None and os.path.realpath(report) == os.path.realpath(places.output):
+        raise UsageError(f"--report {report}: the tuned file goes there")
 
     # What takes other processes a while is begun before this one imports the rest.
     from profilers.supervisor import prepare_supervisor
@@ -153,10 +173,12 @@ def command(
     from perfembed.report.style import Style, one_line
     from perfembed.report.terminal import render_result
     from perfembed.tuning.file_tuner import tune
+    from perfembed.tuning.opening import tune_project
     from perfembed.tuning.result import TuneOptions
 
     options = TuneOptions(
-        output=target,
+        output=places.output,
+        output_folder=places.folder,
         in_place=in_place,
         dry_run=dry_run,
         functions=tuple(function or ()),
@@ -181,14 +203,15 @@ def command(
         pictures=json or report is not None,
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
-        result = tune(file, options, progress)
+        how = how_built(context, named, build, run, compile_commands, define, include, std)
+        result = tune(named[0], options, progress) if how is None else tune_project(named, how, options, progress)
     style = Style(
         session.color(sys.stdout), min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
     )
     if form == "sarif":
         from perfembed.report.findings import tuning_findings
 
-        print_sarif(tuning_findings(result), file, content)
+        print_sarif(tuning_findings(result), named[0], contents[0])
     elif form == "remarks":
         from perfembed.report.remarks import tuning_remarks
 
@@ -204,9 +227,3 @@ def command(
         if form == "text" and not quiet:
             print(f"{style.paint('report'.ljust(9), 'bold')}{one_line(report)}")
     return result.exit_code
-
-
-def default_output(path: str) -> str:
-    """dir/gemm.c -> dir/gemm.opt.c"""
-    stem, suffix = os.path.splitext(path)
-    return f"{stem}.opt{suffix}"

@@ -29,11 +29,11 @@ from perfembed.measuring.store import Store, nest_record
 from profilers.outcome import BuildFailed, Crashed, Outcome, Stopped, Timed, TimedOut, WrongResult
 from profilers.timing import Comparison, coefficient_of_variation
 from scheduler.errors import SchedulerError
-from scheduler.identity import CanonicalNest, canonical_nest, carry_over
+from scheduler.identity import CanonicalNest, canonical_nest, carry_over, in_names_of
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import nest_id
 from scheduler.replay import Replayer
-from scheduler.schedule import Schedule, format_schedule, parse_schedule
+from scheduler.schedule import Schedule, format_schedule
 
 _MAX_SAMPLES = 200
 
@@ -140,7 +140,7 @@ class DatabaseLedger:
     def _translated(self, text: str) -> Schedule | None:
         """A stored schedule in this nest's own names; None where it does not fit."""
         assert self._canonical is not None and self._here is not None and self._there is not None
-        return _carried(text, self._canonical, self._there, self._here)
+        return in_names_of(text, self._canonical, self._there, self._here)
 
     def _text(self, schedule: Schedule) -> str | None:
         """The schedule's text under canonical names."""
@@ -221,21 +221,13 @@ def best_known(path: Path, nest: LoopNest, conditions: ConditionsRecord, here: R
         return None
     with Database.open(path, read_only=True) as database:
         best = exact_hit(database, nest_id(nest), conditions)
-    return None if best is None else _carried(best.schedule, canonical, there, here)
+    return None if best is None else in_names_of(best.schedule, canonical, there, here)
 
 
 def effort_spent(path: Path, nest: LoopNest, conditions: ConditionsRecord) -> SearchEffort | None:
     """On searches of a nest under these conditions; None where nothing was measured. Raises OptdbError."""
     with Database.open(path, read_only=True) as database:
         return search_effort(database, nest_id(nest), conditions.conditions_id)
-
-
-def _carried(text: str, canonical: CanonicalNest, there: Replayer, here: Replayer) -> Schedule | None:
-    own = {(kind, name): mine for (kind, mine), name in canonical.names.items()}
-    try:
-        return carry_over(parse_schedule(text), there, here, own)
-    except SchedulerError:
-        return None
 
 
 def outcome_of(record: MeasurementRecord) -> Outcome:

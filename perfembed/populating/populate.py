@@ -43,6 +43,7 @@ from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, m
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.project import one_file
 from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import nothing_tunable, parse
 from profilers.build import CompilerConfig, compiler_version
@@ -218,15 +219,15 @@ class _Search:
         ):
             if self.program.number is not None:
                 asked = replace(asked, parameters=tuple(self.program.sizes().items()))
-                inputs = made_up(source, asked, scratch)  # no program need be built and run for it
+                inputs = made_up(source.nests, asked, scratch)  # no program need be built and run for it
             else:
                 least = 0.0 if options.all_nests else MINIMUM_SHARE
-                inputs = collect_inputs(source, asked, scratch, lambda event: None, least)
+                inputs = collect_inputs(one_file(source, asked), asked, scratch, lambda event: None, least)
             for found in inputs.found:
                 self._nest(found, store, source_id, scratch / found.nest.name)
         if not inputs.found:
             reasons = [f"{skipped.nest.name}: {skipped.reason}" for skipped in inputs.skipped]
-            raise NoTunableNest("; ".join(reasons) or nothing_tunable(self.program.path, source))
+            raise NoTunableNest("; ".join(reasons) or nothing_tunable((source,)))
 
     def _nest(self, found: NestInputs, store: Store, source_id: str, workdir: Path) -> None:
         options = self.options

@@ -13,6 +13,7 @@ from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.project import one_file
 from perfembed.tuning.result import Event, Message, NestStarted, TuneOptions
 from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from profilers.backend import Backend, ProfileFailed, ProfileRequest
@@ -83,14 +84,14 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
     options = replace(options, cflags=with_openmp(path, content, options.cflags, tell))
     source = parse(path, content, options)
     if not source.nests:
-        raise NoTunableNest(nothing_tunable(path, source), f"perfembed inspect {path} says why")
+        raise NoTunableNest(nothing_tunable((source,)), f"perfembed inspect {path} says why")
     machine = describe_machine()
     flags = parallel_flags(options.cc, options.cflags, options.threads, dict(options.environment), tell)
     compiler = CompilerConfig(options.cc, flags)
     nests: list[ProfiledNest] = []
     with scratch_folder(options.workdir) as scratch:
         with machine_lock(dict(options.environment), tell):
-            inputs = collect_inputs(source, options, scratch, progress)
+            inputs = collect_inputs(one_file(source, options), options, scratch, progress)
             for position, found in enumerate(inputs.found, 1):
                 nest = found.nest
                 line = nest.span.line if nest.span else 0

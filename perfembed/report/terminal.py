@@ -113,7 +113,14 @@ def _program(result: TuneResult, style: Style) -> list[str]:
         program += f"{', ' if program else ''}{verdict}"
     if program:
         add("program", program)
-    if result.output_path is not None and not tuned:
+    written = [file for file in result.files if file.output_path is not None]
+    if written and (len(result.files) > 1 or written[0].needs):
+        for file in written:
+            nests = sum(r.file == file.path and r.status != "refused" for r in result.nests)
+            add("wrote", f"{one_line(file.output_path or '')} ({file.tuned} of {count(nests, 'nest')} tuned)")
+        if needed := dict.fromkeys(flag for file in written for flag in file.needs):
+            add("needed", f"{' '.join(needed)}, where these files are compiled and where they are linked")
+    elif result.output_path is not None and not tuned:
         add("wrote", f"{one_line(result.output_path)}: the original, unchanged: nothing faster was confirmed")
     elif result.output_path is not None:
         add("wrote", f"{one_line(result.output_path)} ({tuned} of {count(len(result.nests), 'nest')} tuned)")

@@ -44,15 +44,16 @@ class Described:
 def drawn(tried: Sequence[NestInputs], winners: Winners, target: Target) -> Iterator[tuple[LoopNest, NestPicture]]:
     """The nests that were tried, with their sources as they were and as they are written."""
     won = {nest.name: winner.scheduled.schedule for nest, winner in winners.found}
-    content = winners.source.content
     asked = [
         Described(one.nest, one.captured.parameters, won.get(one.nest.name), target, winners.allowed(one.nest))
         for one in tried
     ]
-    after, places = winners.rewritten_at(winners.found) if winners.found else (b"", {})
+    texts = winners.rewritten_at(winners.found)
     for one, found in zip(asked, pictures(asked), strict=True):
         name, span = one.nest.name, one.nest.span
-        before = source_lines(content, span.begin, span.end) if span else None
+        source = winners.project.source_of(one.nest)
+        after, places = texts[source.path]
+        before = source_lines(source.content, span.begin, span.end) if span else None
         written = source_lines(after, *places[name]) if name in places else None
         yield one.nest, replace(found, before=before, after=written)
 

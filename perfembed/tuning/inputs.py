@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from perfembed.capture import (
@@ -18,10 +18,9 @@ from perfembed.capture import (
 )
 from perfembed.errors import SourceRejected
 from perfembed.measuring.stopwatch import Stopwatch
+from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, TuneOptions
 from perfembed.world import last_words
-from profilers.build import CompilerConfig
-from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 
 MINIMUM_SHARE = 0.01
@@ -68,7 +67,7 @@ class Inputs:
 
 
 def collect_inputs(
-    source: SourceFile,
+    project: Project,
     options: TuneOptions,
     scratch: Path,
     progress: Callable[[Event], None],
@@ -77,7 +76,7 @@ def collect_inputs(
     timed: Callable[[], None] = lambda: None,
     least_of_slow: float = 0.0,
 ) -> Inputs:
-    """Runs the program once to see where its time goes, and once more to capture the nests that matter.
+    """Runs the program once to see where its time goes, and once more to capture the nests that matter, of all files.
 
     Nests that take less than `least_share` of the time (0 … 1) are left alone, of a program that takes long less than
     `least_of_slow`: to capture what it does last takes as long as all of it. `timed` is called once no run is left
@@ -87,11 +86,11 @@ def collect_inputs(
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
-        return _collected(source, options, scratch, progress, least_share, watch, timed, least_of_slow)
+        return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow)
 
 
 def _collected(
-    source: SourceFile,
+    project: Project,
     options: TuneOptions,
     scratch: Path,
     progress: Callable[[Event], None],
@@ -100,23 +99,24 @@ def _collected(
     timed: Callable[[], None],
     least_of_slow: float,
 ) -> Inputs:
-    if not source.has_main:
-        return made_up(source, options, scratch)
+    if not project.runs:
+        return made_up(project.nests, options, scratch)
     progress(Message("running the program to see where its time goes"))
-    config = with_inputs(CompilerConfig(options.cc, options.cflags), options)
     environment = dict(options.environment)
-    profile = profile_program(source, config, options.world, scratch / "profile", environment)
+    profile = profile_program(project.sources, project.build, options.world, scratch / "profile", environment)
     if isinstance(profile, ProgramFailed):
-        raise SourceRejected(f"{source.path}: {profile.reason}", profile.advice)
+        raise SourceRejected(f"{project.paths}: {profile.reason}", profile.advice)
     for note in (*profile.program.stage.notes, *_unusual(profile)):
         progress(Message(note))
     for name in options.world.checked:
         if name not in profile.files:
-            raise SourceRejected(f"{source.path}: the program does not write {name}", "--check-file names what it does")
+            raise SourceRejected(
+                f"{project.paths}: the program does not write {name}", "--check-file names what it does"
+            )
     watch.shift(profile.wall_s, "capture", "original")
     if profile.wall_s > _SLOW_S:
         least_share = max(least_share, least_of_slow)
-    by_name = {nest.name: nest for nest in source.nests}
+    by_name = {nest.name: nest for nest in project.nests}
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []
     for nest in sorted(profile.nests, key=lambda n: -n.share):
@@ -127,7 +127,7 @@ def _collected(
             chosen.append(nest)
     timed()
     progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
-    captured = capture_nests(source, tuple(by_name[n.name] for n in chosen), profile, scratch / "capture")
+    captured = capture_nests(project.sources, tuple(by_name[n.name] for n in chosen), profile, scratch / "capture")
     found: list[NestInputs] = []
     for nest in chosen:
         inputs = captured[nest.name]
@@ -136,11 +136,6 @@ def _collected(
         else:
             found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None, nest.seconds))
     return Inputs(profile, tuple(found), tuple(skipped))
-
-
-def with_inputs(compiler: CompilerConfig, options: TuneOptions) -> CompilerConfig:
-    """Of the whole program: what is measured of a nest needs no other files."""
-    return replace(compiler, libs=(*options.inputs, *compiler.libs))
 
 
 def _unusual(profile: ProgramProfile) -> list[str]:
@@ -160,11 +155,11 @@ def _left_alone(nest: NestProfile, least_share: float) -> str:
     return "it runs in several threads already" if nest.other_threads else ""
 
 
-def made_up(source: SourceFile, options: TuneOptions, scratch: Path) -> Inputs:
+def made_up(nests: Sequence[LoopNest], options: TuneOptions, scratch: Path) -> Inputs:
     """Inputs made up from the nests' shapes, for sizes `options.parameters`."""
     found: list[NestInputs] = []
     skipped: list[NoInputs] = []
-    for nest in source.nests:
+    for nest in nests:
         wanted = {p.name for p in nest.parameters if p.value is None}
         given = {k: v for k, v in options.parameters if k in wanted}
         inputs = synthesize(nest, given, options.seed, scratch / "inputs")

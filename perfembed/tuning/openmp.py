@@ -18,12 +18,17 @@ _USED = re.compile(
 
 def use_of_openmp(content: bytes) -> tuple[str, int] | None:
     """What makes a program an OpenMP program, and its line; None where nothing does. Vector pragmas do not."""
-    code = _IGNORED.sub(lambda m: b" " + b"\n" * m[0].count(b"\n"), content)
+    code = without_comments(content)
     found = _USED.search(code)
     if found is None:
         return None
     what = found["call"] or b"#pragma omp " + found["pragma"]
     return what.decode(), code.count(b"\n", 0, found.start()) + 1
+
+
+def without_comments(content: bytes) -> bytes:
+    """C text without comments and literals, each line in its place."""
+    return _IGNORED.sub(lambda m: b" " + b"\n" * m[0].count(b"\n"), content)
 
 
 def with_openmp(path: str, content: bytes, flags: tuple[str, ...], tell: Callable[[str], None]) -> tuple[str, ...]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perfembed.building.build import Changes, Made, NotBuilt
 from perfembed.capture import ProgramProfile
 from perfembed.capture.compared import Said, difference
-from perfembed.capture.program import BOM, COMPILE_LIMITS, ProgramBuild, ProgramRun, c_string, run_program
+from perfembed.capture.program import ProgramRun, run_program
 from perfembed.world import Ran, run_failure
-from profilers.build import CompilerConfig, compiler_path
-from profilers.child import Command, Finished
 from profilers.harness import harness_environment
-from profilers.run import run_many
 
 _LONG_S = 20.0
 _KNOWN_S = 0.1  # of programs that take longer, the run that is known counts
@@ -48,24 +45,23 @@ class ProgramComparison:
 
 def compare_programs(
     program: ProgramRun,
-    compiler: CompilerConfig,
-    path: Path,
-    original: bytes,
-    tuned: bytes,
+    flags: tuple[str, ...],
+    original: Mapping[str, bytes],
+    tuned: Mapping[str, bytes],
     workdir: Path,
     threads: int,
     timed: bool = True,
     known: ProgramProfile | None = None,
     most_s: float = math.inf,
 ) -> ProgramComparison:
-    """Builds both texts with the same flags and runs them in turn; what they say and leave must agree.
+    """Builds the program of both texts (by path) and runs it in turn; what it says and leaves must agree.
 
-    They agree where both are compiled with the flags that make equal orders give equal bits, or as they are. `known`: a
-    good run of the original; of one that takes long it is all that is run of it, unless more is needed to be sure,
-    which may take `most_s` seconds unless the tuned one seems no faster. Not `timed`: they run once, and the seconds
-    are 0.
+    `flags`: of these files behind their own. The programs agree where both are compiled with the flags that make equal
+    orders give equal bits, or as they are. `known`: a good run of the original; of one that takes long it is all that
+    is run of it, unless more is needed to be sure, which may take `most_s` seconds unless the tuned one seems no
+    faster. Not `timed`: they run once, and the seconds are 0.
     """
-    pair = _Pair(program, compiler, path, {"original": original, "tuned": tuned}, workdir, threads)
+    pair = _Pair(program, flags, {"original": original, "tuned": tuned}, workdir, threads)
     try:
         if timed and known is not None and _counts(known):
             return pair.against(known, most_s)
@@ -92,41 +88,33 @@ class _Pair:
     def __init__(
         self,
         program: ProgramRun,
-        compiler: CompilerConfig,
-        path: Path,
-        texts: Mapping[str, bytes],
+        flags: tuple[str, ...],
+        texts: Mapping[str, Mapping[str, bytes]],
         workdir: Path,
         threads: int,
     ) -> None:
-        workdir.mkdir(parents=True, exist_ok=True)
-        self.path, self.texts, self.workdir = path, texts, workdir
+        self.texts, self.workdir = texts, workdir
         self.program = replace(program, environment=harness_environment(program.environment, threads))
-        exact = replace(compiler, flags=(*compiler.flags, *EXACT_FLAGS))
-        self.builds = {
-            "timed": replace(program.build, compiler=compiler),
-            "exact": replace(program.build, compiler=exact),
-        }
-        self.built: dict[str, str] = {}  # what the compiler said of each, nothing where it is there
+        self.flags = {"timed": flags, "exact": (*flags, *EXACT_FLAGS)}
+        self.built: dict[tuple[str, str], Made | NotBuilt] = {}
         self.again: Ran | None = None
 
     def build(self, *hows: str) -> None:
         """Both programs in each of these ways, several compilers at a time."""
-        wanted = [(how, name) for how in hows for name in self.texts if f"{how}-{name}" not in self.built]
-        commands = (
-            _build_command(self.texts[name], self.path, self.builds[how], self.workdir / f"{how}-{name}")
-            for how, name in wanted
-        )
-        finished = run_many(commands, jobs=os.cpu_count() or 1)
-        self.built |= {f"{how}-{name}": _failure(done) for (how, name), done in zip(wanted, finished, strict=True)}
+        wanted = [(how, name) for how in hows for name in self.texts if (how, name) not in self.built]
+        self._build(wanted)
+
+    def _build(self, wanted: Sequence[tuple[str, str]]) -> None:
+        changes = [(Changes(self.texts[name], self.flags[how]), self.workdir / f"{how}-{name}") for how, name in wanted]
+        self.built |= dict(zip(wanted, self.program.build.make_all(changes), strict=True))
 
     def run(self, how: str, name: str) -> Ran:
         """Raises _Broken."""
-        which = f"{how}-{name}"
-        executable = self.workdir / which
-        if which not in self.built:
-            self.built[which] = _build(self.texts[name], self.path, self.builds[how], executable)
-        if failure := self.built[which]:
-            raise _Broken(f"the {name} program does not compile: {failure}")
+        if (how, name) not in self.built:
+            self._build([(how, name)])
+        executable = self.built[how, name]
+        if isinstance(executable, NotBuilt):
+            raise _Broken(f"the {name} program does not compile: {executable.reason}")
         ran = run_program(executable, self.program)
         if problem := run_failure(ran.finished, self.program.world.limits):
             raise _Broken(f"the {name} program fails: {problem}")
@@ -178,31 +166,3 @@ class _Pair:
 
 def broken(difference: str) -> ProgramComparison:
     return ProgramComparison(0.0, 0.0, False, difference, False, False)
-
-
-def compiles(content: bytes, path: Path, build: ProgramBuild, workdir: Path) -> str:
-    """Empty where a file without a main compiles, else what the compiler said."""
-    workdir.mkdir(parents=True, exist_ok=True)
-    compiler = replace(build.compiler, flags=(*build.compiler.flags, "-c"), libs=())
-    return _build(content, path, replace(build, compiler=compiler), workdir / "file.o")
-
-
-def _build(content: bytes, path: Path, build: ProgramBuild, executable: Path) -> str:
-    """Empty, or what the compiler said."""
-    return _failure(run_many((_build_command(content, path, build, executable),), jobs=1)[0])
-
-
-def _build_command(content: bytes, path: Path, build: ProgramBuild, executable: Path) -> Command:
-    source = executable.with_suffix(".c")
-    source.write_bytes(f"#line 1 {c_string(os.fspath(path))}\n".encode() + content.removeprefix(BOM))
-    environment = {**build.environment, "LC_ALL": "C", "TMPDIR": str(executable.absolute().parent)}
-    command = (
-        compiler_path(build.compiler.cc, environment),
-        *(*build.compiler.flags, "-w", "-iquote", str(path.absolute().parent)),
-        *(str(source), "-o", str(executable), *build.compiler.libs),
-    )
-    return Command(command, COMPILE_LIMITS, environment, build.directory)
-
-
-def _failure(finished: Finished) -> str:
-    return "" if finished.ok else finished.stderr.decode(errors="replace")[:2000] or "no message"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from optdb.errors import OptdbError
@@ -14,7 +14,6 @@ from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions
 from perfembed.measuring.store import Store, conditions_record, installed_versions, settle
 from perfembed.tuning.result import TuneOptions
-from profilers.build import CompilerConfig
 from profilers.machine import Machine
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
@@ -26,15 +25,17 @@ _WAIT_S = 1.0  # for others that have the database open: what is not ingested no
 class Recorder:
     """One run of `tune`. Nothing it does fails: `problem` says why nothing is kept."""
 
-    def __init__(
-        self, options: TuneOptions, source: SourceFile, machine: Machine, compiler: CompilerConfig, version: str
-    ) -> None:
+    def __init__(self, options: TuneOptions, sources: Sequence[SourceFile], machine: Machine) -> None:
         """`options.database` is set; its folder is made."""
         assert options.database is not None
         self.problem = ""
-        self._options, self._machine, self._compiler, self._version = options, machine, compiler, version
-        text = source.content.decode(errors="surrogateescape")
-        self._source = SourceRecord.of(text, "file", source.path, Path(source.path).stem)
+        self._options, self._machine = options, machine
+        self._sources = {
+            source.path: SourceRecord.of(
+                source.content.decode(errors="surrogateescape"), "file", source.path, Path(source.path).stem
+            )
+            for source in sources
+        }
         self._path = Path(options.database)
         now = time.time()
         run = RunRecord(
@@ -44,21 +45,22 @@ class Recorder:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._store = Store(self._path, run, machine, tolerant=True)
             self._store.begin()
-            self._store.append([self._source])
+            self._store.append(list(self._sources.values()))
         except (OptdbError, OSError) as problem:
             self.problem = str(problem)
         else:
             self.problem = self._store.problem
 
-    def ledger(self, nest: LoopNest, parameters: Mapping[str, int], measured: Conditions) -> Ledger:
-        """Where the measurements of one nest go; what is known to be best for it is tried first."""
-        options = self._options
+    def ledger(
+        self, path: str, nest: LoopNest, parameters: Mapping[str, int], measured: Conditions, version: str
+    ) -> Ledger:
+        """Where the measurements of one nest of a file go; what is known to be best for it is tried first."""
         try:
             conditions = conditions_record(
                 self._machine,
-                options.cc,
-                self._version,
-                self._compiler.flags,
+                measured.compiler.cc,
+                version,
+                measured.compiler.flags,
                 measured.threads,
                 nest,
                 parameters,
@@ -66,7 +68,7 @@ class Recorder:
             )
         except (OptdbError, SchedulerError):  # a nest the text form cannot hold
             return NoLedger()
-        return DatabaseLedger(self._store, Origin(nest, self._source.source_id, conditions), resume=False)
+        return DatabaseLedger(self._store, Origin(nest, self._sources[path].source_id, conditions), resume=False)
 
     def close(self) -> str:
         """Moves everything into the database; else says why it waits in the spool, or is not kept."""

@@ -74,20 +74,22 @@ class Resources:
                 lambda text: self.progress(Message(text)),
             )
 
-    def recorder(self, source: SourceFile, version: str) -> Recorder | None:
+    def recorder(self, sources: Sequence[SourceFile]) -> Recorder | None:
         """Where measurements go; a database that cannot be used is no reason not to tune."""
         if self.options.database is None:
             return None
         from perfembed.tuning.recorder import Recorder  # here, not above: only runs with a database need DuckDB
 
-        recorder = Recorder(self.options, source, self.machine, self.compiler, version)
+        recorder = Recorder(self.options, sources, self.machine)
         if recorder.problem:
             self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
             return None
         return recorder
 
-    def target(self) -> Target:
-        return compiled_target(self.machine, self.options.threads, self.compiler, self.environment, self.rates)
+    def target(self, compiler: CompilerConfig | None = None) -> Target:
+        """For what is compiled so (None: like most)."""
+        compiler = compiler or self.compiler
+        return compiled_target(self.machine, self.options.threads, compiler, self.environment, self.rates)
 
     def model(self) -> CostModel:
         """Loaded once, where it is needed. Raises EnvironmentMissing without weights."""

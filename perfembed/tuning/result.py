@@ -23,7 +23,8 @@ Status = OneOf["tuned", "kept", "skipped", "refused"]
 class TuneOptions:
     """`output` None with neither `in_place` nor `dry_run` writes nothing either: the command line names a default."""
 
-    output: str | None = None
+    output: str | None = None  # of one file
+    output_folder: str | None = None  # where files keep their relative names
     in_place: bool = False
     dry_run: bool = False
     functions: tuple[str, ...] = ()  # empty: all
@@ -184,8 +185,24 @@ class NestReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FileResult:
+    """A file that was tuned: where it was written (None: nowhere), with so many nests `tuned`.
+
+    `needs`: flags for compiling and linking it that the program's build lacks; without them it runs in one thread.
+    """
+
+    path: str
+    output_path: str | None
+    tuned: int
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TuneResult:
-    """The outcome of one run of `tune`; `output_path` is None when nothing was written."""
+    """The outcome of one run of `tune`; `output_path` is None when nothing was written.
+
+    Of several `files`, `path` and `flags` are those of the first, `output_path` is the first that was written.
+    """
 
     path: str
     output_path: str | None
@@ -206,6 +223,7 @@ class TuneResult:
     budget_s: float | None = None
     ceilings: Ceilings | None = None  # where `TuneOptions.pictures`; None without a calibration
     tolerance: float = 0.0  # by which numbers in the program's output may have differed, relative
+    files: tuple[FileResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.codegen.premises import Tests
-from scheduler.codegen.splice import guarded, nest_text, spliced
+from scheduler.codegen.splice import guarded, header_position, nest_text, spliced
 from scheduler.codegen.text import VERBATIM, preamble, values_in_front, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
@@ -40,9 +40,17 @@ def rewrite_source(source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes
 
 
 def rewrite_with_places(
-    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed
+    source: SourceFile,
+    rewrites: Sequence[Rewrite],
+    vector_bytes: int,
+    surveyed: Surveyed,
+    *,
+    numbered: bool = False,
 ) -> tuple[bytes, dict[str, tuple[int, int]]]:
-    """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place."""
+    """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place.
+
+    `numbered`: for the compiler every line that was there before keeps its number.
+    """
     edits: list[tuple[int, int, str]] = []
     ours: list[str] = []
     for rewrite in rewrites:
@@ -69,13 +77,22 @@ def rewrite_with_places(
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
         values = tuple(spelled(text) for text in values_in_front(rewrite.nest))
         ours += [text, *values]
-        edits.append((span.begin, span.end, nest_text(text, original, comment, condition, directive, values)))
+        written = nest_text(text, original, comment, condition, directive, values)
+        edits.append((span.begin, span.end, written + (_number(source.content, span.end) if numbered else "")))
     definitions = preamble("\n".join(text for _, _, text in edits), again=True)
     ours.append(definitions)
     free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
     header = guarded(definitions, " && ".join((surveyed.condition, *free)))
+    if numbered and edits:
+        header += _number(source.content, header_position(source.content, min(edits)[0], source.trigraphs))
     content, places = spliced(source.content, edits, header, source.trigraphs)
     return content, {r.nest.name: places[r.nest.span.begin] for r in rewrites if r.nest.span is not None}
+
+
+def _number(content: bytes, position: int) -> str:
+    """A line that tells the compiler the number of the next one."""
+    line = content.count(b"\n", 0, position) + 1
+    return f"\n#line {line}\n"
 
 
 def _in_file(text: str) -> str:

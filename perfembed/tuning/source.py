@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from perfembed.errors import SourceRejected, UsageError
 from perfembed.flags import absolute, apart
 from perfembed.tuning.result import TuneOptions
+from profilers.build import CompilerConfig
 from profilers.openmp import openmp_advice
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+from scheduler.frontend.model import Rejection
+from scheduler.ir.nest import Span
 
 
 def with_inputs_apart(options: TuneOptions) -> TuneOptions:
@@ -20,25 +25,55 @@ def with_inputs_apart(options: TuneOptions) -> TuneOptions:
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
     """Reads the nests of a file. Raises SourceRejected, UsageError (an unknown --function)."""
+    return parse_all(((path, content, CompilerConfig(options.cc, options.cflags)),), options)[0]
+
+
+def parse_all(
+    files: Sequence[tuple[str, bytes, CompilerConfig]], options: TuneOptions, tolerant: bool = False
+) -> tuple[SourceFile, ...]:
+    """Reads the nests of files, each as it is compiled; several at a time. `tolerant`: none of those it cannot read.
+
+    Raises SourceRejected, UsageError (an unknown --function).
+    """
+
+    def read(file: tuple[str, bytes, CompilerConfig]) -> SourceFile:
+        path, content, compiler = file
+        try:
+            return _read(path, content, compiler, dict(options.environment))
+        except SourceRejected as problem:
+            if not tolerant:
+                raise
+            rejection = Rejection(Span(path, 0, 0, 1, 1), f"the file cannot be read: {problem.message}", "", None)
+            return SourceFile(path, content, (), (rejection,), (), False, ())
+
+    first = [read(file) for file in files[:1]]  # alone, for it may find the parser ready
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        sources = (*first, *pool.map(read, files[1:]))
+    if not options.functions:
+        return sources
+    known = [function.name for source in sources for function in source.functions]
+    if unknown := set(options.functions) - set(known):
+        paths = ", ".join(path for path, _, _ in files)
+        raise UsageError(f"{paths}: no function {', '.join(sorted(unknown))}", f"functions: {', '.join(known)}")
+    return tuple(replace(s, nests=tuple(n for n in s.nests if n.function in options.functions)) for s in sources)
+
+
+def _read(path: str, content: bytes, compiler: CompilerConfig, environment: Mapping[str, str]) -> SourceFile:
     try:
-        source = read_source(path, ParseOptions(arguments=options.cflags, cc=options.cc), content)
+        return read_source(path, ParseOptions(arguments=compiler.flags, cc=compiler.cc), content)
     except ParseFailed as error:
         no_header = "'omp.h' file not found" in str(error)
-        advice = openmp_advice(options.cc, dict(options.environment)) if no_header else ""
+        advice = openmp_advice(compiler.cc, environment) if no_header else ""
         raise SourceRejected(str(error), advice) from None
     except ParserDied as error:
         raise SourceRejected(f"{path}: {error}") from None
-    unknown = set(options.functions) - {f.name for f in source.functions}
-    if unknown:
-        known = ", ".join(f.name for f in source.functions)
-        raise UsageError(f"{path}: no function {', '.join(sorted(unknown))}", f"functions: {known}")
-    if options.functions:
-        source = replace(source, nests=tuple(n for n in source.nests if n.function in options.functions))
-    return source
 
 
-def nothing_tunable(path: str, source: SourceFile) -> str:
-    if not source.rejections:
-        return f"{path}: no loop nest found"
-    lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in source.rejections]
-    return f"{path}: no tunable loop nest\n" + "\n".join(lines)
+def nothing_tunable(sources: Sequence[SourceFile]) -> str:
+    """Why, where none of these files has a nest."""
+    paths = ", ".join(source.path for source in sources)
+    rejections = [rejection for source in sources for rejection in source.rejections]
+    if not rejections:
+        return f"{paths}: no loop nest found"
+    lines = [f"{r.span.file}:{r.span.line}:{r.span.column}: {r.reason}" for r in rejections]
+    return f"{paths}: no tunable loop nest\n" + "\n".join(lines)

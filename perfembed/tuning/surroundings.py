@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.capture.program import COMPILE_LIMITS, c_string
+from perfembed.building.compiling import COMPILE_LIMITS
+from perfembed.building.text import beside, standing_in
 from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.codegen.premises import Surroundings, Tests, Untestable
@@ -62,12 +62,12 @@ class _Where:
     def preprocess(self, content: bytes, compiler: CompilerConfig) -> str | Untestable:
         """What the preprocessor makes of a text in place of the file."""
         source, output = self.scratch / "probe.c", self.scratch / "probe.i"
-        source.write_bytes(f"#line 1 {c_string(os.fspath(self.path))}\n".encode() + content)
+        source.write_bytes(standing_in(content, self.path))
         output.unlink(missing_ok=True)
         environment = {**self.environment, "LC_ALL": "C", "TMPDIR": str(self.scratch)}
         command = (
             compiler_path(compiler.cc, environment),
-            *(*compiler.flags, "-w", "-iquote", str(self.path.absolute().parent)),
+            *(*compiler.flags, "-w", *beside(self.path)),
             *("-E", "-x", "c", str(source), "-o", str(output)),
         )
         finished = run_contained(command, limits=COMPILE_LIMITS, env=environment, cwd=self.directory)

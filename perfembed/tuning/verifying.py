@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from perfembed.building.build import Build, Changes
 from perfembed.capture import ProgramProfile
 from perfembed.capture.culprits import without_culprits
-from perfembed.capture.program import ProgramBuild, ProgramRun
-from perfembed.tuning.program import ProgramComparison, broken, compare_programs, compiles
-from profilers.build import CompilerConfig
+from perfembed.capture.program import ProgramRun
+from perfembed.tuning.program import ProgramComparison, broken, compare_programs
 from scheduler.errors import SchedulerError
 
 T = TypeVar("T")
@@ -22,21 +22,23 @@ _ROUNDS = 3
 
 
 class Verifier(Generic[T]):
-    """The original program against the same with some nests exchanged; `rewritten` makes the text of that."""
+    """The original program (`texts` by path) against the same with some nests exchanged: `rewritten` texts.
+
+    All these files are compiled with `flags` behind their own.
+    """
 
     def __init__(
         self,
-        path: Path,
-        content: bytes,
-        rewritten: Callable[[Sequence[T]], bytes],
-        compiler: CompilerConfig,
+        texts: Mapping[str, bytes],
+        rewritten: Callable[[Sequence[T]], Mapping[str, bytes]],
+        flags: tuple[str, ...],
         workdir: Path,
         threads: int,
         reassociate: bool,
     ) -> None:
-        self.path, self.content = path, content
+        self.texts = texts
         self.rewritten = rewritten
-        self.compiler = compiler
+        self.flags = flags
         self.workdir = workdir
         self.threads = threads
         self.reassociate = reassociate
@@ -54,11 +56,11 @@ class Verifier(Generic[T]):
         `known`: a run of the original program. `most_s`: for more runs of it than are needed.
         """
         try:
-            text = self.rewritten(nests) if nests else self.content
+            tuned = self.rewritten(nests) if nests else self.texts
         except SchedulerError as problem:
             return broken(f"no code: {problem}")
         return compare_programs(
-            program, self.compiler, self.path, self.content, text, self.workdir, self.threads, timed, known, most_s
+            program, self.flags, self.texts, tuned, self.workdir, self.threads, timed, known, most_s
         )
 
     def sound(self, comparison: ProgramComparison) -> bool:
@@ -88,19 +90,19 @@ class Verifier(Generic[T]):
             left = ()
         return left, f"with it the program says something else: {_line(problems[-1])}"
 
-    def that_compile(self, build: ProgramBuild, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
-        """Of a file without a main: the nests that may stay, and what the compiler says of the others."""
+    def that_compile(self, build: Build, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
+        """Of files without a main: the nests that may stay, and what the compiler says of the others."""
         problems = [""]
 
         def works(part: tuple[T, ...]) -> bool:
             try:
-                problem = compiles(self.rewritten(part), self.path, build, self.workdir)
+                problem = build.problem(Changes(self.rewritten(part), self.flags), self.workdir)
             except SchedulerError as error:
                 problem = f"no code: {error}"
             problems.append(problem or problems[-1])
             return not problem
 
-        if works(tuple(nests)) or compiles(self.content, self.path, build, self.workdir):
+        if works(tuple(nests)) or build.problem(Changes(self.texts, self.flags), self.workdir):
             return tuple(nests), ""  # what does not compile as it is was not broken here
         return without_culprits(nests, works), f"the file does not compile with it: {_line(problems[-1])}"
 

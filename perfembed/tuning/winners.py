@@ -1,4 +1,4 @@
-"""The nests of a file that were tuned: together in the whole program, which has to say the same and be faster."""
+"""The nests that were tuned: together in the whole program, which has to say the same and be faster."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfembed.capture import ProgramProfile
-from perfembed.capture.program import ProgramBuild
-from perfembed.tuning.inputs import with_inputs
+from perfembed.capture.profile import texts_of
 from perfembed.tuning.nest_outcome import Winner
 from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed
 from perfembed.tuning.verifying import Verifier
-from profilers.build import CompilerConfig
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.races import allowed
 from scheduler.replay import Allowed
+
+Won = tuple[LoopNest, Winner]
 
 
 class Winners:
@@ -27,28 +28,30 @@ class Winners:
 
     def __init__(
         self,
-        source: SourceFile,
-        surveyed: Surveyed,
+        project: Project,
+        surveyed: Mapping[str, Surveyed],
+        flags: tuple[str, ...],
         options: TuneOptions,
-        compiler: CompilerConfig,
         vector_bytes: int,
         scratch: Path,
         reports: dict[str, NestReport],
         progress: Callable[[Event], None],
         left_s: Callable[[], float],
     ) -> None:
-        """`left_s`: seconds that are left for more runs of the program than are needed."""
-        self.source = source
+        """`surveyed`: by the path of a file; `flags`: with which the written files are compiled behind their own.
+
+        `left_s`: seconds that are left for more runs of the program than are needed.
+        """
+        self.project = project
         self.surveyed = surveyed
+        self.flags = flags
         self.options = options
-        self.compiler = with_inputs(compiler, options)
-        self.environment: Mapping[str, str] = dict(options.environment)
         self.vector_bytes = vector_bytes
         self.scratch = scratch
         self.reports = reports
         self.progress = progress
         self.left_s = left_s
-        self.found: list[tuple[LoopNest, Winner]] = []
+        self.found: list[Won] = []
         self.interrupted = False
 
     def verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
@@ -61,8 +64,7 @@ class Winners:
                 self._revert_last("faster on its own, but the whole program did not get faster with it")
                 comparison = self._verify_program(profile) if self.found else None
         elif self.found:
-            build = ProgramBuild(self.compiler, Path.cwd(), self.environment)
-            self._give_back(*self._verifier().that_compile(build, self.found))
+            self._give_back(*self._verifier().that_compile(self.project.build, self.found))
         return comparison
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
@@ -86,18 +88,17 @@ class Winners:
             self.found.clear()
             return None
 
-    def _verifier(self) -> Verifier[tuple[LoopNest, Winner]]:
+    def _verifier(self) -> Verifier[Won]:
         return Verifier(
-            Path(self.source.path),
-            self.source.content,
+            texts_of(self.project.sources),
             self.rewritten,
-            self.compiler,
+            self.flags,
             self.scratch / "whole",
             self.options.threads,
             self.options.reassociate,
         )
 
-    def _give_back(self, left: Sequence[tuple[LoopNest, Winner]], reason: str) -> None:
+    def _give_back(self, left: Sequence[Won], reason: str) -> None:
         """The winners that are not left stay as they were written."""
         for nest, _ in self.found:
             if not any(nest is other for other, _ in left):
@@ -112,17 +113,24 @@ class Winners:
 
     def allowed(self, nest: LoopNest) -> Allowed:
         """What its schedules may change."""
-        sharing = self.source.sharing.get(nest.name)
+        sharing = self.project.source_of(nest).sharing.get(nest.name)
         return allowed(nest, sharing, self.options.reassociate, self.options.trust_openmp)
 
-    def rewritten(self, winners: Sequence[tuple[LoopNest, Winner]]) -> bytes:
-        """The file with these nests exchanged. Raises SchedulerError."""
-        return self.rewritten_at(winners)[0]
+    def rewritten(self, winners: Sequence[Won]) -> dict[str, bytes]:
+        """The files, by their paths, with these nests exchanged. Raises SchedulerError."""
+        return {path: text for path, (text, _) in self.rewritten_at(winners).items()}
 
-    def rewritten_at(self, winners: Sequence[tuple[LoopNest, Winner]]) -> tuple[bytes, dict[str, tuple[int, int]]]:
-        """The same, and by a nest's name which of its bytes stand in its place. Raises SchedulerError."""
+    def rewritten_at(self, winners: Sequence[Won]) -> dict[str, tuple[bytes, dict[str, tuple[int, int]]]]:
+        """The same, and by a nest's name which bytes of its file stand in its place. Raises SchedulerError."""
+        return {source.path: self._file(source, winners) for source in self.project.sources}
+
+    def _file(self, source: SourceFile, winners: Sequence[Won]) -> tuple[bytes, dict[str, tuple[int, int]]]:
+        own = {nest.name for nest in source.nests}
         rewrites = [
             Rewrite(nest, winner.scheduled.schedule, winner.comparison.ratio, self.allowed(nest))
             for nest, winner in winners
+            if nest.name in own
         ]
-        return rewrite_with_places(self.source, rewrites, self.vector_bytes, self.surveyed)
+        if not rewrites:
+            return source.content, {}
+        return rewrite_with_places(source, rewrites, self.vector_bytes, self.surveyed[source.path])

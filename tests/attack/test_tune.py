@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.cli.tune import default_output
+from perfembed.cli.building import default_output
 from tests.attack.behaviours import BEHAVIOURS, Behaviour
 from tests.attack.harness import check, children, end_survivors, known_open, perfembed
 

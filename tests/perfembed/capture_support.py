@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from perfembed.building.compiling import one_file
 from perfembed.capture import (
     CapturedNest,
     CaptureFailed,
@@ -54,9 +55,10 @@ def profiled(
     limits: Limits = LIMITS,
     stdin: Path | None = None,
 ) -> ProgramProfile | ProgramFailed:
-    folder = Path(source.path).parent
+    folder = Path(source.path).absolute().parent
+    build = one_file(source.path, source.content, compiler, folder)
     world = World(folder, arguments, stdin=stdin, limits=limits, writable=(folder,))
-    return profile_program(source, compiler, world, workdir)
+    return profile_program((source,), build, world, workdir)
 
 
 def good_profile(source: SourceFile, workdir: Path, *arguments: str, compiler: CompilerConfig = GCC) -> ProgramProfile:
@@ -70,7 +72,7 @@ def captured(
 ) -> list[CapturedNest | CaptureFailed]:
     """Every nest of the file, with its outputs."""
     profile = good_profile(source, workdir, *arguments)
-    return list(capture_nests(source, source.nests, profile, workdir, cap_bytes=cap, after=True).values())
+    return list(capture_nests((source,), source.nests, profile, workdir, cap_bytes=cap, after=True).values())
 
 
 def good(capture: CapturedNest | CaptureFailed) -> CapturedNest:

@@ -18,6 +18,7 @@ from typing import Any
 from perfembed.bench.kernels.measure import LIMITS
 from perfembed.bench.kernels.openblas import Product
 from perfembed.bench.kernels.regions import Marked, kernel_part
+from perfembed.building.compiling import one_file
 from perfembed.capture import ProgramFailed, World, profile_program
 from perfembed.capture.profile import NestProfile
 from profilers.build import CompilerConfig
@@ -74,7 +75,9 @@ def kernel_work(
     environment: Mapping[str, str],
 ) -> Work:
     """Runs the original once to see how often its nests are called, and at which sizes."""
-    profile = profile_program(source, compiler, World(Path.cwd(), arguments, limits=LIMITS), workdir, environment)
+    build = one_file(source.path, source.content, compiler, Path.cwd(), environment)
+    world = World(Path.cwd(), arguments, limits=LIMITS)
+    profile = profile_program((source,), build, world, workdir, environment)
     if isinstance(profile, ProgramFailed):
         return Work(reason=profile.reason[:200])
     work = Work(flops={"float": 0.0, "double": 0.0})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from perfembed.bench.spelling.model import Campaign, Fault, Kind, Tally
 from perfembed.bench.spelling.respell import Respelled, base_number, base_program, drawn_rewrites, respell
+from perfembed.building.compiling import one_file
 from perfembed.capture import ProgramFailed, World, profile_program
 from perfembed.capture.instrument import wrap
 from perfembed.capture.profile import timed_place
@@ -218,9 +219,9 @@ class Checker:
         self, path: Path, source: SourceFile, flags: tuple[str, ...], said: bytes | str, counted: bool
     ) -> Problem | None:
         """Where not all nests can be timed, the real thing must leave them alone, and only them."""
-        profile = profile_program(
-            source, CompilerConfig(self.campaign.cc, (*_FLAGS, *flags)), World(), self.folder / "profile"
-        )
+        compiler = CompilerConfig(self.campaign.cc, (*_FLAGS, *flags))
+        build = one_file(source.path, source.content, compiler, Path.cwd())
+        profile = profile_program((source,), build, World(), self.folder / "profile")
         if isinstance(profile, ProgramFailed):
             return Problem("false refusal", f"{profile.reason}\n{said!r}")
         alone = [nest.problem for nest in profile.nests if nest.problem]

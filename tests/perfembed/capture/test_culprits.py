@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.capture import CapturedNest, CaptureFailed, ProgramProfile, World, capture_nests, profile_program
+from perfembed.capture import CapturedNest, CaptureFailed, ProgramProfile, capture_nests
 from perfembed.capture.culprits import without_culprits
 from profilers.build import CompilerConfig
 from scheduler.frontend import ParseOptions, read_source
-from tests.perfembed.capture_support import marked
+from tests.perfembed.capture_support import marked, profiled
 
 GCC = CompilerConfig("gcc", ("-O1",))
 
@@ -56,11 +56,11 @@ int main(void)
 
 def test_a_nest_our_calls_do_not_fit_at_is_left_alone(tmp_path: Path) -> None:
     source = marked(tmp_path / "p.c", program(), *(NEST.format(name) for name in "xyz"))
-    profile = profile_program(source, GCC, World(), tmp_path / "work")
+    profile = profiled(source, tmp_path / "work", compiler=GCC)
     assert isinstance(profile, ProgramProfile), profile
     assert [nest.calls for nest in profile.nests] == [1, 0, 1]
     assert "error" in profile.nest("y").problem and not profile.nest("x").problem
-    captured = capture_nests(source, source.nests, profile, tmp_path / "capture")
+    captured = capture_nests((source,), source.nests, profile, tmp_path / "capture")
     assert [type(captured[name]) for name in "xyz"] == [CapturedNest, CaptureFailed, CapturedNest]
 
 
@@ -68,7 +68,7 @@ def test_what_changes_the_output_is_left_alone(tmp_path: Path) -> None:
     text = program().replace("n += sizeof(char[PLUS(/*<*/)/*>*/ 1]) - 1;", "")
     told = text.replace("z[i] += 1.0;/*>*/", "z[i] += 1.0;/*>*/\n#ifdef PERFEMBED_INSTRUMENT_H\nz[3] = 7;\n#endif\n")
     source = marked(tmp_path / "p.c", told, NEST.format("x"), NEST.format("z"))
-    profile = profile_program(source, GCC, World(), tmp_path / "work")
+    profile = profiled(source, tmp_path / "work", compiler=GCC)
     assert isinstance(profile, ProgramProfile), profile  # whatever is watched, it prints something else
     assert all("output changes" in nest.problem for nest in profile.nests) and profile.stdout == b"1 1\n"
 
@@ -92,9 +92,9 @@ int main(void)
     path = tmp_path / "r.c"
     path.write_text(text)
     source = read_source(path, ParseOptions())
-    profile = profile_program(source, GCC, World(), tmp_path / "work")
+    profile = profiled(source, tmp_path / "work", compiler=GCC)
     assert isinstance(profile, ProgramProfile), profile
-    captured = capture_nests(source, source.nests, profile, tmp_path / "capture")
+    captured = capture_nests((source,), source.nests, profile, tmp_path / "capture")
     kinds = [type(captured[nest.name]) for nest in source.nests]
     assert CapturedNest in kinds, captured
     bad = [c for c in captured.values() if isinstance(c, CaptureFailed)]
@@ -111,6 +111,6 @@ int main(void)
     return A[3] != 0;
 }
 """)
-    profile = profile_program(read_source(path, ParseOptions()), GCC, World(), tmp_path / "work")
+    profile = profiled(read_source(path, ParseOptions()), tmp_path / "work", compiler=GCC)
     assert isinstance(profile, ProgramProfile), profile
     assert [(nest.calls, nest.problem) for nest in profile.nests] == [(1, "")]

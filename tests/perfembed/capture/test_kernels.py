@@ -27,7 +27,7 @@ def test_kernel_replays(tmp_path: Path, kernel: str, nest: str) -> None:
     source = read_source(KERNELS / f"{kernel}.c", ParseOptions(("-DSMALL",)))
     chosen = next(n for n in source.nests if n.name == nest)
     profile = good_profile(source, tmp_path / "work", compiler=SMALL)
-    [capture] = capture_nests(source, (chosen,), profile, tmp_path / "work", after=True).values()
+    [capture] = capture_nests((source,), (chosen,), profile, tmp_path / "work", after=True).values()
     assert_replays(chosen, good(capture), tmp_path, SMALL)
 
 
@@ -71,7 +71,7 @@ def test_every_nest_of_a_file_in_many_styles(tmp_path: Path) -> None:
     source = read_source(path, ParseOptions())
     profile = good_profile(source, tmp_path / "work")
     assert profile.stdout == b"15\n31\n3\n56 7\n"
-    captures = capture_nests(source, source.nests, profile, tmp_path / "work", after=True)
+    captures = capture_nests((source,), source.nests, profile, tmp_path / "work", after=True)
     assert list(captures) == [nest.name for nest in source.nests]
     assert not any(isinstance(capture, CaptureFailed) for capture in captures.values()), captures
     for nest in source.nests:

@@ -409,5 +409,5 @@ def test_capture_run_builds_with_clang_and_odd_flags(tmp_path: Path) -> None:
         "clang-22", ("-std=c99", "-O1", "-Wall", "-Werror", "-pedantic-errors", "-x", "c", "-Dlock=7")
     )
     profile = good_profile(source, tmp_path / "work", compiler=clang)
-    [capture] = capture_nests(source, source.nests, profile, tmp_path / "work", after=True).values()
+    [capture] = capture_nests((source,), source.nests, profile, tmp_path / "work", after=True).values()
     assert replay(source.nests[0], good(capture), tmp_path)

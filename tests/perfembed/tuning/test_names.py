@@ -3,10 +3,11 @@
 import subprocess
 from pathlib import Path
 
-from perfembed.capture import CapturedNest, ProgramProfile, World, capture_nests, profile_program
+from perfembed.capture import CapturedNest, ProgramProfile, capture_nests
 from profilers.build import CompilerConfig
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest
+from tests.perfembed.capture_support import profiled
 from tests.rewriting import identity, without_originals
 
 PROGRAM = r"""#include <stdio.h>
@@ -59,9 +60,9 @@ def test_a_program_with_names_in_utf8(tmp_path: Path) -> None:
         assert format_nest(nest).isascii() and parse_nest(format_nest(nest))
     written.write_bytes(without_originals(identity(source)))
     assert run(written) == run(path)
-    profile = profile_program(source, CompilerConfig("gcc", ()), World(), tmp_path / "profile")
+    profile = profiled(source, tmp_path / "profile", compiler=CompilerConfig("gcc", ()))
     assert isinstance(profile, ProgramProfile) and all(n.calls == 1 and not n.problem for n in profile.nests)
-    captured = capture_nests(source, source.nests, profile, tmp_path / "capture")
+    captured = capture_nests((source,), source.nests, profile, tmp_path / "capture")
     assert [n for n, c in captured.items() if not isinstance(c, CapturedNest)] == []
 
 

@@ -6,21 +6,27 @@ from pathlib import Path
 
 import pytest
 
+from optdb.confirmed import confirmed_schedules
+from optdb.database import Database
 from perfembed.api import tune
-from perfembed.capture.program import ProgramBuild, ProgramRun
+from perfembed.building.compiling import CompileAndLink, one_file
+from perfembed.capture.program import ProgramRun
 from perfembed.capture.stage import Stage
+from perfembed.measuring.measurer import Checked
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.verifying import Verifier
+from perfembed.tuning.winners import Winners
 from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.outcome import Timed
-from profilers.timing import Comparison, Round
+from profilers.timing import Comparison, Round, compare_apart
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
+from tests.perfembed.tuning.test_opening import as_if_faster
 from tests.rewriting import read, surveyed
 
 GCC = CompilerConfig("gcc", ("-O1",))
@@ -30,24 +36,29 @@ int main(void) { printf("%d %d %d\\n", A, B, C); return 0; }
 
 
 def run_of(tmp_path: Path) -> ProgramRun:
-    return ProgramRun(ProgramBuild(GCC, tmp_path), Stage(World(), tmp_path / "stage"))
+    return ProgramRun(build(tmp_path), Stage(World(), tmp_path / "stage"))
 
 
 def verifier(tmp_path: Path, content: str = ORIGINAL, reassociate: bool = False) -> Verifier[str]:
     """The nests of the file are the macros A, B and C, exchanged for what is said of them."""
     head = "#define A 1\n#define B 2\n#define C 3\n"
 
-    def rewritten(nests: Sequence[str]) -> bytes:
+    def rewritten(nests: Sequence[str]) -> dict[str, bytes]:
         if "D" in nests:
             raise SchedulerError("no way")
         changed = head
         for nest in nests:
             name, value = nest.split("=")
             changed += f"#undef {name}\n#define {name} {value}\n"
-        return (changed + content).encode()
+        return {str(path): (changed + content).encode()}
 
     path = tmp_path / "p.c"
-    return Verifier(path, (head + content).encode(), rewritten, GCC, tmp_path / "work", 1, reassociate)
+    text = (head + content).encode()
+    return Verifier({str(path): text}, rewritten, (), tmp_path / "work", 1, reassociate)
+
+
+def build(tmp_path: Path, compiler: CompilerConfig = GCC) -> CompileAndLink:
+    return one_file(str(tmp_path / "p.c"), b"", compiler, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +112,11 @@ def test_a_program_that_does_not_run_either_way(tmp_path: Path) -> None:
 
 def test_a_file_without_main_must_compile(tmp_path: Path) -> None:
     checked = verifier(tmp_path, "int f(void) { return A + B + C; }\n")
-    program = run_of(tmp_path)
-    assert checked.that_compile(program.build, ("A=1", "B=2")) == (("A=1", "B=2"), "")
-    kept, why = checked.that_compile(program.build, ("A=1", "B=oops", "C=3"))
+    program = build(tmp_path)
+    assert checked.that_compile(program, ("A=1", "B=2")) == (("A=1", "B=2"), "")
+    kept, why = checked.that_compile(program, ("A=1", "B=oops", "C=3"))
     assert kept == ("A=1", "C=3") and "'oops' undeclared" in why
-    assert verifier(tmp_path, "int f(void) { return A + gone; }\n").that_compile(program.build, ("A=1",))[0] == ("A=1",)
+    assert verifier(tmp_path, "int f(void) { return A + gone; }\n").that_compile(program, ("A=1",))[0] == ("A=1",)
 
 
 WORK = """#include <errno.h>
@@ -147,12 +158,11 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
     schedules = ["", "interchange(j, i)", "parallelize(i)"]
     rewrites = [Rewrite(n, parse_schedule(s), 1.0) for n, s in zip(source.nests, schedules, strict=True)]
     found = surveyed(source)
-    compiler = CompilerConfig("gcc", ("-O1", "-fopenmp"))
 
-    def rewritten(nests: Sequence[Rewrite]) -> bytes:
-        return rewrite_source(source, nests, 32, found)
+    def rewritten(nests: Sequence[Rewrite]) -> dict[str, bytes]:
+        return {str(path): rewrite_source(source, nests, 32, found)}
 
-    checked = Verifier(path, text, rewritten, compiler, tmp_path / "work", 2, False)
+    checked = Verifier({str(path): text}, rewritten, ("-fopenmp",), tmp_path / "work", 2, False)
     program = run_of(tmp_path)
     comparison = checked.compare(program, rewrites)
     assert comparison.ran and "b'1 10 " in comparison.difference, comparison
@@ -183,3 +193,31 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
     assert reports["main_2"].status == "kept" and "says something else" in reports["main_2"].reason
     assert result.exit_code == 0 and result.program_output_equal is not False
     assert b"parallel for" not in output.read_bytes()
+
+
+def test_what_the_whole_program_does_not_bear_is_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was confirmed for the nest alone; the database then says that it computed something else."""
+    comparison = compare_apart(Timed((2.0, 2.1)), Timed((1.0, 1.1)))
+
+    def found(self: NestTuner) -> NestOutcome:
+        schedule = parse_schedule("parallelize(i)" if self.nest.name == "main_2" else "interchange(j, i)")
+        scheduled = self.replayer.replay(schedule)
+        if isinstance(scheduled, ScheduledNest):
+            self.ledger.begin(self.replayer, Timed((2.0, 2.1)))
+            self.ledger.confirmed(schedule, comparison, Checked(("equal",), inputs=(None, 1), tolerance=0.0))
+            self.outcome.winner, self.outcome.chosen = Winner(scheduled, comparison, ("equal",)), schedule
+        return self.outcome
+
+    monkeypatch.setattr(NestTuner, "run", found)
+    monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    path, database = tmp_path / "p.c", tmp_path / "a.duckdb"
+    path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
+    result = tune(path, db=database, threads=2, search="random", budget_s=20, cflags=("-O1",))
+    assert [nest.nest for nest in result.nests if nest.given_back] == ["main_2"]
+    with Database.open(database, read_only=True) as opened:
+        assert opened.rows("SELECT count(*) FROM measurements WHERE outcome = 'wrong_result'") == [(1,)]
+        confirmed = {one.schedule for one in confirmed_schedules(opened)}
+    assert confirmed and "parallelize(L0)" not in confirmed

@@ -1,0 +1,237 @@
+"""The build that a command of the user's makes: run in copies of the project's folder, with our texts in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from perfembed.building.arguments import CommandLine, expanded
+from perfembed.building.build import Changes, Made, NotBuilt, Unit
+from perfembed.building.compile_commands import units_of
+from perfembed.building.compiling import said
+from perfembed.building.standin import Standin, stand_in
+from perfembed.capture.copying import Copier
+from perfembed.capture.stage import around, writable_for
+from perfembed.errors import SourceRejected
+from profilers.build import CompilerConfig
+from profilers.child import Command, Limits, confines_writes
+from profilers.run import run_many
+from profilers.supervisor import supervisor_binary
+
+BUILD_LIMITS = Limits(wall_s=1800.0, memory_bytes=64 << 30, processes=4096, output_bytes=4 << 20)
+_OUTPUTS = (b"\x7fELF", b"!<arch>", b"gpch")  # what a build made before begins with
+_OLD_S = 1000.0
+
+
+class BuildCommand:
+    """`command` for the shell, in `folder`; it makes `program`, a path in there or a name on the search path.
+
+    With no `program` it is the one that the build links.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        program: str | None,
+        folder: Path,
+        scratch: Path,
+        environment: Mapping[str, str],
+        writable: tuple[Path, ...] = (),
+    ) -> None:
+        """Builds it once, to see how. `writable`: folders outside of the copies that it may write to.
+
+        Raises SourceRejected, and UsageError where the folder is too large to copy.
+        """
+        self.command = command
+        self.writable = writable
+        self.folder = folder.resolve()
+        self.environment = {**environment, "LC_ALL": "C"}
+        self._trees: dict[Path, _Tree] = {}
+        supervisor_binary(environment.get("PATH", os.defpath))  # compiled by the real compiler
+        tree = self._tree(scratch.absolute() / "recorded")
+        entries = self._run([(tree, Changes())])
+        if entries[0]:
+            advice = "it is run in a copy of the folder, and can write to nothing else: --writable DIR lets it"
+            raise SourceRejected(f"the build fails: {command}: {entries[0]}", advice if confines_writes() else "")
+        self._recorded = tree
+        self.units: Sequence[Unit] = self._units(tree)
+        if not self.units:
+            raise SourceRejected(
+                f"the build compiles no C file, as far as can be seen: {command}",
+                "compilers are recognized by their names on the search path: --build 'make CC=gcc …'; "
+                "what CMake has configured is configured anew: --build 'cmake -B b && cmake --build b'",
+            )
+        self.program = program if program is not None else self._linked(tree)
+
+    @property
+    def compiler(self) -> CompilerConfig:
+        return self.units[0].compiler
+
+    def make_all(self, wanted: Sequence[tuple[Changes, Path]]) -> tuple[Made | NotBuilt, ...]:
+        if all(self._changes_nothing(changes) for changes, _ in wanted):
+            return (self._made(self._recorded),) * len(wanted)
+        jobs = [(self._tree(workdir.absolute()), changes) for changes, workdir in wanted]
+        problems = self._run(jobs)
+        return tuple(
+            NotBuilt(problem) if problem else self._made(tree)
+            for (tree, _), problem in zip(jobs, problems, strict=True)
+        )
+
+    def problem(self, changes: Changes, workdir: Path) -> str:
+        found = self.make_all(((changes, workdir),))[0]
+        return found.reason if isinstance(found, NotBuilt) else ""
+
+    def _changes_nothing(self, changes: Changes) -> bool:
+        """Whether the program is the one that was built to see how."""
+        if changes.flags or changes.objects or changes.link:
+            return False
+        recorded = self._recorded.folder
+        return all((recorded / self._inside(path)).read_bytes() == text for path, text in changes.texts.items())
+
+    def named(self, text: str) -> str:
+        """A text that names files of the first copy, with the names that they have in the project's folder."""
+        return self._recorded.named(text)
+
+    def unchanged(self, path: str) -> bool:
+        """Whether a file of the project is the user's and not one that the build makes or changes."""
+        copy = self._recorded.folder / self._inside(path)
+        try:
+            return copy.read_bytes() == Path(path).read_bytes()
+        except OSError:
+            return False
+
+    def _tree(self, workdir: Path) -> _Tree:
+        if workdir not in self._trees:
+            self._trees[workdir] = _Tree(self.folder, workdir, self.environment)
+        return self._trees[workdir]
+
+    def _run(self, jobs: Sequence[tuple[_Tree, Changes]]) -> list[str]:
+        """What the builds say where they fail; several at a time, each in its own folder."""
+        commands = []
+        for tree, changes in jobs:
+            tree.change({self._inside(path): text for path, text in changes.texts.items()}, changes)
+            environment = {**tree.standin.environment, "TMPDIR": str(tree.temporary)}
+            places = writable_for(self.folder, (tree.workdir, *self.writable))
+            words = ("/bin/sh", "-c", self.command)
+            commands.append(Command(words, BUILD_LIMITS, environment, tree.folder, writable=places))
+        done = run_many(commands, jobs=max(1, (os.cpu_count() or 1) // 2))
+        return ["" if one.ok else tree.named(said(one, last=True)) for (tree, _), one in zip(jobs, done, strict=True)]
+
+    def _inside(self, path: str) -> str:
+        """A file's name in the project's folder. Raises SourceRejected where it lies elsewhere."""
+        for found in (os.path.realpath(path), os.path.abspath(path)):  # what a link leads to is copied, too
+            name = os.path.relpath(found, self.folder)
+            if name.split(os.sep)[0] != os.pardir:
+                return name
+        raise SourceRejected(
+            f"{path}: lies outside of {self.folder}, which is copied to build it",
+            "run perfembed in a folder that holds all of the program: --build 'make -C DIR …'",
+        )
+
+    def _units(self, tree: _Tree) -> list[Unit]:
+        """The C files below the project's folder, as each was compiled first, with the names they have there."""
+        found: dict[str, Unit] = {}
+        for words, directory in tree.standin.entries():
+            for unit in units_of(words, directory):
+                real = os.path.realpath(unit.path)
+                inside = os.path.relpath(real, tree.folder)
+                if inside.startswith(os.pardir) or inside in found:
+                    continue
+                flags = (*unit.compiler.flags, "-iquote", os.path.dirname(real))
+                path = os.path.relpath(self.folder / inside)
+                found[inside] = Unit(path, CompilerConfig(unit.compiler.cc, flags), unit.directory, unit.alone)
+        return list(found.values())
+
+    def _linked(self, tree: _Tree) -> str:
+        """The one program that the build links. Raises SourceRejected."""
+        outputs: dict[str, None] = {}
+        for words, directory in tree.standin.entries():
+            line = CommandLine(expanded(words[1:], directory))
+            if line.links_program:
+                output = os.path.realpath(os.path.join(directory, line.output or "a.out"))
+                inside = os.path.relpath(output, tree.folder)
+                if os.path.exists(output) and not inside.startswith(os.pardir):
+                    outputs[inside] = None
+        if len(outputs) != 1:
+            what = f"{len(outputs)} programs ({', '.join(outputs)})" if outputs else "no program"
+            raise SourceRejected(f"the build makes {what}", "--run './prog args' says what to run")
+        return os.path.join(os.curdir, *outputs)
+
+    def _made(self, tree: _Tree) -> Made | NotBuilt:
+        inside = tree.folder / self.program
+        if os.sep in self.program or inside.exists():
+            if not os.access(inside, os.X_OK):
+                return NotBuilt(f"the build makes no program {self.program}")
+            return Made(inside, tree.folder, self.folder, tree.built)
+        found = shutil.which(self.program, path=self.environment.get("PATH", os.defpath))
+        return (
+            NotBuilt(f"there is no program {self.program}")
+            if found is None
+            else Made(Path(found), tree.folder, self.folder, tree.built)
+        )
+
+
+class _Tree:
+    """A copy of the project's folder in which it is built, again and again with other texts."""
+
+    def __init__(self, folder: Path, workdir: Path, environment: Mapping[str, str]) -> None:
+        self.workdir = workdir
+        root = workdir.resolve() / "around"
+        self.folder = root.joinpath(*folder.parts[1:])
+        self.temporary = workdir / "tmp"
+        self.standin: Standin = stand_in(workdir / "compilers", environment)
+        self.built = 0  # so many times
+        self._texts: dict[str, bytes] = {}
+        self._objects: bytes = b""
+        self.temporary.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True)
+        for beside, links in around(folder, root).items():
+            for name, leads in links.items():
+                (beside / name).symlink_to(leads)
+        Copier(folder, self.folder, confines_writes()).copy()
+        _make_new(self.folder)
+
+    def named(self, text: str) -> str:
+        """With the names that files have in the folder."""
+        return text.replace(f"{self.folder}{os.sep}", "")
+
+    def change(self, texts: Mapping[str, bytes], changes: Changes) -> None:
+        """Puts the texts in, by their names in the folder, and says what to add when it is built."""
+        objects = b"".join(one.read_bytes() for one in changes.objects)
+        for name, text in texts.items():
+            path = self.folder / name
+            if self._texts.get(name) != text or objects != self._objects:
+                if not path.parent.resolve().is_relative_to(self.folder):
+                    raise SourceRejected(f"{name}: stands behind a link that leads out of the folder")
+                path.unlink(missing_ok=True)
+                path.write_bytes(text)
+                self._texts[name] = text
+        self._objects = objects
+        self.built += 1
+        self.standin.set(changes, [os.path.realpath(self.folder / name) for name in texts])
+
+
+def _make_new(folder: Path) -> None:
+    """Everything equally new, but what a build has made before: so all of that is made again, and nothing else is."""
+    now = time.time()
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.islink(path):
+                continue
+            if name == "CMakeCache.txt":  # it names the folder that it was made in, and would build there
+                os.unlink(path)
+                continue
+            when = now - _OLD_S if _is_output(path) else now - 1
+            os.utime(path, (when, when))
+
+
+def _is_output(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(8).startswith(_OUTPUTS)
+    except OSError:
+        return False

@@ -1,0 +1,312 @@
+"""Tunes the nests of a project: profiles its program, tunes nest by nest, verifies the whole, and writes the files.
+
+Long, because it is the order in which a run does things, and what it hands from one to the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfembed.capture import ProgramProfile
+from perfembed.errors import EnvironmentMissing, NothingMeasured
+from perfembed.measuring.ledger import Ledger, NoLedger
+from perfembed.measuring.measurer import Conditions, NestNotMeasurable
+from perfembed.measuring.stopwatch import Budget
+from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.members import Members, members
+from perfembed.tuning.nest_outcome import Effort
+from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.pictures import Ceilings
+from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.project import Project
+from perfembed.tuning.reports import blank, refused, tuned
+from perfembed.tuning.resources import Resources
+from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
+from perfembed.tuning.winners import Winners
+from perfembed.tuning.writing import write
+from profilers.errors import CompilerMissing
+from profilers.lock import machine_lock
+from profilers.machine import Machine, describe_machine
+from profilers.outcome import WrongResult
+from scheduler.codegen.premises import Untestable
+from scheduler.frontend import Sharing, SourceFile
+from scheduler.ir.names import spelled
+from scheduler.ir.nest import LoopNest
+from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.races import certain_race
+from scheduler.schedule import Schedule
+
+if TYPE_CHECKING:
+    from perfembed.tuning.recorder import Recorder
+
+_LEAST_S = 1.0  # for a nest
+_LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
+_MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
+_NOT_MEASURED = "the program runs, but not its nests alone: see whether --cflags has what only a whole file bears"
+_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
+
+
+def _is_minor(inputs: NestInputs) -> bool:
+    """Whether nobody would notice what can be gained."""
+    return inputs.share is not None and inputs.share < _MINOR_SHARE and inputs.seconds < _MINOR_S
+
+
+class Tuning:
+    """One run of `tune`: its settings and what it has found so far."""
+
+    def __init__(
+        self, project: Project, options: TuneOptions, progress: Callable[[Event], None], scratch: Path, budget: Budget
+    ) -> None:
+        self.project = project
+        self.options = options
+        self.progress = progress
+        self.scratch = scratch
+        self.budget, self.watch = budget, budget.watch
+        self.environment = dict(options.environment)
+        self.machine: Machine = describe_machine()
+        self.reports: dict[str, NestReport] = {}
+        self.members: Members
+        self.winners: Winners
+        self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
+        self.tried: list[NestInputs] = []
+        self.not_run: list[str] = []  # of the nests that were tried, why what is made of them does not compile or run
+        self.interrupted = False
+        self.recorder: Recorder | None = None
+        self.chosen: dict[str, tuple[Ledger, Schedule]] = {}  # of nests that were tuned, as they were measured
+        self.resources: Resources
+
+    def run(self) -> TuneResult:
+        """Raises perfembed.errors.PerfembedError with the exit codes of the command line."""
+        with self.watch.phase("front end"):
+            try:
+                self.members = members(
+                    self.project, self.options, self.scratch, lambda text: self.progress(Message(text))
+                )
+            except CompilerMissing as error:
+                raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        self.resources = Resources(
+            self.options, self.machine, self.members.compiler, self.environment, self.scratch, self.progress
+        )
+        self._leave_untestable()
+        self.winners = Winners(
+            self.project,
+            self.members.surveyed,
+            self.members.flags,
+            self.options,
+            self.resources.target().vector_bytes,
+            self.scratch,
+            self.reports,
+            self.progress,
+            self.budget.left,
+        )
+        version = self.members.version(self.members.compiler)
+        profile: ProgramProfile | None = None
+        comparison: ProgramComparison | None = None
+        self.recorder = self.resources.recorder(self.project.sources)
+        with contextlib.ExitStack() as held:
+            with self.watch.phase("waiting"):
+                lock = machine_lock(self.environment, lambda text: self.progress(Message(text)))
+                held.enter_context(lock)
+            self.budget.began += self.watch.seconds("waiting")
+            try:
+                inputs = collect_inputs(
+                    self.tunable,
+                    self.options,
+                    self.scratch,
+                    self.progress,
+                    watch=self.watch,
+                    timed=self.resources.prepare,
+                    least_of_slow=_LEAST_OF_SLOW,
+                )
+                profile = inputs.profile
+                self.budget.original_s = profile.wall_s if profile is not None else 0.0
+                self.resources.learn_rates(inputs.found, version, self.budget.left())
+                for skipped in inputs.skipped:
+                    self._skip(skipped.nest, skipped.share, skipped.reason)
+                for position, found in enumerate(inputs.found, 1):
+                    budget_s = self._budget(inputs.found[position - 1 :], profile)
+                    if self.interrupted or budget_s is None:
+                        break
+                    self._tune_nest(found, budget_s, position, len(inputs.found))
+                self._check_that_some_ran()
+            except KeyboardInterrupt:
+                self.interrupted = True
+            with self.watch.phase("checking"):
+                comparison = self.winners.verify(profile)
+                self.interrupted |= self.winners.interrupted
+                self._refute()
+        files = write(self.project, self.winners, self.options)
+        if self.recorder is not None and (problem := self.recorder.close()):
+            self.progress(Message(f"what was measured is not in the database yet: {problem}"))
+        limits: Ceilings | None = None
+        with contextlib.suppress(KeyboardInterrupt):  # what is written is written
+            limits = self._draw(version) if self.options.pictures else None
+        reports = [self._report_of(nest) for nest in self.project.nests]
+        reports += [refused(rejection) for source in self.project.sources for rejection in source.rejections]
+        return TuneResult(
+            path=files[0].path,
+            output_path=next((f.output_path for f in files if f.output_path is not None), None),
+            nests=tuple(sorted(reports, key=self._place)),
+            program_before_s=comparison.original_s if comparison else profile.wall_s if profile else None,
+            program_after_s=comparison.tuned_s if comparison else None,
+            program_output_equal=comparison.equal if comparison else None,
+            seconds=self.watch.now() - self.budget.began + self.watch.seconds("waiting"),
+            phases=self.watch.spent(),
+            threads=self.options.threads,
+            compiler=version,
+            flags=self.members.compiler.flags,
+            machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
+            interrupted=self.interrupted,
+            exit_code=130 if self.interrupted else 0,
+            date=self.began,
+            search=self.options.search,
+            budget_s=self.options.budget_s,
+            ceilings=limits,
+            tolerance=self.options.world.tolerance,
+            files=files,
+        )
+
+    def _place(self, report: NestReport) -> tuple[float, int, int]:
+        """By the share of the time, then in the order of the files."""
+        number = next((k for k, source in enumerate(self.project.sources) if source.path == report.file), 0)
+        return -(report.share or 0.0), number, report.line
+
+    def _leave_untestable(self) -> None:
+        """Nests whose surroundings cannot be tested in the written file are left alone."""
+        for source in self.project.sources:
+            for nest in source.nests:
+                tests = self.members.surveyed[source.path].tests[nest.name]
+                if isinstance(tests, Untestable):
+                    self._skip(nest, None, tests.reason)
+        self.tunable = self.project.without(set(self.reports))
+
+    def _check_that_some_ran(self) -> None:
+        """Raises NothingMeasured where the program runs, but nothing of ours does: that is no result of a search."""
+        tried = len(self.tried)
+        asked = [self.members.surveyed[source.path].problem for source in self.project.sources if source.nests]
+        problem = asked[0] if asked and all(asked) else ""
+        if tried and len(self.not_run) == tried and not self.interrupted:
+            problem = next((line for line in self.not_run[0].splitlines() if "error" in line), self.not_run[0])
+        if problem:
+            first = problem.splitlines()[0]
+            raise NothingMeasured(f"{self.project.paths}: no nest could be measured: {first}", _NOT_MEASURED)
+
+    def _budget(self, waiting: Sequence[NestInputs], profile: ProgramProfile | None) -> float | None:
+        """Seconds for the first of the nests that wait, by what each can gain; None where there are none left."""
+        checking_s = _CHECKING_S + (_CHECKING_RUNS * profile.wall_s if profile else 0.0)
+        checking_s = min(_CHECKING_SHARE * self.budget.seconds, checking_s)
+        left = self.budget.left() - checking_s
+        if left < _LEAST_S:
+            return None
+        share = waiting[0].gain_s / sum(inputs.gain_s for inputs in waiting)
+        return min(left, max(_LEAST_S, left * share))
+
+    # ---------------------------------------------------------------------------------- tuning
+
+    def _tune_nest(self, inputs: NestInputs, budget_s: float, position: int, total: int) -> None:
+        nest = inputs.nest
+        line = nest.span.line if nest.span else 0
+        self.tried.append(inputs)
+        self.progress(NestStarted(nest.name, nest.function, line, position, total, budget_s))
+        source = self.project.source_of(nest)
+        sharing = source.sharing.get(nest.name)
+        conditions = self._conditions(source, nest, sharing)
+        try:
+            if sharing is not None and (race := certain_race(nest, sharing)):
+                self._skip(nest, inputs.share, race)
+                return
+            ledger: Ledger = NoLedger()
+            if self.recorder is not None:
+                version = self.members.version(conditions.compiler)
+                ledger = self.recorder.ledger(source.path, nest, inputs.captured.parameters, conditions, version)
+            effort = Effort(
+                search=self.options.search,
+                evaluate=self.options.evaluate,
+                top=min(self.options.measure, _FEW) if _is_minor(inputs) else self.options.measure,
+                budget_s=budget_s,
+                spare_original=True,
+            )
+            tuner = NestTuner(
+                nest,
+                inputs.captured,
+                conditions,
+                effort,
+                self.progress,
+                ledger,
+                inputs.in_program_s,
+                self.resources.model() if self.options.evaluate != "run" else None,
+                self.resources.retrieval if self.options.search == "transfer" else None,
+                sharing,
+            )
+        except QuotaExceeded as error:
+            self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
+            return
+        outcome = tuner.outcome
+        try:
+            tuner.run()
+        except NestNotMeasurable as error:
+            self.not_run.append(error.message)
+            self._skip(nest, inputs.share, error.message)
+            return
+        except KeyboardInterrupt:
+            self.interrupted = True
+            outcome.reason = "interrupted before a schedule was confirmed"
+        self.interrupted |= tuner.interrupted
+        self.not_run += [outcome.not_run] * bool(outcome.not_run)
+        if outcome.winner is not None:
+            self.winners.found.append((nest, outcome.winner))
+        if outcome.chosen is not None:
+            self.chosen[nest.name] = ledger, outcome.chosen
+        report = tuned(source.path, nest, inputs.share, outcome)
+        if outcome.retrieved is not None:
+            from perfembed.tuning.explanation import explain  # here, not above: searches do without
+
+            report = replace(report, transfer=explain(outcome))
+        self.reports[nest.name] = report
+        self.progress(NestFinished(report))
+
+    def _conditions(self, source: SourceFile, nest: LoopNest, sharing: Sharing | None) -> Conditions:
+        threads = 1 if sharing is not None and sharing.context == "thread" else self.options.threads
+        compiler = self.members.measured[source.path]
+        return Conditions(
+            compiler=compiler,
+            threads=threads,
+            target=replace(self.resources.target(compiler), threads=threads),
+            workdir=self.scratch / nest.name,
+            environment=self.environment,
+            jobs=max(1, self.machine.logical_cores),
+            allowed=self.winners.allowed(nest),
+            seed=self.options.seed,
+            watch=self.watch,
+        )
+
+    def _draw(self, version: str) -> Ceilings | None:
+        """Adds pictures to the reports of all nests that were tried; what the machine can do at best."""
+        from perfembed.tuning.describe import ceilings, drawn  # here, not above: most runs draw nothing
+
+        for nest, picture in drawn(self.tried, self.winners, self.resources.target()):
+            self.reports[nest.name] = replace(self._report_of(nest), picture=picture)
+        return ceilings(self.options.cache, self.machine, version, self.options.threads)
+
+    def _refute(self) -> None:
+        """What the whole program does not bear is not kept as a schedule to use in it again."""
+        for name, (ledger, schedule) in self.chosen.items():
+            report = self.reports[name]
+            if report.given_back:
+                ledger.refuted(schedule, WrongResult("", 0, 0.0, f"in the whole program: {report.reason}"))
+
+    def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
+        report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
+        self.reports[nest.name] = report
+        self.progress(NestFinished(report))
+
+    def _report_of(self, nest: LoopNest) -> NestReport:
+        return self.reports.get(nest.name, self._blank(nest))
+
+    def _blank(self, nest: LoopNest) -> NestReport:
+        return blank(self.project.source_of(nest).path, nest)

@@ -1,0 +1,177 @@
+"""Projects of several files: tuned together by one command, however they are built."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perfembed.capture import ProgramProfile
+from perfembed.errors import NoTunableNest, SourceRejected, UsageError
+from perfembed.tuning.inputs import collect_inputs
+from perfembed.tuning.nest_outcome import NestOutcome, Winner
+from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.opening import HowBuilt, found_commands, tune_project, unique
+from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.tuning.winners import Winners
+from perfembed.world import World
+from profilers.outcome import Timed
+from profilers.timing import Comparison, Round
+from scheduler.frontend import ParseOptions, read_source
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import parse_schedule
+
+GRID = Path(__file__).parent.parent / "building" / "grid"
+NAMES = ("main", "start", "product", "relax", "columns", "scale", "turn", "mix", "norm", "report")
+FILES = [f"src/{name}.c" for name in NAMES]
+WON = {"product_0": "parallelize(i)", "turn_0": "interchange(i, j)", "clear_0_b": "parallelize(i)"}
+FLAGS = ("-O2", "-Iinclude", "-Ibuild", "-DSCALE=3", '-DNAME="a grid"')
+
+
+Verified = Callable[[Winners, ProgramProfile], ProgramComparison | None]
+
+
+def as_if_faster(verify: Verified) -> Verified:
+    """The comparison of the whole programs, whatever their times are."""
+
+    def verified(self: Winners, profile: ProgramProfile) -> ProgramComparison | None:
+        found = verify(self, profile)
+        return replace(found, tuned_s=0.0) if found is not None else None
+
+    return verified
+
+
+@pytest.fixture
+def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project, and a search that finds what the tests say: what is faster here is not for them to say."""
+    folder = tmp_path / "grid"
+    shutil.copytree(GRID, folder)
+    makefile = folder / "Makefile"
+    makefile.write_text(makefile.read_text().replace("#define N 500", "#define N 150"))
+    monkeypatch.chdir(folder)
+    round_ = Round((Timed((2.0,)),) * 2, (Timed((1.0,)),) * 2, 0.0, True)
+    comparison = Comparison(2.0, 1.9, 2.1, (2.0,), (1.0,), False, (round_,), 0.95)
+
+    def found(self: NestTuner) -> NestOutcome:
+        if self.nest.name in WON:
+            scheduled = self.replayer.replay(parse_schedule(WON[self.nest.name]))
+            assert isinstance(scheduled, ScheduledNest)
+            self.outcome.winner = Winner(scheduled, comparison, ("equal",))
+        else:
+            self.outcome.reason = "nothing"
+        return self.outcome
+
+    monkeypatch.setattr(NestTuner, "run", found)
+    monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    return folder
+
+
+def output(command: str = "./grid 2") -> str:
+    return subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout
+
+
+def tuned(paths: list[str], how: HowBuilt, told: list[Event] | None = None, **options: object) -> TuneResult:
+    environment = (("PATH", os.defpath), ("PERFEMBED_LOCK", str(Path.cwd())))  # nothing is measured for others to wait
+    options = {"threads": 2, "budget_s": 40.0, "search": "random", "world": World(Path.cwd()), **options}
+    options["environment"] = environment
+    return tune_project(paths, how, TuneOptions(**options), [].append if told is None else told.append)  # type: ignore[arg-type]
+
+
+def statuses(result: TuneResult) -> dict[str, tuple[str, str]]:
+    return {nest.nest: (nest.file, nest.status) for nest in result.nests}
+
+
+def test_a_project_with_a_makefile_is_tuned_in_place_and_made_again(grid: Path) -> None:
+    subprocess.run(["make", "-s", "grid"], check=True)
+    expected, before = output(), (grid / "src/product.c").read_bytes()
+    result = tuned([], HowBuilt(command="make grid"), in_place=True, world=World(Path.cwd(), ("2",)))
+    found = statuses(result)
+    assert found["product_0"] == ("src/product.c", "tuned") and found["turn_0"] == ("src/turn.c", "tuned")
+    assert found["clear_0"] == ("src/product.c", "kept") and found["clear_0_b"] == ("src/relax.c", "tuned")
+    assert found["loop at line 10"] == ("include/grid.h", "refused")
+    assert not any(file == "src/check.c" for file, _ in found.values())
+    assert result.program_output_equal and result.exit_code == 0
+    written = {file.path: file for file in result.files if file.output_path is not None}
+    assert set(written) == {"src/product.c", "src/turn.c", "src/relax.c"}
+    assert written["src/product.c"].needs == ("-fopenmp",) and written["src/turn.c"].needs == ()
+    assert (grid / "src/product.c").read_bytes() != before
+    subprocess.run(["make", "-s", "grid"], check=True)
+    assert output() == expected
+    subprocess.run(["make", "-s", "clean"], check=True)
+    subprocess.run(["make", "-s", "grid", "LDFLAGS=-fopenmp", "CC=gcc -fopenmp"], check=True)
+    assert output() == expected
+
+
+def test_a_library_that_another_program_calls(grid: Path) -> None:
+    before = {path: path.read_bytes() for path in grid.rglob("*") if path.is_file()}
+    result = tuned(["src/product.c"], HowBuilt(command="make grid check", program="./check"), output_folder="out")
+    assert statuses(result)["product_0"] == ("src/product.c", "tuned")
+    assert result.output_path == "out/src/product.c" and result.program_output_equal
+    after = {path: path.read_bytes() for path in grid.rglob("*") if path.is_file()}
+    assert {path: after[path] for path in before} == before and set(after) - set(before) == {grid / "out/src/product.c"}
+
+
+def test_files_that_are_compiled_and_linked_together(grid: Path) -> None:
+    subprocess.run(["make", "-s", "build/size.h"], check=True)
+    result = tuned(FILES, HowBuilt(), output="", dry_run=True, cflags=FLAGS, world=World(Path.cwd(), ("1",)))
+    assert {n for n, (_, status) in statuses(result).items() if status == "tuned"} == set(WON)
+    assert result.program_output_equal and not any(file.output_path for file in result.files)
+
+
+def test_a_file_of_a_compile_commands_json_with_all_that_it_needs(grid: Path) -> None:
+    subprocess.run(["make", "-s", "build/size.h"], check=True)
+    entries = [
+        {"directory": str(grid), "file": file, "arguments": ["gcc", *FLAGS, "-c", file, "-o", f"{file}.o"]}
+        for file in FILES
+    ]
+    (grid / "compile_commands.json").write_text(json.dumps(entries))
+    assert found_commands(["src/turn.c"]) == "compile_commands.json" and found_commands(["src/check.c"]) is None
+    how = HowBuilt(commands="compile_commands.json", more=("-O1",))
+    result = tuned(["src/turn.c"], how, output="turned.c", cflags=("-O1",), world=World(Path.cwd(), ("1",)))
+    assert statuses(result)["turn_0"] == ("src/turn.c", "tuned") and result.program_output_equal
+    assert result.flags == ("-O2", "-O1", "-fopenmp") and (grid / "turned.c").exists()
+
+
+def test_names_of_nests_are_those_of_one_nest(tmp_path: Path) -> None:
+    text = b"static double a[9];\nvoid f(void) { for (int i = 0; i < 9; i++) a[i] = i; }\n"
+    sources = unique([read_source(f"{name}.c", ParseOptions(), text) for name in "xyz"])
+    assert [nest.name for source in sources for nest in source.nests] == ["f_0", "f_0_b", "f_0_c"]
+    assert [list(source.premises) for source in sources] == [["f_0"], ["f_0_b"], ["f_0_c"]]
+
+
+def test_what_is_wrong_is_said(grid: Path) -> None:
+    subprocess.run(["make", "-s", "build/size.h"], check=True)
+    make = HowBuilt(command="make grid")
+    with pytest.raises(UsageError, match="same file"):
+        tuned(["src/mix.c", "./src/mix.c"], make)
+    with pytest.raises(UsageError, match="not compiled by the build"):
+        tuned(["src/check.c"], make)
+    with pytest.raises(SourceRejected, match="No rule"):
+        tuned([], HowBuilt(command="make nothing"))
+    with pytest.raises(SourceRejected, match="each has a main"):
+        tuned(["src/main.c", "src/check.c"], HowBuilt(), cflags=FLAGS)
+    with pytest.raises(UsageError, match="no function nobody"):
+        tuned(FILES, HowBuilt(), cflags=FLAGS, functions=("nobody",))
+    with pytest.raises(NoTunableNest, match=r"src/start.c, src/mix.c: no tunable"):
+        tuned(["src/start.c", "src/mix.c"], HowBuilt(), cflags=FLAGS)
+    (grid / "src/mix.c").write_text('#include "grid.h"\noops\n')
+    with pytest.raises(SourceRejected, match=r"^the build fails: make grid: src/mix.c:2:1: error"):
+        tuned([], make)
+
+
+def test_a_file_that_cannot_be_read_is_no_reason_to_leave_the_others(grid: Path) -> None:
+    told: list[Event] = []
+    strange = "int f(int k) { return k; }"
+    (grid / "src/mix.c").write_text(
+        f'#include "grid.h"\nunsigned long mix(grid a)\n{{\n{strange}\nfor (;;) return f(3);\n}}\n'
+    )
+    result = tuned([], HowBuilt(command="make grid"), told, dry_run=True, world=World(Path.cwd(), ("1",)))
+    assert [n.reason for n in result.nests if n.file == "src/mix.c" and n.status == "refused"]
+    assert statuses(result)["product_0"][1] == "tuned"
+    assert [event for event in told if isinstance(event, Message) and "to see how" in event.text]
