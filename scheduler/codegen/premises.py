@@ -20,6 +20,7 @@ from scheduler.frontend.preprocessing import (
     Conditional,
     Macro,
     Use,
+    changed_between,
     conditionals,
     is_constant,
     macros,
@@ -124,6 +125,8 @@ class Surroundings:
             items = tuple(dict.fromkeys(self._texts(premises)))
             if torn := [item for item in items if item.partition("(")[0] in self._torn]:
                 self._untestable[nest.name], items = f"the macro '{torn[0]}' holds half of a pair of parentheses", ()
+            elif (changed := self._changed(premises)) is not None:
+                self._untestable[nest.name], items = changed, ()
             self._items[nest.name] = items
             lines = [f"pe_site_{number}"]
             lines += [f"pe_first_{number} pe_text({i})\npe_again_{number} pe_text({i})" for i in items]
@@ -202,6 +205,12 @@ class Surroundings:
                 mentions = dead & set(re.findall(r"[\w$]+", use.text))
                 if mentions or not (macro.system or is_constant(macro, dict(self._macros))):
                     yield self._item(use)
+
+    def _changed(self, premises: Premises) -> str | None:
+        around = [c for c in self.conditionals if any(_overlap(c, text) for text in premises.texts)]
+        used = {use.name for begin, end in premises.texts for use in self._names(begin, end)}
+        used |= {word for c in around for b in c.branches for word in re.findall(r"[\w$]+", b.condition)}
+        return changed_between(premises.texts, used, self.directives, self._macros)
 
     def _item(self, use: Use) -> str:
         macro = self._macros.get(use.name)

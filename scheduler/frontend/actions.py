@@ -30,7 +30,7 @@ from scheduler.frontend.csyntax import (
     strip,
     subexpressions,
 )
-from scheduler.frontend.forward import substitution_for
+from scheduler.frontend.forward import check_place, substitution_for
 from scheduler.frontend.leaving import BREAK, leaving
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
@@ -74,6 +74,8 @@ def refuse_statement(stmt: CStmt) -> None:
             raise Refuse(at, "the code is nested too deeply", "split it into functions")
         case OtherStmt(what=what):
             raise Refuse(at, f"the loop contains a {what}", "use if and for only")
+        case _:
+            raise AssertionError(stmt)
 
 
 # -------------------------------------------------------------------------------------- statements
@@ -222,6 +224,7 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
         if variable.init is None or variable.writes or variable.address_taken:
             at = ctx.changes.get(variable, stmt.begin)
             raise Refuse(at, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers")
+        check_place(ctx, variable, variable.init)
         place = values.pointer(ctx, variable.init)
         target = variable.ctype.element
         if target is None or values.bare_type(target) != values.bare_type(place.target):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from scheduler.frontend.csyntax import (
     Bin,
     CCall,
@@ -82,6 +84,19 @@ class Aliases:
         elif target.ctype.kind != "int" and target.ctype.kind != "float":
             self.leaked.update(_pointers(source))
 
+    def copied(self, copy: Variable, original: Variable) -> None:
+        """A copy of a variable holds what the variable holds."""
+        if original in self.sources:
+            self.sources[copy] = self.sources[original]
+        if original in self.passed:
+            self.passed[copy] = self.passed[original]
+        if original in self.leaked:
+            self.leaked.add(copy)
+
+    def set_to(self, variable: Variable, source: CExpr) -> None:
+        """A pointer that is declared in a copy of a text has this value."""
+        self.sources[variable] = [*self.sources.get(variable, ()), source]
+
     # ---------------------------------------------------------------------------------- questions
 
     def exclusive(self, variable: Variable) -> bool:
@@ -159,6 +174,17 @@ class Aliases:
             if any(self.may_derive(r, base, depth - 1) for r in roots if r.ctype.kind == "pointer"):
                 return True
         return False
+
+    def reached(self, variables: Iterable[Variable]) -> set[Variable]:
+        """The variables, and for pointers those that their values are made of."""
+        found = set(variables)
+        pending = list(found)
+        while pending:
+            for source in self.sources.get(pending.pop(), ()):
+                more = _pointers(source) - found
+                found |= more
+                pending += more
+        return found
 
     def same(self, first: Variable, second: Variable) -> bool:
         """They are known to share an object."""

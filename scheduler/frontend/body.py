@@ -139,6 +139,14 @@ def _check_bound_reads(ctx: Context, stmt: ForStmt) -> None:
             name = ".".join((path[0].name, *path[1]))
             reason = f"the loop changes '{name}', which its limit depends on"
             raise Refuse(changes[path], reason, "copy the limit to a variable first")
+        if path is None or path[1] or path[0].ctype.is_scalar:
+            continue
+        read = ctx.aliases.reached((path[0],))
+        for (other, members), at in changes.items():
+            pointed = not members and not other.ctype.is_scalar
+            if pointed and other is not path[0] and read & ctx.aliases.reached((other,)):
+                reason = f"the loop changes '{path[0].name}' by '{other.name}', and its limit depends on it"
+                raise Refuse(at, reason, "copy the limit to a variable first")
 
 
 # ---------------------------------------------------------------------------------------- branches
@@ -220,7 +228,8 @@ def _predicates(
     """
     before: list[Node] = []
     read = {e.var for e in subexpressions(stmt.condition) if isinstance(e, Ref) and ctx.active(e.var) is None}
-    if any(read & stored_variables(s) for s in (*then, *orelse[first:])):
+    read = ctx.aliases.reached(read)
+    if any(read & ctx.aliases.reached(stored_variables(s)) for s in (*then, *orelse[first:])):
         name = ctx.fresh("taken")
         scope = ctx.loops[-1].name if ctx.loops else None
         ctx.arrays[name] = ArrayInfo(name, "int", INT, Storage.PRIVATE, None, None, scope)

@@ -8,11 +8,15 @@ import sys
 import threading
 from typing import Any
 
+from scheduler.frontend.csyntax import Unit
+from scheduler.frontend.exact import check_macro_loops
 from scheduler.frontend.extract import extract
 from scheduler.frontend.lexical import uses_trigraphs
 from scheduler.frontend.libclang import cindex
 from scheduler.frontend.lower import Lowering
 from scheduler.frontend.model import Failure, Request, SourceFile
+from scheduler.frontend.records import separate
+from scheduler.frontend.structure import structured
 
 _STACK_BYTES = 256 << 20
 _MAX_DIAGNOSTICS = 20
@@ -43,8 +47,18 @@ def parse(request: Request) -> SourceFile | Failure:
     if errors:
         return Failure(diagnostics=tuple(errors))
     unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments)).run()
+    _make_plain(unit)
+    check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     return extract(unit)
+
+
+def _make_plain(unit: Unit) -> None:
+    """Structures taken apart, loops and jumps rewritten, in all functions."""
+    separate(unit)
+    marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
+    for function in unit.functions.values():
+        function.body = structured(function.body, marked)
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from scheduler.frontend.csyntax import (
     Bin,
@@ -11,6 +11,7 @@ from scheduler.frontend.csyntax import (
     CExpr,
     Cond,
     Conv,
+    CType,
     Index,
     Items,
     Lit,
@@ -39,33 +40,63 @@ def repeatable(expr: CExpr, most: int = MAX_REPEATED) -> bool:
     return True
 
 
-def clone(expr: CExpr, values: Mapping[Variable, CExpr], at: int, depth: int) -> CExpr:
-    """A copy at another place with variables replaced."""
-    match expr:
-        case Ref(var=var):
-            return values.get(var) or replace(expr, at=at)
-        case Index() | Bin() | Set():
-            left, right = _pair(expr)
-            new_left, new_right = clone(left, values, at, depth), clone(right, values, at, depth)
-            if isinstance(expr, Index):
-                return Index(new_left, new_right, expr.ctype, at)
-            return replace(expr, left=new_left, right=new_right, at=at)
-        case Member(base=base):
-            return replace(expr, base=clone(base, values, at, depth), at=at)
-        case Un(operand=operand) | Step(operand=operand) | Conv(operand=operand):
-            return replace(expr, operand=clone(operand, values, at, depth), at=at)
-        case CCall(arguments=arguments):
-            return replace(expr, arguments=tuple(clone(a, values, at, depth) for a in arguments), at=at, depth=depth)
-        case Items(items=items):
-            return replace(expr, items=tuple(clone(a, values, at, depth) for a in items), at=at)
-        case Strange(parts=parts):
-            return replace(expr, parts=tuple(clone(a, values, at, depth) for a in parts), at=at)
-        case Cond():
-            condition, then, orelse = (clone(e, values, at, depth) for e in (expr.condition, expr.then, expr.orelse))
-            return Cond(condition, then, orelse, expr.ctype, at)
-        case Lit():
-            return replace(expr, at=at)
+@dataclass(frozen=True, slots=True)
+class Cloner:
+    """Copies with variables replaced; at the offset `at`, or (None) where they stand. `depth`: of the calls in them.
+
+    `results`: what stands for calls, by their identity.
+    """
+
+    values: Mapping[Variable, CExpr]
+    at: int | None
+    depth: int
+    results: Mapping[int, CExpr] = field(default_factory=dict)
+
+    def expr(self, expr: CExpr) -> CExpr:
+        at = expr.at if self.at is None else self.at
+        match expr:
+            case Ref(var=var):
+                return self.values.get(var) or replace(expr, at=at)
+            case Bin() | Set():
+                return replace(expr, left=self.expr(expr.left), right=self.expr(expr.right), at=at)
+            case Index(base=base, index=index):
+                new_base, new_index = self.expr(base), self.expr(index)
+                first = isinstance(new_index, Lit) and new_index.value == 0
+                return (pointed(new_base) if first else None) or Index(new_base, new_index, expr.ctype, at)
+            case Member(base=base):
+                new_base = self.expr(base)
+                whole = pointed(new_base) if expr.arrow else None
+                return replace(expr, base=whole or new_base, arrow=expr.arrow and whole is None, at=at)
+            case Un(operand=operand):
+                new = self.expr(operand)
+                if expr.op == "&" and isinstance(new, Un) and new.op == "*":
+                    return new.operand
+                return (pointed(new) if expr.op == "*" else None) or replace(expr, operand=new, at=at)
+            case Step(operand=operand) | Conv(operand=operand):
+                return replace(expr, operand=self.expr(operand), at=at)
+            case CCall(arguments=arguments):
+                if (result := self.results.get(id(expr))) is not None:
+                    return result
+                depth = max(expr.depth, self.depth)
+                return replace(expr, arguments=tuple(map(self.expr, arguments)), at=at, depth=depth)
+            case Items(items=items):
+                return replace(expr, items=tuple(map(self.expr, items)), at=at)
+            case Strange(parts=parts):
+                return replace(expr, parts=tuple(map(self.expr, parts)), at=at)
+            case Cond():
+                condition, then, orelse = map(self.expr, (expr.condition, expr.then, expr.orelse))
+                return Cond(condition, then, orelse, expr.ctype, at)
+            case Lit():
+                return replace(expr, at=at)
+
+    def type_(self, ctype: CType) -> CType:
+        """With the extents of variable length arrays copied."""
+        if ctype.element is None:
+            return ctype
+        extent = ctype.extent if ctype.extent is None or isinstance(ctype.extent, int) else self.expr(ctype.extent)
+        return replace(ctype, element=self.type_(ctype.element), extent=extent)
 
 
-def _pair(expr: Index | Bin | Set) -> tuple[CExpr, CExpr]:
-    return (expr.base, expr.index) if isinstance(expr, Index) else (expr.left, expr.right)
+def pointed(expr: CExpr) -> CExpr | None:
+    """The variable `x` where the expression is `&x`."""
+    return expr.operand if isinstance(expr, Un) and expr.op == "&" and isinstance(expr.operand, Ref) else None

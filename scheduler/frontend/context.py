@@ -99,12 +99,16 @@ class Place:
 
 @dataclass(slots=True)
 class Pending:
-    """An access whose subscripts are decided when all accesses of the nest are known."""
+    """An access whose subscripts are decided when all accesses of the nest are known.
+
+    `moved`: through a pointer into the array, which may have left the row it was made of.
+    """
 
     array: str
     dimensions: tuple[Dimension, ...]
     domain: Domain
     is_write: bool = False
+    moved: bool = False
 
 
 @dataclass(slots=True)

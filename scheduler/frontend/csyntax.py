@@ -263,9 +263,9 @@ class IfStmt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForStmt:
-    """`end` is behind the `;` of an unbraced body. `foreign`: its text comes from a macro.
+    """`end` is behind the `;` of an unbraced body. `foreign`: which part of its header is which is not known.
 
-    `bottom`: the condition is tested behind each iteration only.
+    `bottom`: the condition is tested behind each iteration only. `macro`: it begins in what a macro expands to.
     """
 
     init: CStmt | None
@@ -276,6 +276,7 @@ class ForStmt:
     end: int
     foreign: bool = False
     bottom: bool = False
+    macro: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,6 +318,8 @@ CStmt = Union[ExprStmt, DeclStmt, Compound, IfStmt, ForStmt, ReturnStmt, JumpStm
 
 @dataclass(eq=False, slots=True)
 class CFunction:
+    """`oddity`: what makes its body something else than what a call runs, as `which ...`."""
+
     name: str
     parameters: tuple[Variable, ...]
     result: CType
@@ -328,6 +331,7 @@ class CFunction:
     parameter_texts: tuple[tuple[str, str], ...] = ()
     has_goto: bool = False
     part_of: str = ""  # the function that returns a structure of which this one returns a member
+    oddity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +355,8 @@ class Unit:
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
     torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
+    exact: set[int] = field(default_factory=set)  # identities of loops from macros that are all that is in their bytes
+    pragma_macros: frozenset[str] = frozenset()  # that may make a pragma, where there are loops from macros
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type

@@ -15,6 +15,7 @@ from scheduler.frontend import body as bodies
 from scheduler.frontend import scalars
 from scheduler.frontend.actions import BREAK_ADVICE, WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
+from scheduler.frontend.calls import Calls
 from scheduler.frontend.constructs import Pragmas
 from scheduler.frontend.context import Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
@@ -38,15 +39,15 @@ from scheduler.frontend.csyntax import (
     statements,
     strip,
 )
+from scheduler.frontend.effects import Effects
 from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
+from scheduler.frontend.pragmas import pragma
 from scheduler.frontend.premises import premises
 from scheduler.frontend.prepare import prepare
-from scheduler.frontend.records import separate
 from scheduler.frontend.scalar_uses import mentioned, statement_use
-from scheduler.frontend.sharing import check_team, marks, sharing
-from scheduler.frontend.structure import structured
+from scheduler.frontend.sharing import Marks, check_team, marks, sharing
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
@@ -66,15 +67,12 @@ _WORDS = """break case char do double else float for goto if int long return sho
 union unsigned void while"""
 _WRITTEN = frozenset(_WORDS.split())  # of the generated code; without those that may well be defined away
 INTERNAL = "the analysis of the loop failed"
+PART = "the loop is only a part of what a macro stands for"
 _MAX_RUN = 40  # statements in one region
 
 
 def extract(unit: Unit) -> SourceFile:
-    """Everything the file has to offer."""
-    separate(unit)
-    marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
-    for function in unit.functions.values():
-        function.body = structured(function.body, marked)
+    """Everything a file has to offer; structures are taken apart, loops and jumps rewritten (`child`)."""
     finder = Finder(unit)
     functions = []
     for function in sorted(unit.functions.values(), key=lambda f: f.begin):
@@ -114,13 +112,17 @@ class Finder:
         defined = (d.text.split("(")[0].split() for d in self.directives if "_Pragma" in d.text)
         self.pragma_macros = {"_Pragma", *(words[1] for words in defined if len(words) > 1)}
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
+        macros = b"|".join(re.escape(n.encode()) for n in sorted(self.pragma_macros | unit.pragma_macros))
+        self.pragma_names = re.compile(rb"(?<![\w$])(?:" + macros + rb")(?![\w$])")
         self.aliases = Aliases(unit)
+        self.effects = Effects(unit)
         self.work = Work()
         self.nests: list[LoopNest] = []
         self.premises: dict[str, Premises] = {}
         self.sharing: dict[str, Sharing] = {}
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
+        self.refused: set[int] = set()  # where loops that were refused begin
 
     def lines_span(self, begin: int, end: int) -> Span:
         line, column = self.lines.position(begin)
@@ -235,7 +237,9 @@ class Finder:
 
     def reject(self, refusal: Refuse, stmt: CStmt) -> None:
         at = refusal.at if refusal.at >= 0 else stmt.begin
-        if (at, refusal.reason) in self.seen:
+        inside = refusal.reason == PART and at in self.refused  # the loop around it is made by the same macro
+        self.refused.add(stmt.begin)
+        if inside or (at, refusal.reason) in self.seen:
             return
         self.seen.add((at, refusal.reason))
         span = self.lines_span(at, max(stmt.end, at))
@@ -258,16 +262,41 @@ class Finder:
     def region(
         self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
     ) -> LoopNest:
-        """Read body[first..last] as one nest. Raises Refuse."""
-        region = body[first : last + 1]
+        """Read body[first..last] as one nest, the functions it calls in place of the calls. Raises Refuse."""
+        written = body[first : last + 1]
         self.work.region = 0
-        for stmt in region:
+        for stmt in written:
             self._check_text(stmt)
-        found = marks(self.pragmas, region)
+        found = marks(self.pragmas, written)
+        calls = Calls(self.unit, self.function, self.effects, self.aliases)
+        region = calls.region(written)
+        self._check_called(calls, found)
+        found.move_to(region)
+        place = self.lines_span(written[0].begin, written[-1].end)
+        span = replace(place, begin=self.pragmas.begin(written[0]))
+        body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
+        try:
+            return self._read(body, first, last, owner, frames, written, found, span)
+        except Refuse as refusal:
+            raise self._at_call(refusal, calls, span) from None
+
+    def _read(
+        self,
+        body: tuple[CStmt, ...],
+        first: int,
+        last: int,
+        owner: CStmt | None,
+        frames: list[Frame],
+        written: tuple[CStmt, ...],
+        found: Marks,
+        span: Span,
+    ) -> LoopNest:
+        """The nest of body[first..last], which stand for the statements `written` at `span`. Raises Refuse."""
+        region = body[first : last + 1]
         self._check_shared(region)
         ctx = Context(self.unit, self.function, list(frames), self.aliases, self.work)
         ctx.lines = self.lines
-        ctx.begin = region[0].begin
+        ctx.begin = written[0].begin
         ctx.frames.append(Frame(owner, body, first, last))
         prepare(ctx, region, self.pragmas, found)
         ctx.frames.pop()
@@ -275,12 +304,11 @@ class Finder:
         for position in range(first, last + 1):
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(bodies.node(ctx, body[position], body[position + 1 : last + 1]))
-        span = replace(self.lines_span(region[0].begin, region[-1].end), begin=self.pragmas.begin(region[0]))
         name = f"{safe_name(self.function.name)}_{len(self.nests) - self.first}"
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
-        self.premises[name] = premises(ctx, region, nest, span)
+        self.premises[name] = premises(ctx, region, written, nest, span)
         if found.loops or found.protected or found.context:
             self.sharing[name] = sharing(ctx, found, nest)
             if found.context == "team":
@@ -291,6 +319,37 @@ class Finder:
             reason = str(error).partition(": ")[2]
             raise Refuse(ctx.begin, reason, "use expressions of fewer levels") from None
         return nest
+
+    def _check_called(self, calls: Calls, found: Marks) -> None:
+        """The texts of the functions that are put in place of calls, and where these stand. Raises Refuse."""
+        for name, places in calls.sites.items():
+            function = self.unit.functions[name]
+            for begin, end, text in found.protected:
+                if any(begin <= at < end for at in places):
+                    reason = f"calls '{name}' under '#pragma {text}'"
+                    raise Refuse(places[0], reason, "write the body of the function in the loop")
+            if not function.in_file:
+                continue
+            inside = (pragma(d) for d in self.directives if function.begin <= d.begin < function.end)
+            marked = any(p is not None and p.name not in ("harmless", "hint") for p in inside)
+            if marked or self._names_pragma(function.begin, function.end):
+                reason = f"calls '{name}', which has a pragma"
+                raise Refuse(places[0], reason, "remove the pragma to let the loop be tuned")
+
+    def _names_pragma(self, begin: int, end: int) -> bool:
+        return self.pragma_names.search(self.unit.content, begin, end) is not None
+
+    def _at_call(self, refusal: Refuse, calls: Calls, span: Span) -> Refuse:
+        """A refusal of what stands in a function that was put in place of a call, at the call."""
+        if span.begin <= refusal.at < span.end:
+            return refusal
+        for name, (at, *_) in calls.sites.items():
+            function = self.unit.functions[name]
+            if function.in_file and function.begin <= refusal.at < function.end:
+                line, column = self.lines.position(refusal.at)
+                reason = f"calls '{name}', where at {self.unit.path}:{line}:{column} {refusal.reason}"
+                return Refuse(at, reason, refusal.advice)
+        return refusal
 
     def _check_shared(self, region: tuple[CStmt, ...]) -> None:
         """Loops that reach one object through two names are not put into one region: a run-time test would fail."""
@@ -313,14 +372,17 @@ class Finder:
                 if directive.text.startswith("#pragma"):
                     what = f"'{directive.text}'"
                 raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
-        content = self.unit.content
         attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
-        if attached or b"_Pragma" in content[stmt.begin : stmt.end] or self.unit.text.preceded_by_macro(stmt.begin):
+        attached = attached or self._names_pragma(stmt.begin, stmt.end)
+        if attached or self.unit.text.preceded_by_macro(stmt.begin):
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
-            raise Refuse(stmt.begin, "the loop comes from a macro", "write the for loop out")
-        if stmt.end in self.unit.torn or stmt.end <= stmt.begin:
-            raise Refuse(stmt.begin, "the loop ends inside a macro that goes on", "write the end of the loop out")
+            raise Refuse(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")
+        if id(stmt) not in self.unit.exact:
+            if isinstance(stmt, ForStmt) and stmt.macro:
+                raise Refuse(stmt.begin, PART, "write the for loop out")
+            if stmt.end in self.unit.torn or stmt.end <= stmt.begin:
+                raise Refuse(stmt.begin, "the loop ends inside a macro that goes on", "write the end of the loop out")
         if self.redefined is not None:
             advice = "new loops would mean something else here: remove the #define"
             raise Refuse(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)

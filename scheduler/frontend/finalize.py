@@ -1,14 +1,19 @@
-"""The end of an extraction: subscripts, shapes and parameters are decided, and the nest is assembled."""
+"""The end of an extraction: subscripts, shapes and parameters are decided, and the nest is assembled.
+
+Long, because each of these needs what the others found.
+"""
 
 from __future__ import annotations
 
 from scheduler.frontend import integers
 from scheduler.frontend.context import ArrayInfo, Context, Pending, Refuse
+from scheduler.frontend.csyntax import CExpr, Ref, Un, all_expressions, subexpressions
 from scheduler.frontend.delinearize import Shaped, delinearize
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.overlaps import check_aliases, distinct, restricted
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.rewrite import Rewriter
+from scheduler.frontend.scalars import target_variable
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
@@ -159,8 +164,14 @@ def _shape(ctx: Context, info: ArrayInfo, accesses: list[Pending]) -> Shaped | N
 
 
 def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tuple[Subscript, ...]) -> None:
-    """An inner subscript that is known to leave its dimension would reach other elements than it says."""
+    """An inner subscript that leaves its dimension would reach other elements than it says.
+
+    Of a subscript it must not be known, of a pointer it must be sure that it does not.
+    """
     for position, (subscript, extent) in enumerate(zip(subscripts, info.shape, strict=False)):
+        if position and access.moved and not _stays_inside(ctx, access, subscript, extent):
+            reason = f"a pointer into a row of '{info.name}' may leave that row"
+            raise Refuse(ctx.begin, reason, "use the array with its declared dimensions")
         if position == 0 or not isinstance(extent, int) or not isinstance(subscript, Affine):
             continue
         if subscript.is_constant and 0 <= subscript.const < extent:
@@ -168,6 +179,18 @@ def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tu
         if ctx.facts.never(subscript, access.domain) or ctx.facts.never(-subscript + extent - 1, access.domain):
             reason = f"a subscript of '{info.name}' leaves its dimension"
             raise Refuse(ctx.begin, reason, "use the array with its declared dimensions")
+
+
+def _stays_inside(ctx: Context, access: Pending, subscript: Subscript, extent: object) -> bool:
+    """Proved, or assumed and tested."""
+    if not isinstance(subscript, Affine) or extent is None:
+        return False
+    try:
+        size = Affine.constant(extent) if isinstance(extent, int) else integers.exact(ctx, extent)  # type: ignore[arg-type]
+    except NotAffine:
+        return False
+    facts, domain = ctx.facts, access.domain
+    return facts.require(subscript, domain) and facts.require(size - subscript - 1, domain)
 
 
 def _plain(access: Pending) -> tuple[Subscript, ...]:
@@ -203,6 +226,10 @@ def _extent(ctx: Context, info: ArrayInfo, extent: object, position: int) -> Aff
         if position == 0:
             return None
         raise Refuse(_at(ctx, info), f"a size of '{info.name}' is not known", "declare the array with its sizes")
+    changed = _changed_since(ctx, info, extent)  # type: ignore[arg-type]
+    if changed is not None:
+        reason = f"'{changed}', a size of '{info.name}', changes behind its declaration"
+        raise Refuse(_at(ctx, info), reason, "keep the size in a variable of its own")
     try:
         return integers.exact(ctx, extent)  # type: ignore[arg-type]
     except NotAffine:
@@ -211,6 +238,22 @@ def _extent(ctx: Context, info: ArrayInfo, extent: object, position: int) -> Aff
         raise Refuse(
             _at(ctx, info), f"a size of '{info.name}' is not affine", "compute the size into a variable first"
         ) from None
+
+
+def _changed_since(ctx: Context, info: ArrayInfo, extent: CExpr) -> str | None:
+    """A variable that a size was computed from when the array came to be, and that was set again since."""
+    sizes = {e.var for e in subexpressions(extent) if isinstance(e, Ref) and (e.var.writes or e.var.address_taken)}
+    array = info.variable
+    if array is None or array in ctx.inside or not sizes:
+        return None
+    for expr in all_expressions(ctx.function.body):
+        if array.storage == "param" or expr.at > array.offset:
+            target = target_variable(expr)
+            if isinstance(expr, Un) and expr.op == "&" and isinstance(expr.operand, Ref):
+                target = expr.operand.var
+            if target in sizes:
+                return target.name if target is not None else None
+    return None
 
 
 def _at(ctx: Context, info: ArrayInfo) -> int:

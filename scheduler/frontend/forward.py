@@ -30,6 +30,7 @@ from scheduler.frontend.csyntax import (
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.rewrite import expression_size
+from scheduler.frontend.scalars import base_variable
 from scheduler.ir.nest import Cast, Expr
 
 _MAX_SIZE = 40
@@ -134,8 +135,27 @@ def _stable(ctx: Context, expr: CExpr) -> bool:
             variable = part.var
             if ctx.active(variable) is not None or variable in ctx.substitutions:
                 continue
-            if variable in ctx.written or variable in ctx.stored or variable in ctx.inside:
+            if variable in ctx.written or variable in ctx.inside or ctx.stored & ctx.aliases.reached((variable,)):
                 return False
         elif not isinstance(part, Lit | Index | Bin | Conv | Cond | Un | Member) or part.ctype.kind == "float":
             return False
     return True
+
+
+def check_place(ctx: Context, variable: Variable, init: CExpr) -> None:
+    """A pointer stands for the place it was set to: what that was made of must not change. Raises Refuse."""
+    addressed = {id(e.operand) for e in subexpressions(init) if isinstance(e, Un) and e.op == "&"}
+    for part in subexpressions(init):
+        if not part.ctype.is_scalar or id(part) in addressed:
+            continue
+        if isinstance(part, Ref):
+            own = ctx.active(part.var) is not None or part.var in ctx.substitutions
+            changes = part.var in ctx.written and not own
+            base: Variable | None = part.var
+        else:
+            base = base_variable(part) if isinstance(part, Index | Member | Un) else None
+            changes = base is not None and not base.ctype.is_scalar and bool(ctx.stored & ctx.aliases.reached((base,)))
+        if changes and base is not None:
+            at = ctx.changes.get(base, init.at)
+            reason = f"the loop changes '{base.name}', which the pointer '{variable.name}' is made of"
+            raise Refuse(at, reason, "keep what the pointer is made of in a variable of its own")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.clone import MAX_REPEATED, clone, repeatable
+from scheduler.frontend.clone import MAX_REPEATED, Cloner, repeatable
 from scheduler.frontend.context import Context, Expansion, Refuse
 from scheduler.frontend.csyntax import (
     CCall,
@@ -48,8 +48,10 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
     function = ctx.unit.functions.get(call.name)
     if function is None:
         return None
+    if function.oddity:
+        raise Refuse(call.at, f"calls '{call.function}', which {function.oddity}", _ADVICE)
     if call.depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
-        raise Refuse(call.at, f"calls '{call.function}', which is too complex to inline", _ADVICE)
+        raise Refuse(call.at, f"calls '{call.function}', which calls itself or is too complex to inline", _ADVICE)
     try:
         expansion = _Inliner(ctx, call, function).run()
     except _Impure as problem:
@@ -148,8 +150,8 @@ class _Inliner:
             raise _Impure("takes a parameter that is not a number")
         most = MAX_REPEATED if self.ctx.may_hoist else _MAX_ANYWHERE
         uses = sum(isinstance(e, Ref) and e.var is parameter for e in all_expressions(self.function.body))
-        if not assigned and (uses <= 1 or repeatable(argument, most)):
-            self.values[parameter] = _explicit(argument, parameter.ctype)
+        if not assigned and (uses == 1 or repeatable(argument, most)):  # nothing with effects is dropped or repeated
+            self.values[parameter] = explicit(argument, parameter.ctype)
             return
         fresh = self._fresh(parameter)
         fresh.init = argument
@@ -170,8 +172,8 @@ class _Inliner:
             if isinstance(stmt, ReturnStmt):
                 if stmt.value is None:
                     raise _Impure("returns no number")
-                return tuple(before), _explicit(self.expr(stmt.value), self.function.result)
-            if isinstance(stmt, IfStmt) and _returns(stmt):
+                return tuple(before), explicit(self.expr(stmt.value), self.function.result)
+            if isinstance(stmt, IfStmt) and returns(stmt):
                 return self._choice(before, stmt, body[position + 1 :])
             before.extend(self.stmt(stmt))
         raise _Impure("does not return a value on every path")
@@ -181,8 +183,8 @@ class _Inliner:
         condition = self.expr(stmt.condition)
         then_body = flatten((stmt.then,))
         else_body = flatten((stmt.orelse,)) if stmt.orelse is not None else ()
-        then_before, then = self._returning(then_body if _ends(then_body) else (*then_body, *rest))
-        else_before, orelse = self._returning(else_body if _ends(else_body) else (*else_body, *rest))
+        then_before, then = self._returning(then_body if returns_always(then_body) else (*then_body, *rest))
+        else_before, orelse = self._returning(else_body if returns_always(else_body) else (*else_body, *rest))
         ctype = self.function.result
         if not then_before and not else_before:
             return tuple(before), Cond(condition, then, orelse, ctype, self.at)
@@ -219,29 +221,29 @@ class _Inliner:
         raise _Impure("has loops or jumps")
 
     def expr(self, expr: CExpr) -> CExpr:
-        return clone(expr, self.values, self.at, self.call.depth + 1)
+        return Cloner(self.values, self.at, self.call.depth + 1).expr(expr)
 
 
-def _ends(body: tuple[CStmt, ...]) -> bool:
+def returns_always(body: tuple[CStmt, ...]) -> bool:
     """Every path through the list returns."""
     if not body:
         return False
     last = body[-1]
     if isinstance(last, IfStmt) and last.orelse is not None:
-        return _ends(flatten((last.then,))) and _ends(flatten((last.orelse,)))
+        return returns_always(flatten((last.then,))) and returns_always(flatten((last.orelse,)))
     return isinstance(last, ReturnStmt)
 
 
-def _returns(stmt: CStmt) -> bool:
+def returns(stmt: CStmt) -> bool:
     """Some path through the statement returns."""
     if isinstance(stmt, IfStmt):
-        return _returns(stmt.then) or (stmt.orelse is not None and _returns(stmt.orelse))
+        return returns(stmt.then) or (stmt.orelse is not None and returns(stmt.orelse))
     if isinstance(stmt, Compound):
-        return any(_returns(s) for s in stmt.body)
+        return any(returns(s) for s in stmt.body)
     return isinstance(stmt, ReturnStmt)
 
 
-def _explicit(expr: CExpr, ctype: CType) -> CExpr:
+def explicit(expr: CExpr, ctype: CType) -> CExpr:
     """A conversion that the surroundings must not drop."""
     if isinstance(expr, Conv) and not expr.explicit:
         return replace(expr, explicit=True)

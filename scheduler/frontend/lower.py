@@ -1,9 +1,13 @@
-"""libclang cursors to the functions and statements of `csyntax`."""
+"""libclang cursors to the functions and statements of `csyntax`.
+
+Long, because it has one kind of statement beside the other.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -30,8 +34,10 @@ from scheduler.frontend.csyntax import (
     all_expressions,
     statements,
 )
+from scheduler.frontend.exact import once
 from scheduler.frontend.expressions import MAX_DEPTH, Expressions
-from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass
+from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass, TypeKind
+from scheduler.frontend.scalars import flatten
 
 
 class Lowering(Expressions):
@@ -120,7 +126,16 @@ class Lowering(Expressions):
             cursor.storage_class == StorageClass.STATIC,
             self.in_file,
             tuple((p.type.spelling, p.spelling) for p in cursor.get_arguments()),
+            oddity=self._function_oddity(cursor, lowered.begin),
         )
+
+    def _function_oddity(self, cursor: Cursor, body: int) -> str:
+        if cursor.type.kind == TypeKind.FUNCTIONPROTO and cursor.type.is_function_variadic():
+            return "takes a variable number of arguments"
+        texts = [self._text(c, 200) for c in cursor.get_children() if c.kind == CursorKind.UNEXPOSED_ATTR]
+        texts.append(self.content[self.begin(cursor) : body].decode("utf-8", "replace") if self.in_file else "")
+        found = _CHANGING_ATTRIBUTE.search(" ".join(texts))
+        return f"has the attribute '{found[1]}'" if found is not None else ""
 
     # --------------------------------------------------------------------------------- statements
 
@@ -139,6 +154,8 @@ class Lowering(Expressions):
         begin, end = self.begin(cursor), self.end(cursor)
         if kind.is_expression():
             return ExprStmt(self.expr(cursor), begin, self._ended(end) if self.in_file else end)
+        if kind == CursorKind.DO_STMT and once(cursor):
+            return self._once(cursor, begin, end)
         handler = _STATEMENTS.get(kind)
         if handler is not None:
             return handler(self, cursor, begin, end)
@@ -183,6 +200,17 @@ class Lowering(Expressions):
             self.unit.torn.add(body[-1].end)
         return Compound(body, begin, end)
 
+    def _once(self, cursor: Cursor, begin: int, end: int) -> CStmt:
+        """`do ... while (0)`, the wrapping of a macro of several statements, is its body."""
+        body = self.stmt(next(cursor.get_children()))
+        end = self._ended(end) if self.in_file else end
+        if body.end >= end >= 0:
+            self.unit.torn.add(body.end)
+        inner = flatten((body,))
+        if len(inner) == 1 and isinstance(inner[0], ForStmt) and inner[0].begin == begin:
+            return replace(inner[0], end=end)
+        return Compound((body,), begin, end)
+
     def _separate(self, *parts: CStmt) -> None:
         """Notes where one statement ends, and the next begins, inside one macro: neither can be replaced."""
         for first, second in pairwise(parts):
@@ -208,20 +236,14 @@ class Lowering(Expressions):
 
     def _for(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         parts = list(cursor.get_children())
-        start = cursor.extent.start
-        own = self._own(start) and self._own(cursor.extent.end) and not libclang.in_macro(start)
-        header = self.text.for_header(begin) if own else None
-        slots: list[Cursor | None] = [None, None, None]
-        if header is None:
-            if len(parts) == 4:
-                slots = list(parts[:3])
-        else:
-            for part in parts[:-1]:
-                offset = self.begin(part)
-                slots[0 if offset < header[0] else 1 if offset < header[1] else 2] = part
-        if sum(s is not None for s in slots) != len(parts) - 1 and header is not None:
-            header = None
-        init, condition, increment = slots
+        extent = cursor.extent
+        own = self._own(extent.start) and self._own(extent.end)
+        slots: list[Cursor | None] | None = None
+        if own and len(parts) == 4:
+            slots = list(parts[:3])
+        elif own and not libclang.in_macro(extent.start):
+            slots = self._slots(begin, parts[:-1])
+        init, condition, increment = slots or (None, None, None)
         body = self.stmt(parts[-1])
         return ForStmt(
             None if init is None else self.stmt(init),
@@ -230,7 +252,8 @@ class Lowering(Expressions):
             body,
             begin,
             max(end, body.end),
-            foreign=header is None,
+            foreign=slots is None,
+            macro=libclang.in_macro(extent.start),
         )
 
     def _case(self, cursor: Cursor, begin: int, end: int) -> CStmt:
@@ -251,6 +274,17 @@ class Lowering(Expressions):
         if what == "do" and body.end >= end:
             self.unit.torn.add(body.end)
         return OtherStmt(what, (self.expr(condition),), (body,), begin, end, not own)
+
+    def _slots(self, begin: int, parts: list[Cursor]) -> list[Cursor | None] | None:
+        """Which part of a header is which, by the places of the semicolons in the text."""
+        header = self.text.for_header(begin)
+        if header is None:
+            return None
+        slots: list[Cursor | None] = [None, None, None]
+        for part in parts:
+            offset = self.begin(part)
+            slots[0 if offset < header[0] else 1 if offset < header[1] else 2] = part
+        return slots if sum(s is not None for s in slots) == len(parts) else None
 
     def _return(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         values = [self.expr(c) for c in cursor.get_children()]
@@ -279,6 +313,8 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
 
 _DEFINE = re.compile(r"# ?define (\w+)(?:\([^)]*\))? ?(;|\w+)")
 _READ = ("switch", "label", "null", "pragma")
+# What makes a call run another body, or the same one by other rules.
+_CHANGING_ATTRIBUTE = re.compile(r"\b_*(weak|weakref|alias|ifunc|optimize|target|target_clones|optnone|section)_*\b")
 _OTHERS = {
     CursorKind.SWITCH_STMT: "switch",
     CursorKind.LABEL_STMT: "label",

@@ -41,9 +41,11 @@ Texts = tuple[tuple[int, int], ...]
 _NUMBERS = ((3.0, 1.5, 2.25), (5.5, 7.0, 1.25), (0.375, 2.0, 9.5))  # sums and products of them are exact
 
 
-def premises(ctx: Context, region: tuple[CStmt, ...], nest: LoopNest, span: Span) -> Premises:
-    """Of a nest that was read from `region` in `ctx`."""
-    called = list(callees(ctx.unit, region))
+def premises(
+    ctx: Context, region: tuple[CStmt, ...], written: tuple[CStmt, ...], nest: LoopNest, span: Span
+) -> Premises:
+    """Of a nest that was read from `region` in `ctx`, which stands for the statements `written` in the file."""
+    called = list(callees(ctx.unit, written))
     inlined = [function for function in called if function.in_file]
     texts = ((span.begin, span.end), *sorted((f.begin, f.end) for f in inlined))
     variables = _variables(ctx, region, called)

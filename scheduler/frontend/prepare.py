@@ -39,7 +39,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
         for expr in all_expressions(stmt):
             if isinstance(expr, Ref):
                 ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
-        ctx.stored |= scalars.stored_variables(stmt)
+        ctx.stored |= ctx.aliases.reached(scalars.stored_variables(stmt))
         iterators |= _iterators(stmt)
     private_variables(ctx, pragmas, found)
     for variable in _callee_globals(ctx.unit, region):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scheduler.frontend.lexical import Directive, Text
@@ -125,6 +125,37 @@ def _balanced(body: str) -> bool:
         if depth < 0:
             return False
     return depth == 0
+
+
+def changed_between(
+    texts: tuple[tuple[int, int], ...], used: set[str], directives: Iterable[Directive], known: Mapping[str, Macro]
+) -> str | None:
+    """Why names of several texts may stand for other things in one than in the first; None where they do not.
+
+    `used`: the names; those that macros make of them count, too.
+    """
+    begin, end = min(b for b, _ in texts), max(e for _, e in texts)
+    lines = [d.text[1:].strip() for d in directives if begin <= d.begin < end]
+    if any(re.match(r"(?:include|import)", line) for line in lines):
+        return "a file is included between it and a function that it calls (include it above both)"
+    changed = {match[1] for line in lines if (match := re.match(r"(?:define|undef)\s+([\w$]+)", line))}
+    if not changed:
+        return None
+    bodies = {name: set(re.findall(r"[\w$]+", macro.body)) for name, macro in known.items()}
+    for directive in directives:
+        if (match := _DEFINED.match(directive.text)) is not None:
+            bodies.setdefault(match["name"], set()).update(re.findall(r"[\w$]+", match["body"]))
+    found, pending = set(used), list(used)
+    while pending:
+        more = bodies.get(pending.pop(), set()) - found
+        found |= more
+        pending += more
+    names_ = sorted(found & changed)
+    return (
+        f"'{names_[0]}' changes between it and a function that it calls (define it once, above both)"
+        if names_
+        else None
+    )
 
 
 # ------------------------------------------------------------------------------------ conditionals

@@ -52,6 +52,12 @@ class Marks:
     protected: list[tuple[int, int, str]] = field(default_factory=list)
     context: str = ""
 
+    def move_to(self, region: tuple[CStmt, ...]) -> None:
+        """The region is a copy: its loops stand where those stood that were looked at."""
+        for inner in _outermost(region):
+            if isinstance(inner, ForStmt) and inner.begin in self.loops:
+                self.loops[inner.begin] = (inner, self.loops[inner.begin][1])
+
 
 def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
     """The pragmas in and above a region's statements. Raises Refuse for those that are not understood."""
@@ -59,13 +65,13 @@ def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
     if foreign is not None:
         raise Refuse(region[0].begin, f"the loop stands in '{foreign}'", _ADVICE)
     found = Marks(context=pragmas.around[-1].kind if pragmas.around else "")
-    for stmt in region:
-        for inner in statements(stmt):
-            for own in pragmas.attached(inner):
-                if inner is not stmt or own.name in OF_LOOPS | {"hint"}:
-                    _note(found, own, inner)
-            if inner is not stmt and isinstance(inner, OtherStmt) and pragmas.attached(inner):
-                raise Refuse(inner.begin, f"there is a pragma at a {inner.what} statement", _ADVICE)
+    for inner in _outermost(region):
+        top = any(inner is stmt for stmt in region)
+        for own in pragmas.attached(inner):
+            if not top or own.name in OF_LOOPS | {"hint"}:
+                _note(found, own, inner)
+        if not top and isinstance(inner, OtherStmt) and pragmas.attached(inner):
+            raise Refuse(inner.begin, f"there is a pragma at a {inner.what} statement", _ADVICE)
     shared = [p for _, own in found.loops.values() for p in own if p.name in SHARING]
     if any(not p.name.startswith("parallel") for p in shared):
         if found.context == "thread":
@@ -76,6 +82,16 @@ def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
             raise Refuse(shared[0].begin, "a parallel region stands in another one", _ADVICE)
         found.context = "thread"
     return found
+
+
+def _outermost(region: tuple[CStmt, ...]) -> Iterator[CStmt]:
+    """The statements of a region; of those that a macro makes at one place only the one around the others."""
+    begun: set[int] = set()
+    for stmt in region:
+        for inner in statements(stmt):
+            if inner.begin not in begun:
+                begun.add(inner.begin)
+                yield inner
 
 
 def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:

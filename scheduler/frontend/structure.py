@@ -153,7 +153,8 @@ def _counted(
         at = value.at
         init = ExprStmt(Set("=", Ref(variable, variable.ctype, at), value, variable.ctype, at), at, at)
     whole = Compound(tuple(body), stmt.begin, stmt.end)
-    loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom)
+    macro = isinstance(stmt, ForStmt) and stmt.macro
+    loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom, macro)
     if not headers.counts(loop):
         return None
     if place is not None:

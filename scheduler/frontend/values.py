@@ -404,13 +404,24 @@ def access(ctx: Context, expr: CExpr, write: bool) -> Access:
         raise Refuse(expr.at, f"{what} the pointer '{root.text}'", "index arrays with integers instead")
     if not ctype.is_scalar:
         raise Refuse(expr.at, f"uses a value of type '{ctype.name}'", "use int, float or double")
+    moved = len(indices) > 1 and _through_pointer(expr, root)
     if place.inside is not None:
         last, _ = members.last_dimension(ctx, place.inside, ctype, expr.at)
         indices = (*indices, last)
         ctx.placed[(root, place.inside.steps)] = (place.inside.offset, place.inside.record, ctype)
     name = array_name(ctx, root, ctype, expr.at, place.inside)
-    ctx.pending.append(Pending(name, indices, ctx.domain, write))
+    ctx.pending.append(Pending(name, indices, ctx.domain, write, moved))
     return Access(f"@{len(ctx.pending) - 1}")
+
+
+def _through_pointer(expr: CExpr, root: Root) -> bool:
+    """An element of an array that is reached by a pointer to another element."""
+    while isinstance(expr, Index | Conv | Bin) or (isinstance(expr, Un) and expr.op == "*"):
+        if isinstance(expr, Bin):
+            expr = expr.left if expr.left.ctype.kind in ("pointer", "array") else expr.right
+        else:
+            expr = expr.base if isinstance(expr, Index) else expr.operand
+    return isinstance(expr, Un) or (isinstance(expr, Ref) and expr.var is not root.variable)
 
 
 def _read(ctx: Context, expr: CExpr) -> Read:

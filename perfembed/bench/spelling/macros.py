@@ -1,4 +1,7 @@
-"""Rewrites by macros and included files: for statements, ends, types, subscripts, headers and everything else."""
+"""Rewrites by macros and included files: for statements, ends, types, subscripts, headers and everything else.
+
+Long, because it has one way to use a macro beside the other.
+"""
 
 from __future__ import annotations
 
@@ -232,6 +235,44 @@ def _flat(found: list[Token]) -> list[Token]:
 
 def _no_lines(code: Code, begin: int, end: int) -> bool:
     return not code.lines_inside(begin, end)
+
+
+def headers(code: Code, rng: random.Random) -> bool:
+    """Two headers in one macro, or a header and its brace in one and the closing brace in another."""
+    every = [s for s in code.statements() if s.kind == "for"]
+    inner = {s.begin: s for s in every}
+    pairs = [(s, inner[s.inner]) for s in every if s.inner in inner]
+    pairs = [(a, b) for a, b in pairs if _no_lines(code, a.begin, b.inner)]
+    braced = [s for s in every if code.tokens[s.inner].role == "{" and _no_lines(code, s.begin, s.inner)]
+    if pairs and (not braced or rng.random() < 0.7):
+        first, second = rng.choice(pairs)
+        name = code.fresh("EACH")
+        code.defines.append(f"#define {name} {code.flat(first.begin, second.inner)}")
+        code.replace(first.begin, second.inner, [Token(name, "name", "line")])
+    elif braced:
+        stmt = rng.choice(braced)
+        end, name, last = code.closing(stmt.inner), code.fresh("OPEN"), code.fresh("CLOSE")
+        code.defines += [f"#define {name} {code.flat(stmt.begin, stmt.inner)} {{", f"#define {last} }}"]
+        code.replace(end, end + 1, [Token(last, "mark", "}")])
+        code.replace(stmt.begin, stmt.inner + 1, [Token(name, "mark", "{")])
+    return bool(pairs or braced)
+
+
+def once(code: Code, rng: random.Random) -> bool:
+    """A statement, or a block, in a macro that runs it in `do ... while (0)`."""
+    stmt = chosen(code, rng, ("for", "compound", "expression", "if"))
+    if stmt is None or any(t.role in ("line", "#", "break", "continue") for t in code.tokens[stmt.begin : stmt.end]):
+        return False
+    name = code.fresh("ONCE")
+    text = code.flat(stmt.begin, stmt.end)
+    if rng.random() < 0.5:
+        code.defines.append(f"#define {name}(...) do {{ __VA_ARGS__ }} while (0)")
+        text = f"{name} ( {text} ) ;"
+    else:
+        code.defines.append(f"#define {name} do {rng.choice((text, f'{{ {text} }}'))} while (0)")
+        text = f"{name} ;"
+    code.replace(stmt.begin, stmt.end, [Token(text, "name", "stmt")])
+    return True
 
 
 def around(code: Code, rng: random.Random) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.bench.spelling import lexical, macros, structure
+from perfembed.bench.spelling import helpers, lexical, macros, structure
 from perfembed.bench.spelling.tokens import Code, joined, tokens
 from scheduler.generator import GeneratorSettings, generate
 
@@ -20,6 +20,7 @@ OfCode = Callable[[Code, random.Random], bool]
 OfText = Callable[[str, random.Random], str]
 
 STRUCTURE: dict[str, OfCode] = {
+    "helper": helpers.outlined,  # first: what others declare is not known to it
     "wrap": structure.wrap_statement,
     "label": structure.label,
     "unbrace": structure.unbrace,
@@ -42,6 +43,8 @@ MACROS: dict[str, OfCode] = {
     "subscript macro": macros.subscript,
     "header macro": macros.header,
     "around macro": macros.around,
+    "once macro": macros.once,
+    "headers macro": macros.headers,
     "near macro": macros.before_or_behind,
     "included": macros.included,
     "word macro": macros.word,

@@ -184,8 +184,8 @@ def old_definition(code: Code, rng: random.Random) -> bool:
         start = next((k for k in range(begin, opening) if code.tokens[k].role == "("), -1)
         if start < 0 or code.closing(start) != close or close - start < 3 or code.tokens[start - 1].kind != "name":
             continue
-        parts = _split(code, start + 1, close)
-        names = [_parameter(part) for part in parts]
+        parts = parts_of(code, start + 1, close)
+        names = [parameter_name(part) for part in parts]
         if all(names) and not any(
             p[0].role in ("float", "short", "char") and "*" not in _roles(p) and "[" not in _roles(p) for p in parts
         ):
@@ -202,7 +202,7 @@ def _roles(part: list[Token]) -> list[str]:
     return [t.role for t in part]
 
 
-def _split(code: Code, begin: int, end: int) -> list[list[Token]]:
+def parts_of(code: Code, begin: int, end: int) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in code.tokens[begin:end]:
@@ -214,7 +214,7 @@ def _split(code: Code, begin: int, end: int) -> list[list[Token]]:
     return parts
 
 
-def _parameter(part: list[Token]) -> str | None:
+def parameter_name(part: list[Token]) -> str | None:
     """The name a parameter declares, where that is its last one in front of brackets."""
     roles = _roles(part)
     if "(" in roles or "static" in roles:

@@ -191,6 +191,84 @@ static double f(double x) { return x + x; }
 double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = f(i); printf("%g\\n", A[33]); }""",
         (("-DSQUARE",),),
     ),
+    "helper with a loop": Case(
+        """#ifndef FROM
+#define FROM 1
+#endif
+#ifndef real
+#define real double
+#endif
+#ifdef HALF
+#define SCALE(x) ((x) * 0.5)
+#else
+#define SCALE(x) (x)
+#endif
+static void scan(real *p, int n)
+{
+    for (int k = FROM; k < n; k++)
+        p[k] = SCALE(p[k - 1] + 0.1);
+}
+real A[10][100]; int main(void) { for (int i = 0; i < 10; i++) scan(A[i], 100);
+ printf("%.17g\\n", (double)A[3][99]); }""",
+        (("-DFROM=50",), ("-DHALF",), ("-Dreal=float",), ("-Dscan(p,n)=((void)0)",)),
+        alike=(("-O3",), ("-DM=3",)),
+    ),
+    "helpers of helpers": Case(
+        """#ifdef FAST
+static double near(double x) { return x * 0.5; }
+#else
+static double near(double x) { return x * 0.25; }
+#endif
+static double sum(const double *p, int n) { double s = 0; for (int k = 0; k < n; k++) s += near(p[k]); return s; }
+double A[10][50], B[10]; int main(void) { for (int i = 0; i < 10; i++) { A[i][i] = i; B[i] += sum(A[i], 50); }
+ printf("%g\\n", B[7]); }""",
+        (("-DFAST",),),
+        alike=(("-O3",),),
+    ),
+    "loop macro": Case(
+        """#ifdef BACK
+#define FOR(i, n) for (int i = (n) - 1; i >= 0; i--)
+#else
+#define FOR(i, n) for (int i = 0; i < (n); i++)
+#endif
+#ifdef SKIP
+#define DO(x) if (k) x
+#else
+#define DO(x) do { x; } while (0)
+#endif
+double A[100][100]; int k;
+int main(void) { FOR(i, 100) FOR(j, 100) DO(A[i][j] = i && j ? A[i - 1][j - 1] * 0.5 + j : i);
+ printf("%.17g\\n", A[99][98] + A[40][60]); }""",
+        (("-DBACK",), ("-DSKIP",), ("-Dfor(x)=while(1)",)),
+        alike=(("-O3",), ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")),
+    ),
+    "whole loop in a macro": Case(
+        """#ifndef STEP
+#define STEP 1
+#endif
+#define FILL(a, n, v) do { for (int q = 0; q < (n); q += STEP) (a)[q] = (v); } while (0)
+#define OPEN(i, n) for (int i = 0; i < n; i++) {
+#define CLOSE }
+int A[100]; int main(void) { FILL(A, 100, q + 3); OPEN(i, 50) A[i] += i * STEP; CLOSE
+ printf("%d %d\\n", A[33], A[40]); }""",
+        (("-DSTEP=2",), ("-DSTEP=3",)),
+        alike=(("-O3",),),
+    ),
+    "loop macro of a header": Case(
+        """#include "h.h"
+int A[100][100]; int main(void) { int n = 0; EACH(i, j) { A[i][j] = ++n; } FOR(i) CELL(i, 3) += 5;
+ printf("%d %d\\n", A[50][20], A[7][3]); }""",
+        ((), ("-O0",)),
+        header="""#define FOR(i) for (int i = 0; i < 100; i++)
+#define EACH(i, j) FOR(i) FOR(j)
+#define CELL(i, j) A[i][j]
+""",
+        later="""#define FOR(i) for (int i = 0; i < 100; i++)
+#define EACH(i, j) FOR(j) FOR(i)
+#define CELL(i, j) A[j][i]
+""",
+        alike=(("-O0",), ("-O3",)),
+    ),
     "pointers": Case(
         """static double *make(double *other) {
 #ifdef SHARE
@@ -316,6 +394,27 @@ def test_function_of_a_header_that_cannot_be_tested(tmp_path: Path) -> None:
     source = read(tmp_path / "a.c", text)
     (tests,) = surveyed(source).tests.values()
     assert isinstance(tests, Untestable) and "'f'" in tests.reason
+
+
+CHANGED = {
+    "macro": "#ifndef T\n#define T 2\n#endif\n%s\n#undef T\n#define T 3\n",
+    "macro inside": "#ifndef S\n#define S 2\n#endif\n#define T S\n%s\n#undef S\n#define S 3\n",
+    "condition": "#ifdef S\n#define T 2\n%s\n#else\n#define T 3\n%s\n#endif\n#undef S\n",
+    "file": '#include "before.h"\n%s\n#include "after.h"\n',
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_function_that_was_read_under_other_macros_is_not_tested(name: str, tmp_path: Path) -> None:
+    (tmp_path / "before.h").write_text("#define T 2\n")
+    (tmp_path / "after.h").write_text("#undef T\n#define T 3\n")
+    helper = "static void f(double *p, int n) { for (int k = 0; k < n; k++) p[k] += T; }"
+    text = CHANGED[name].replace("%s", helper) + "double A[9];\nvoid g(void) { for (int i = 0; i < 9; i++) f(A, i); }\n"
+    source = read(tmp_path / "a.c", text.encode())
+    tests = surveyed(source).tests
+    assert not isinstance(tests["f_0"], Untestable)
+    last = tests["g_0"]
+    assert isinstance(last, Untestable) and "a function that it calls" in last.reason
 
 
 def test_conditions_that_changed_on_the_way_are_not_tested(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from scheduler.frontend.extract import INTERNAL
 from scheduler.ir.affine import Affine
 from scheduler.ir.text import format_nest, parse_nest, without_spans
 from tests.scheduler.frontend.programs import PROGRAMS
+from tests.scheduler.frontend.random_helpers import random_helpers
 from tests.scheduler.frontend.random_programs import random_program
 
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.c"))
@@ -67,6 +68,13 @@ def test_programs(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.stem)
 def test_kernels(kernel: Path, tmp_path: Path) -> None:
     check(read_source(kernel, ParseOptions(("-DSMALL",))), tmp_path, "-DSMALL")
+
+
+@pytest.mark.parametrize("seed", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(100, 120))])
+def test_random_helpers(seed: int, tmp_path: Path) -> None:
+    source = read_source("t.c", ParseOptions(), random_helpers(seed, 4).encode())
+    assert any(len(premises.texts) > 1 for premises in source.premises.values())
+    check(source, tmp_path, "-fsanitize=undefined,address", "-fno-sanitize-recover=undefined")
 
 
 @pytest.mark.slow

@@ -1,0 +1,154 @@
+"""Whether a range of a file that macros make a loop of is that loop and nothing more: a second parse with braces around
+it must find one statement between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scheduler.frontend import libclang
+from scheduler.frontend.csyntax import ForStmt, Unit, statements
+from scheduler.frontend.libclang import Cursor, CursorKind, cindex
+from scheduler.frontend.model import Request
+
+_MOST = 400  # loops from macros in one file
+_PARSES = 24  # the loops are halved where they do not parse together
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_DETAILED = 1  # libclang's option that keeps the definitions of macros
+
+Range = tuple[int, int]
+
+
+def check_macro_loops(index: Any, request: Request, unit: Unit) -> None:
+    """Sets `exact` and `pragma_macros` of a unit that has loops from macros."""
+    loops = _from_macros(unit)
+    ranges = list(loops)[:_MOST]
+    if not ranges:
+        return
+    found: set[Range] = set()
+    macros: dict[str, Cursor] = {}
+    waiting = [ranges]
+    for _ in range(_PARSES):
+        if not waiting:
+            break
+        some = waiting.pop(0)
+        confirmed, macros = _confirmed(index, request, some)
+        if confirmed is not None:
+            found |= confirmed
+        elif len(some) > 1:
+            waiting += [some[: len(some) // 2], some[len(some) // 2 :]]
+    unit.exact = {id(loops[r]) for r in found}
+    unit.pragma_macros = _with_pragma(macros, request.content)
+
+
+def _from_macros(unit: Unit) -> dict[Range, ForStmt]:
+    """The loops that begin in a macro, or end in the middle of one; of those that begin at one place the outermost."""
+    found: dict[Range, ForStmt] = {}
+    begun: set[int] = set()
+    for function in unit.functions.values():
+        for stmt in statements(function.body) if function.in_file and not function.part_of else ():
+            if isinstance(stmt, ForStmt) and not stmt.foreign and (stmt.macro or stmt.end in unit.torn):
+                if stmt.begin not in begun and stmt.begin < stmt.end:
+                    found[stmt.begin, stmt.end] = stmt
+                begun.add(stmt.begin)
+    return found
+
+
+def _confirmed(index: Any, request: Request, ranges: list[Range]) -> tuple[set[Range] | None, dict[str, Cursor]]:
+    """Those ranges that are one loop; None where the file does not parse with braces around them. And all macros."""
+    marks = sorted([(e, 0, b) for b, e in ranges] + [(b, 1, -e) for b, e in ranges])
+    pieces, last = [], 0
+    for offset, opens, _ in marks:
+        pieces += [request.content[last:offset], b"{" if opens else b"}"]
+        last = offset
+    text = b"".join((*pieces, request.content[last:]))
+    wanted = {offset + number: (offset, -end) for number, (offset, opens, end) in enumerate(marks) if opens}
+    try:
+        tu = index.parse(
+            request.path, args=list(request.arguments), unsaved_files=[(request.path, text)], options=_DETAILED
+        )
+    except cindex.TranslationUnitLoadError:
+        return None, {}
+    macros: dict[str, Cursor] = {}
+    functions: list[Cursor] = []
+    for cursor in tu.cursor.get_children():
+        if cursor.kind == CursorKind.MACRO_DEFINITION:
+            macros[cursor.spelling] = cursor
+        elif cursor.kind == CursorKind.FUNCTION_DECL and cursor.location.file is not None:
+            functions += [cursor] if cursor.location.file.name == request.path else []
+    if any(_is_error(d, request.path) for d in tu.diagnostics):
+        return None, macros
+    return set(_single(functions, wanted)), macros
+
+
+def _is_error(diagnostic: Any, path: str) -> bool:
+    file = diagnostic.location.file
+    return diagnostic.severity >= cindex.Diagnostic.Error and (file is None or file.name == path)
+
+
+def _single(functions: list[Cursor], wanted: Mapping[int, Range]) -> Iterable[Range]:
+    """The ranges whose braces hold one loop, perhaps in braces or a `do ... while (0)` of the macro."""
+    pending = functions
+    while pending:
+        cursor = pending.pop()
+        children = list(cursor.get_children())
+        pending.extend(children)
+        if cursor.kind != CursorKind.COMPOUND_STMT or libclang.in_macro(cursor.extent.start):
+            continue
+        found = wanted.get(int(cursor.extent.start.offset))
+        while found is not None and len(children) == 1 and _is_wrapper(children[0]):
+            children = _held(children[0])
+        if found is not None and len(children) == 1 and children[0].kind == CursorKind.FOR_STMT:
+            yield found
+
+
+def _is_wrapper(cursor: Cursor) -> bool:
+    return cursor.kind == CursorKind.COMPOUND_STMT or once(cursor)
+
+
+def _held(cursor: Cursor) -> list[Cursor]:
+    """The statements in braces, or in a loop that runs once."""
+    inner = list(cursor.get_children())
+    if cursor.kind == CursorKind.DO_STMT:
+        inner = inner[:1]
+    return [c for c in inner if c.kind != CursorKind.NULL_STMT]
+
+
+def once(cursor: Cursor) -> bool:
+    """`do ... while (0)` that nothing jumps out of."""
+    if cursor.kind != CursorKind.DO_STMT:
+        return False
+    body, condition = list(cursor.get_children())
+    return libclang.evaluate(condition) == 0 and not _leaves(body)
+
+
+def _leaves(body: Cursor) -> bool:
+    """A `break` or `continue` of the loop around, not of one inside."""
+    pending = [(body, True, True)]
+    while pending:
+        cursor, breaks, continues = pending.pop()
+        if (breaks and cursor.kind == CursorKind.BREAK_STMT) or (continues and cursor.kind == CursorKind.CONTINUE_STMT):
+            return True
+        if cursor.kind in (CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT):
+            breaks = continues = False
+        elif cursor.kind == CursorKind.SWITCH_STMT:
+            breaks = False
+        pending.extend((child, breaks, continues) for child in cursor.get_children())
+    return False
+
+
+def _with_pragma(macros: Mapping[str, Cursor], content: bytes) -> frozenset[str]:
+    """The macros that the file names and that may make a pragma."""
+    holding: dict[str, bool] = {}
+
+    def holds(name: str) -> bool:
+        if name not in holding:
+            holding[name] = False
+            words = [t.spelling for t in macros[name].get_tokens()][1:]
+            holding[name] = "_Pragma" in words or any(w in macros and holds(w) for w in words)
+        return holding[name]
+
+    names = set(_NAME.findall(content.decode("latin-1")))
+    return frozenset(name for name in names if name in macros and holds(name))
