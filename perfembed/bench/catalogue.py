@@ -59,5 +59,6 @@ BENCH_DOCUMENTS = (
     Described("bench-index", IndexBench, ("bench index --json",)),
     Described("bench-variants", contents.VariantsContent, ("bench variants --json",)),
     Described("bench openmp", contents.OpenmpContent, ("bench openmp --json",)),
+    Described("bench programs", contents.ProgramsContent, ("bench programs --json",)),
     Described("bench written", contents.WrittenContent, ("bench written --json",), {(Failure, "files"): None}),
 )

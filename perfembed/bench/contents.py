@@ -10,6 +10,7 @@ from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
 from perfembed.bench.method_scores import MethodScore, NestRow
 from perfembed.bench.products import ProductRow
+from perfembed.bench.programs import ProgramScore
 from perfembed.bench.replay import FileTimes
 from perfembed.bench.spelling.model import Fault
 from perfembed.bench.startup import Startup
@@ -192,6 +193,17 @@ class OpenmpContent(TypedDict):
     interrupted: bool
     counts: Mapping[str, int]
     wrong: Sequence[OpenmpProblem]
+
+
+class ProgramsContent(TypedDict):
+    """`over_sequential`, `over_openmp`: geometric means of what programs gain."""
+
+    threads: int
+    budget_s: float
+    interrupted: bool
+    over_sequential: float
+    over_openmp: float
+    programs: Sequence[ProgramScore]
 
 
 class WrittenContent(TypedDict):

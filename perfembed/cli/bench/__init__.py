@@ -17,6 +17,7 @@ from perfembed.cli.bench import (
     openmp,
     population,
     products,
+    programs,
     replay,
     spelling,
     startup,
@@ -44,4 +45,5 @@ app.command("embedding")(embedding.command)
 app.command("index")(index.command)
 app.command("variants")(variants.command)
 app.command("written")(written.command)
+app.command("programs")(programs.command)
 app.command("openmp")(openmp.command)
