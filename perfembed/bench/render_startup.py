@@ -15,6 +15,7 @@ _NAMES = (
     ("imports_s", "importing what tune needs"),
     ("program_s", "first program runs"),
     ("candidate_s", "first candidate measured"),
+    ("processor_s", "processor time until then"),
     ("memory_bytes", "memory at most"),
 )
 

@@ -7,6 +7,7 @@ or from an environment that it is installed into first; in both cases its module
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -93,6 +94,7 @@ class Startup:
     """Of one process, in seconds since it was started and bytes; `memory_bytes` without its children.
 
     `library_s`: of `import perfembed`; `help_s`: of `perfembed --help`; `imports_s`: of all that `tune` needs first.
+    `processor_s`: processor time until the first candidate was measured, also of the processes that ended before.
     """
 
     library_s: float
@@ -100,6 +102,7 @@ class Startup:
     imports_s: float
     program_s: float
     candidate_s: float
+    processor_s: float
     memory_bytes: int
 
 
@@ -210,12 +213,12 @@ def _measured(side: _Side, source: Path) -> Startup:
         late = threading.Timer(_LIMIT_S, process.kill)
         late.start()
         try:
-            candidate_s, said = 0.0, ""
+            candidate_s, processor_s, said = 0.0, 0.0, ""
             assert process.stderr is not None
             for line in process.stderr:
                 said += line
                 if line.startswith(_CANDIDATE) and not candidate_s:
-                    candidate_s = time.monotonic() - began
+                    candidate_s, processor_s = time.monotonic() - began, _processor_s(process.pid)
         except BaseException:
             process.terminate()  # tune removes its files
             raise
@@ -225,7 +228,12 @@ def _measured(side: _Side, source: Path) -> Startup:
     if process.returncode != 0 or not candidate_s or not stamp.exists():
         raise _failed(side, said or "no candidate was measured")
     program_s = int(stamp.read_text(encoding="ascii")) / 1e9 - began
-    return Startup(library_s, help_s, imports_s, program_s, candidate_s, memory_bytes)
+    return Startup(library_s, help_s, imports_s, program_s, candidate_s, processor_s, memory_bytes)
+
+
+def _processor_s(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _failed(side: _Side, said: str) -> EnvironmentMissing:

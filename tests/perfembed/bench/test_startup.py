@@ -20,7 +20,7 @@ def test_this_checkout_against_itself() -> None:
     assert said == ["1 of 1"] and not result.interrupted
     for run in (*result.ours, *result.theirs):
         assert 0 < run.library_s < run.imports_s < run.program_s < run.candidate_s
-        assert run.memory_bytes > 20 << 20
+        assert run.memory_bytes > 20 << 20 and run.processor_s > 0.3
 
 
 def test_a_checkout_that_does_not_run(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_a_checkout_that_does_not_run(tmp_path: Path) -> None:
 
 
 def test_what_is_shown() -> None:
-    ours, theirs = Startup(0.1, 0.4, 0.3, 1.0, 3.5, 100 << 20), Startup(0.2, 0.4, 0.6, 2.0, 7.0, 200 << 20)
+    ours, theirs = Startup(0.1, 0.4, 0.3, 1.0, 3.5, 4.0, 100 << 20), Startup(0.2, 0.4, 0.6, 2.0, 7.0, 8.0, 200 << 20)
     installed = Installation(30.0, 10 << 20, 1000 << 20), Installation(60.0, 20 << 20, 1000 << 20)
     bench = StartupBench(1, Path("old"), install=True)
     shown = render_startup(StartupResult(bench, (ours,), (theirs,), False, installed), Style(False))
