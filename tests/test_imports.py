@@ -28,6 +28,7 @@ FLOORS = (  # of perfembed, from the ground up: a room imports from its own floo
     ("report",),
     ("bench",),
     ("cli",),
+    ("__main__",),
 )
 ORDER = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LINES = 300

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from perfembed.bench.counters import CountedNest
+from perfembed.bench.installation import Installation
 from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
 from perfembed.bench.method_scores import MethodScore, NestRow
@@ -137,12 +138,16 @@ class TimingContent(TypedDict):
 
 
 class StartupContent(TypedDict):
-    """Runs of this program and of the other one; `ratios` of their medians, theirs / ours."""
+    """Runs of this program and of the other one; `ratios` of their medians, theirs / ours.
+
+    `installed`: both, where they were installed first, else null.
+    """
 
     against: str | None
     ours: Sequence[Startup]
     theirs: Sequence[Startup]
     ratios: Mapping[str, float]
+    installed: tuple[Installation, Installation] | None
     interrupted: bool
 
 

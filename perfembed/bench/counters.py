@@ -35,7 +35,7 @@ from profilers.scratch import scratch_folder
 from profilers.simulated.backend import Geometry, SimulatedBackend
 from profilers.specification import TimingSettings, specification_of
 from scheduler.ir.nest import Action, Assign, Binary, Call, Conditional, Expr, If, LoopNest
-from scheduler.ir.types import scalar_type
+from scheduler.ir.types import is_floating
 from scheduler.ir.walk import children
 from scheduler.polyhedral.io_bound import statement_instances
 from scheduler.polyhedral.model import Model, QuotaExceeded
@@ -169,7 +169,7 @@ def _operations(nest: LoopNest, action: Action) -> int | None:
         return None
     assert isinstance(action, Assign)
     types = (nest.array(action.target.array).ctype, action.value.ctype)
-    own = action.op != "=" and any(map(_is_floating, types))
+    own = action.op != "=" and any(map(is_floating, types))
     inner = _of_expression(action.value)
     return None if inner is None else int(own) + inner
 
@@ -181,12 +181,7 @@ def _of_expression(e: Expr) -> int | None:
     if None in inner:
         return None
     own = isinstance(e, Call) or (isinstance(e, Binary) and e.op in "+-*/")
-    return int(own and _is_floating(e.ctype)) + sum(x for x in inner if x is not None)
-
-
-def _is_floating(ctype: str) -> bool:
-    known = scalar_type(ctype)
-    return known is not None and known.kind == "floating"
+    return int(own and is_floating(e.ctype)) + sum(x for x in inner if x is not None)
 
 
 def _counted(file: str, bench: CountersBench) -> Iterator[CountedNest | tuple[str, str]]:

@@ -21,7 +21,7 @@ from scheduler.ir.nest import (
     Predicate,
     Read,
 )
-from scheduler.ir.types import scalar_type
+from scheduler.ir.types import is_floating
 from scheduler.ir.walk import children, loops, placed_statements, reads
 
 _DIVISIONS = ("/", "%", "/=", "%=")
@@ -82,7 +82,7 @@ def roles(nest: LoopNest) -> Roles:
                 control |= _names(part.condition)
             elif isinstance(part, Binary) and part.op in (*_DIVISIONS, *_SHIFTS):
                 control |= _names(part.right)
-                partial |= part.op == "/" and not isinstance(part.right, Literal) and _is_floating(part.ctype)
+                partial |= part.op == "/" and not isinstance(part.right, Literal) and is_floating(part.ctype)
             elif isinstance(part, Call):
                 partial |= part.function in _PARTIAL
     return Roles(_closure(index, flows), _closure(control, flows), partial)
@@ -152,8 +152,3 @@ def assignments(nest: LoopNest) -> Iterator[Assign]:
 
 def _names(expression: Expr) -> frozenset[str]:
     return frozenset(use.access.array for use in reads(expression))
-
-
-def _is_floating(ctype: str) -> bool:
-    kind = scalar_type(ctype)
-    return kind is not None and kind.kind == "floating"

@@ -16,7 +16,6 @@ from typing import Any
 from perfembed.learning.shards import read_shards, write_shard
 from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
-from scheduler.generator.programs import PATTERNS
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.schedule import leading_splits, parse_schedule
@@ -128,4 +127,8 @@ def target_of_machine(isa: str, caches: str, threads: int) -> Target:
 
 def is_generated(algorithm: str) -> bool:
     """Whether an algorithm is a combination of the generator's patterns."""
+    from scheduler.generator.programs import (
+        PATTERNS,
+    )  # here, not above: `tune` imports this module, and generates nothing
+
     return set(algorithm.split("+")) <= {pattern.name for pattern in PATTERNS}

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from optdb.errors import OptdbError
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import EnvironmentMissing
@@ -21,7 +19,6 @@ from perfembed.retrieval.space_training import usable_space
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
-from perfembed.transfer.loop_assignment import assign
 from perfembed.transfer.recommend import Recommendation, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
@@ -75,11 +72,6 @@ def open_retrieval(
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
     return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
-
-
-def load_ahead() -> None:
-    """Loads what the first transfer would load, for whoever has the time before it."""
-    assign(np.zeros((2, 2)))
 
 
 def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from perfembed.transfer.embedder import Vectors
+from perfembed.transfer.hungarian import least_cost_pairs
 from perfembed.transfer.view import Path, View
 
 if TYPE_CHECKING:
@@ -52,12 +53,7 @@ def distances(ours: tuple[str, ...], theirs: tuple[str, ...], first: Vectors, se
 
 def assign(costs: Matrix) -> list[tuple[int, int]]:
     """The pairs (row, column) of least total cost, as many as there are rows or columns; none that is forbidden."""
-    from scipy.optimize import linear_sum_assignment  # type: ignore[attr-defined]
-
-    if not costs.size:
-        return []
-    rows, columns = linear_sum_assignment(costs)
-    return [(int(r), int(c)) for r, c in zip(rows, columns, strict=True) if costs[r, c] < _NEVER / 2]
+    return [(r, c) for r, c in least_cost_pairs(costs) if costs[r, c] < _NEVER / 2] if costs.size else []
 
 
 class LoopCosts:

@@ -188,7 +188,12 @@ class NestTuner:
         own = [schedule for schedule in self._computed(space) if schedule not in chosen]
         self.outcome.computed.update(own)
         by_turns = (one for pair in zip_longest(own, chosen) for one in pair if one is not None)
-        search.start(self._fitted((*self.ledger.promising(), *by_turns)))
+        waiting = self._fitted((*self.ledger.promising(), *by_turns))
+        first = (
+            self.conditions.jobs
+        )  # as many as compile at a time: something is known while the others are not yet made
+        search.start(waiting[:first])
+        search.start(waiting[first:])
         if self.effort.refine:
             self._refine(space, search)
         return search.result(complete=not self.trials.expired())

@@ -105,9 +105,6 @@ class Resources:
         def load() -> None:
             with contextlib.suppress(PerfembedError, OSError, ProfilersError):
                 self.retrieval()
-                from perfembed.retrieval.retrieve import load_ahead
-
-                load_ahead()
 
         if self.options.search == "transfer":
             self._loading = threading.Thread(target=load)

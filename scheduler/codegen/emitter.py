@@ -37,6 +37,7 @@ from scheduler.codegen.streamed import WRITES, Streamed, chunked, streamed, stre
 from scheduler.codegen.text import block, indented
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
+from scheduler.ir.names import free_name
 from scheduler.ir.nest import Action, Array, Statement
 from scheduler.ir.tree import TreeLoop
 
@@ -68,9 +69,7 @@ class Emitter:
 
     def fresh(self, base: str) -> str:
         """A C name that is not used yet."""
-        name, number = base, 2
-        while name in self.taken:
-            name, number = f"{base}_{number}", number + 1
+        name = free_name(base, self.taken)
         self.taken.add(name)
         return name
 

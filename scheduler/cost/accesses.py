@@ -13,7 +13,7 @@ from scheduler.cost.domain import Domain, evaluate, sample_domain
 from scheduler.cost.operations import Operations, count_operations
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Action, Array, Assign
-from scheduler.ir.types import scalar_type
+from scheduler.ir.types import is_floating, scalar_type
 from scheduler.ir.walk import AccessUse, action_uses, expression_names
 from scheduler.polyhedral.model import Model
 
@@ -128,7 +128,7 @@ def statement_facts(
     body = placed.statement.body
     only = body[0] if len(body) == 1 else None
     updates = isinstance(only, Assign) and only.op != "="
-    floating = isinstance(only, Assign) and _is_floating(model.nest.array(only.target.array))
+    floating = isinstance(only, Assign) and is_floating(model.nest.array(only.target.array).ctype)
     latency = (13.0 if isinstance(only, Assign) and only.op == "/=" else 4.0) if floating else 1.0
     widest = max((a.element_bytes for a in accesses if a.matrix.size), default=8)
     return StatementFacts(
@@ -155,11 +155,6 @@ def array_bytes(array: Array, parameters: Mapping[str, int]) -> float:
 def element_bytes(array: Array) -> int:
     known = scalar_type(array.ctype)
     return max(1, known.bits // 8) if known is not None else 8
-
-
-def _is_floating(array: Array) -> bool:
-    known = scalar_type(array.ctype)
-    return known is not None and known.kind == "floating"
 
 
 def _extents(array: Array, parameters: Mapping[str, int]) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler.ir.nest import Action, Assign, Binary, Call, Cast, Conditional, Expr, If, Statement, Unary
-from scheduler.ir.types import COMPARISONS, LOGICAL, scalar_type
+from scheduler.ir.types import COMPARISONS, LOGICAL, is_floating
 from scheduler.ir.walk import children
 
 # Cycles until a result can be used, scalar, on current x86 (Fog, Instruction tables: Zen 3, Ice Lake).
@@ -84,7 +84,7 @@ def _expression(e: Expr, found: Operations, weight: float) -> float:
         found.narrow += weight * (e.ctype == "float" and kind == "sqrt")
         return inner + _LATENCY[kind]
     if isinstance(e, Cast):
-        changed = _floating(e.ctype) or _floating(e.operand.ctype)
+        changed = is_floating(e.ctype) or is_floating(e.operand.ctype)
         found.convert += weight * (changed and e.ctype != e.operand.ctype)
         return inner + 4.0 * changed
     if isinstance(e, Unary):
@@ -94,15 +94,10 @@ def _expression(e: Expr, found: Operations, weight: float) -> float:
 
 
 def _binary(op: str, ctype: str, found: Operations, weight: float) -> float:
-    if not _floating(ctype):
+    if not is_floating(ctype):
         found.integer += weight * (8.0 if op in ("/", "%") else 1.0)
         return 20.0 if op in ("/", "%") else _LATENCY["int"]
     kind = {"+": "add", "-": "add", "*": "mul", "/": "div"}.get(op, "simple")
     setattr(found, kind, getattr(found, kind) + weight)
     found.narrow += weight * (ctype == "float" and kind != "simple")
     return _LATENCY[kind]
-
-
-def _floating(ctype: str) -> bool:
-    known = scalar_type(ctype)
-    return known is not None and known.kind == "floating"

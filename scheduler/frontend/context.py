@@ -17,7 +17,7 @@ from scheduler.frontend.fold import known_value
 from scheduler.frontend.lexical import Lines
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, Facts
-from scheduler.ir.names import ascii_name
+from scheduler.ir.names import ascii_name, free_name
 from scheduler.ir.nest import Action, Expr, Parameter, Span, Statement, Storage
 
 
@@ -283,14 +283,9 @@ class Context:
 
     def fresh(self, name: str) -> str:
         """`name`, or `name_2`, ... where it is taken."""
-        name = ascii_name(re.sub(r"\W", "_", name)) or "v"
-        candidate = name
-        number = 2
-        while candidate in self.taken:
-            candidate = f"{name}_{number}"
-            number += 1
-        self.taken.add(candidate)
-        return candidate
+        found = free_name(ascii_name(re.sub(r"\W", "_", name)) or "v", self.taken)
+        self.taken.add(found)
+        return found
 
     def is_parameter_name(self, name: str) -> bool:
         return name in self.maybe_parameters or name in self.parameters

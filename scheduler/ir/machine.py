@@ -37,7 +37,7 @@ from scheduler.ir.nest import (
     Storage,
     Unary,
 )
-from scheduler.ir.types import FUNCTIONS, binary_type, known_type, unary_type
+from scheduler.ir.types import FUNCTIONS, binary_type, is_floating, known_type, unary_type
 
 Evaluate = Callable[[], Value]
 Execute = Callable[[], bool | None]  # True: the `while` around is left
@@ -167,7 +167,7 @@ class Machine:
         return lambda: tuple([part() for part in parts])
 
     def integer(self, expr: Expr) -> Callable[[], int]:
-        if known_type(expr.ctype).kind == "floating":
+        if is_floating(expr.ctype):
             raise InterpreterError(f"an index or a bound of type {expr.ctype}")
         return self.expr(expr)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
 _TAKEN = re.compile(r"(?:^u|_(?=u))(?=u?[0-9a-f]{4,6}(?:[^A-Za-z0-9]|$))")  # what would be read as one of ours
@@ -25,6 +26,14 @@ def ascii_name(name: str) -> str:
 def spelled(text: str) -> str:
     """A C text, or a message, in which the safe names are spelled as in the program."""
     return _SAFE.sub(lambda m: chr(int(m[1], 16)) if int(m[1], 16) < 0x110000 else m.group(), text)
+
+
+def free_name(wish: str, taken: Container[str], before_number: str = "_") -> str:
+    """The wish, or where that is taken the wish with the first number from 2 on that makes it free."""
+    name, number = wish, 2
+    while name in taken:
+        name, number = f"{wish}{before_number}{number}", number + 1
+    return name
 
 
 def _code(match: re.Match[str]) -> str:

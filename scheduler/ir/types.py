@@ -78,6 +78,12 @@ def known_type(ctype: str) -> ScalarType:
     return _CANONICAL[_ALIASES.get(ctype, ctype)]
 
 
+def is_floating(ctype: str) -> bool:
+    """False also of a type the compiler does not know."""
+    known = scalar_type(ctype)
+    return known is not None and known.kind == "floating"
+
+
 def promoted(ctype: str) -> str:
     """The type after the integer promotions."""
     scalar = known_type(ctype)

@@ -9,27 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import (
-    Access,
-    Action,
-    Array,
-    Assign,
-    Binary,
-    Bound,
-    Call,
-    Cast,
-    Conditional,
-    Expr,
-    Loop,
-    LoopNest,
-    Node,
-    Predicate,
-    Read,
-    Statement,
-    Storage,
-    Subscript,
-    Unary,
-)
+from scheduler.ir.mapping import Accesses, map_actions, map_bound, map_expr
+from scheduler.ir.nest import Access, Array, Loop, LoopNest, Node, Predicate, Statement, Storage
 
 
 def expand_privates(nest: LoopNest) -> LoopNest:
@@ -53,7 +34,11 @@ def expand_privates(nest: LoopNest) -> LoopNest:
         arrays.append(array)
     if not leading:
         return nest
-    return replace(nest, arrays=tuple(arrays), body=_nodes(nest.body, leading))
+
+    def indexed(access: Access) -> Access:
+        return Access(access.array, (*leading.get(access.array, ()), *access.subscripts))
+
+    return replace(nest, arrays=tuple(arrays), body=_nodes(nest.body, indexed))
 
 
 def _loop_chains(nodes: tuple[Node, ...], around: tuple[Loop, ...] = ()) -> dict[str, tuple[Loop, ...]]:
@@ -96,65 +81,15 @@ def _extreme(expr: Affine, outer: tuple[Loop, ...], parameters: frozenset[str], 
     return result if result.names() <= parameters else None
 
 
-# ------------------------------------------------------------------------ rewriting of accesses
-
-
-def _access(access: Access, leading: dict[str, tuple[Affine, ...]]) -> Access:
-    inner: tuple[Subscript, ...] = tuple(s if isinstance(s, Affine) else _expr(s, leading) for s in access.subscripts)
-    return Access(access.array, (*leading.get(access.array, ()), *inner))
-
-
-def _expr(expr: Expr, leading: dict[str, tuple[Affine, ...]]) -> Expr:
-    if isinstance(expr, Read):
-        return Read(_access(expr.access, leading), expr.ctype)
-    if isinstance(expr, Unary | Cast):
-        return replace(expr, operand=_expr(expr.operand, leading))
-    if isinstance(expr, Binary):
-        return replace(expr, left=_expr(expr.left, leading), right=_expr(expr.right, leading))
-    if isinstance(expr, Call):
-        return replace(expr, arguments=tuple(_expr(a, leading) for a in expr.arguments))
-    if isinstance(expr, Conditional):
-        return replace(
-            expr,
-            condition=_expr(expr.condition, leading),
-            then=_expr(expr.then, leading),
-            orelse=_expr(expr.orelse, leading),
-        )
-    return expr
-
-
-def _actions(actions: tuple[Action, ...], leading: dict[str, tuple[Affine, ...]]) -> tuple[Action, ...]:
-    result: list[Action] = []
-    for action in actions:
-        if isinstance(action, Assign):
-            result.append(Assign(_access(action.target, leading), action.op, _expr(action.value, leading)))
-        else:
-            condition = _expr(action.condition, leading)
-            then, orelse = _actions(action.then, leading), _actions(action.orelse, leading)
-            result.append(replace(action, condition=condition, then=then, orelse=orelse))
-    return tuple(result)
-
-
-def _bound(bound: Bound, leading: dict[str, tuple[Affine, ...]]) -> Bound:
-    return bound if isinstance(bound, tuple) else _expr(bound, leading)
-
-
-def _nodes(nodes: tuple[Node, ...], leading: dict[str, tuple[Affine, ...]]) -> tuple[Node, ...]:
+def _nodes(nodes: tuple[Node, ...], accesses: Accesses) -> tuple[Node, ...]:
     result: list[Node] = []
     for node in nodes:
         if isinstance(node, Statement):
-            result.append(replace(node, body=_actions(node.body, leading)))
-        elif isinstance(node, Loop):
-            result.append(
-                replace(
-                    node,
-                    start=_bound(node.start, leading),
-                    stop=_bound(node.stop, leading),
-                    body=_nodes(node.body, leading),
-                )
-            )
+            result.append(replace(node, body=map_actions(node.body, accesses)))
+            continue
+        if isinstance(node, Loop):
+            node = replace(node, start=map_bound(node.start, accesses), stop=map_bound(node.stop, accesses))
         elif isinstance(node, Predicate):
-            result.append(replace(node, condition=_expr(node.condition, leading), body=_nodes(node.body, leading)))
-        else:
-            result.append(replace(node, body=_nodes(node.body, leading)))
+            node = replace(node, condition=map_expr(node.condition, accesses))
+        result.append(replace(node, body=_nodes(node.body, accesses)))
     return tuple(result)

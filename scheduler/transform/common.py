@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
+from scheduler.ir.names import free_name
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, find_loop, tree_loops
 
 Tree = tuple[TreeNode, ...]
@@ -64,13 +65,7 @@ def with_rows(loop: TreeLoop, change: Callable[[str, Affine], Affine]) -> TreeLo
 
 def fresh_name(tree: Tree, wanted: str, taken: frozenset[str] = frozenset()) -> str:
     """`wanted`, or with the first number that makes it unique."""
-    used = {loop.name for loop in tree_loops(tree)} | taken
-    if wanted not in used:
-        return wanted
-    number = 2
-    while f"{wanted}{number}" in used:
-        number += 1
-    return f"{wanted}{number}"
+    return free_name(wanted, {loop.name for loop in tree_loops(tree)} | taken, "")
 
 
 def clear_marks(loop: TreeLoop) -> TreeLoop:

@@ -17,7 +17,6 @@ from perfembed.embedding.encoding.memlets import Layout, Memlet, layout_of, meml
 from perfembed.embedding.encoding.nest_graph import GraphNode, NestGraph
 from perfembed.embedding.encoding.operations import (
     is_conditional,
-    is_floating,
     operations,
     reductions,
     single_precision,
@@ -35,7 +34,7 @@ from perfembed.embedding.encoding.schema import (
 from scheduler.cost.ranges import loop_range, parameter_values
 from scheduler.ir.nest import Guard, LoopNest, Predicate, Storage
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below, tree_loops
-from scheduler.ir.types import scalar_type
+from scheduler.ir.types import is_floating, scalar_type
 from scheduler.ir.walk import assignments, bound_reads, loops, placed_statements
 from scheduler.polyhedral.legality import concurrent_loops
 from scheduler.transform.initial import initial_tree

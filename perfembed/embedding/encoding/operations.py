@@ -19,7 +19,7 @@ from scheduler.ir.nest import (
     Read,
     Unary,
 )
-from scheduler.ir.types import COMPARISONS, LOGICAL, common_type, scalar_type
+from scheduler.ir.types import COMPARISONS, LOGICAL, common_type, is_floating, scalar_type
 from scheduler.ir.walk import action_uses, children, reads
 
 _INLINED = frozenset(
@@ -39,11 +39,6 @@ _INTEGER = {
 }
 _FLOATING = {"+": "add", "-": "add", "*": "multiply", "/": "divide"}
 _KINDS = {"+": "sum", "-": "sum", "*": "product", "/": "product", "&": "bitwise", "|": "bitwise", "^": "bitwise"}
-
-
-def is_floating(ctype: str) -> bool:
-    known = scalar_type(ctype)
-    return known is not None and known.kind == "floating"
 
 
 def operations(nest: LoopNest, body: tuple[Action, ...]) -> dict[str, float]:

@@ -1,4 +1,1 @@
-"""Random nests, of any kind that the IR can say: what legality, code and transfer are tested on.
-
-`generator.programs` makes whole C programs such as people write, to learn from.
-"""
+"""Random nests, of any kind that the IR can say: what legality, code and transfer are tested on."""

@@ -1,23 +1,16 @@
-"""What patterns build a random nest with: names, parameters, arrays by role, loops."""
+"""What shapes build a random nest with: names, parameters, arrays by role, loops."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from scheduler.generator.nests.expressions import access, is_floating
+from scheduler.generator.nests.expressions import access, assign, number, scaled, shaped
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import (
-    Access,
-    Action,
-    Array,
-    Loop,
-    Node,
-    Parameter,
-    Read,
-    Statement,
-    Storage,
-)
+from scheduler.ir.names import free_name
+from scheduler.ir.nest import Access, Action, Array, Expr, Loop, Node, Parameter, Read, Statement, Storage
+from scheduler.ir.types import is_floating
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +49,12 @@ class Builder:
 
     def fresh(self, *wishes: str) -> str:
         """The first wish that is free, else one with a number."""
-        for wish in wishes:
-            if wish not in self.used:
-                self.used.add(wish)
-                return wish
-        number = 2
-        while f"{wishes[0]}_{number}" in self.used:
-            number += 1
-        self.used.add(f"{wishes[0]}_{number}")
-        return f"{wishes[0]}_{number}"
-
-    def iterator(self, wish: str) -> str:
-        return self.fresh(wish)
+        name = next((wish for wish in wishes if wish not in self.used), None) or free_name(wishes[0], self.used)
+        self.used.add(name)
+        return name
 
     def iterators(self, count: int) -> list[str]:
-        return [self.iterator("ijkl"[level % 4]) for level in range(count)]
+        return [self.fresh("ijkl"[level % 4]) for level in range(count)]
 
     def parameter(self) -> Affine:
         """A parameter's value: one in use or a new one."""
@@ -109,7 +93,7 @@ class Builder:
         return name
 
     def state(self, rank: int, fresh: bool = False) -> str:
-        """An array the nest writes; without `fresh` it may be one of an earlier pattern."""
+        """An array the nest writes; without `fresh` it may be one of an earlier shape."""
         known = [a for a in self.states if len(self.arrays[a].shape) == rank]
         if known and not fresh and self.rng.random() < 0.5:
             return self.rng.choice(known)
@@ -138,19 +122,38 @@ class Builder:
         shape[place] = extent
         self.arrays[name] = replace(self.arrays[name], shape=tuple(shape))
 
-    def read(self, target: Access | str) -> Read:
-        place = access(target) if isinstance(target, str) else target
+    def read(self, target: Access | str, *subscripts: Affine | Expr | str) -> Read:
+        """Of an access, or of an array's element."""
+        place = access(target, *subscripts) if isinstance(target, str) else target
         return Read(place, self.arrays[place.array].ctype)
 
-    # -------------------------------------------------------------------------------------- nodes
+    def given(self, *subscripts: Affine | str) -> Read:
+        """An element of an array that the nest only reads."""
+        return self.read(self.input(len(subscripts)), *subscripts)
+
+    # ------------------------------------------------------------------- expressions of the nest's type
 
     @property
     def floating(self) -> bool:
         return is_floating(self.ctype)
 
+    def number(self, text: str, whole: int) -> Expr:
+        return number(text, whole, self.ctype)
+
+    def scaled(self, terms: Sequence[Expr]) -> Expr:
+        return scaled(self.rng, terms, self.ctype)
+
+    def shaped(self, value: Expr) -> Expr:
+        return shaped(self.rng, value, self.ctype)
+
+    # -------------------------------------------------------------------------------------- nodes
+
     def statement(self, *actions: Action) -> Statement:
         self.statement_count += 1  # `fit` gives the final names
         return Statement(f"T{self.statement_count}", actions)
+
+    def store(self, target: Access, value: Expr, op: str = "=") -> Statement:
+        return self.statement(assign(target, value, op))
 
     def loop(self, name: str, start: Affine | int, stop: Affine | int, *body: Node, step: int = 1) -> Loop:
         first, last = (b if isinstance(b, Affine) else Affine.constant(b) for b in (start, stop))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Assign, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
-from scheduler.ir.types import FUNCTIONS, binary_type, common_type, known_type, promoted
+from scheduler.ir.types import FUNCTIONS, binary_type, common_type, is_floating, promoted
 
 _FACTORS = ("0.5", "0.25", "0.125", "0.3", "0.2")
-
-
-def is_floating(ctype: str) -> bool:
-    return known_type(ctype).kind == "floating"
 
 
 def literal(text: str, ctype: str) -> Literal:
@@ -24,11 +21,16 @@ def integer(value: int) -> Expr:
     return Literal(str(value), "int") if value >= 0 else Unary("-", Literal(str(-value), "int"), "int")
 
 
+def number(text: str, whole: int, ctype: str) -> Expr:
+    """`text` of a floating type, else `whole`."""
+    return literal(text, ctype) if is_floating(ctype) else integer(whole)
+
+
 def binary(op: str, left: Expr, right: Expr) -> Binary:
     return Binary(op, left, right, binary_type(op, left.ctype, right.ctype))
 
 
-def total(terms: list[Expr]) -> Expr:
+def total(terms: Sequence[Expr]) -> Expr:
     result = terms[0]
     for term in terms[1:]:
         result = binary("+", result, term)
@@ -46,15 +48,16 @@ def conditional(condition: Expr, then: Expr, orelse: Expr) -> Conditional:
     return Conditional(condition, then, orelse, common_type(then.ctype, orelse.ctype))
 
 
-def access(array: str, *subscripts: Affine | Expr) -> Access:
-    return Access(array, tuple(subscripts))
+def access(array: str, *subscripts: Affine | Expr | str) -> Access:
+    """`subscripts`: names are those of iterators."""
+    return Access(array, tuple(Affine.of(s) if isinstance(s, str) else s for s in subscripts))
 
 
 def assign(target: Access, value: Expr, op: str = "=") -> Assign:
     return Assign(target, op, value)
 
 
-def scaled(rng: random.Random, terms: list[Expr], ctype: str) -> Expr:
+def scaled(rng: random.Random, terms: Sequence[Expr], ctype: str) -> Expr:
     """A combination of the terms whose weights add up to at most one; of integers, their sum modulo a small number."""
     if not is_floating(ctype):
         return binary("%", total(terms), integer(rng.choice((5, 7, 11))))
@@ -123,8 +126,7 @@ def _shaped_integer(rng: random.Random, value: Expr) -> Expr:
 
 def condition(rng: random.Random, value: Expr) -> Expr:
     """A data-dependent condition that is true about half of the time."""
-    zero = literal("0.0", value.ctype) if is_floating(value.ctype) else integer(0)
-    test = binary(rng.choice(("<", ">", "<=", ">=")), value, zero)
+    test = binary(rng.choice(("<", ">", "<=", ">=")), value, number("0.0", 0, value.ctype))
     if rng.random() < 0.2:
         return Unary("!", test, "int")
     return test

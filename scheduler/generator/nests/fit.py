@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import (
-    Access,
-    Action,
-    Array,
-    Assign,
-    Binary,
-    Bound,
-    Call,
-    Cast,
-    Conditional,
-    Expr,
-    Literal,
-    Loop,
-    Name,
-    Node,
-    Predicate,
-    Read,
-    Statement,
-    Unary,
-)
+from scheduler.ir.mapping import map_actions, map_bound, map_expr
+from scheduler.ir.nest import Access, Array, Loop, Node, Predicate, Statement
 
 Box = tuple[Affine, Affine]
 Visit = Callable[[Access, Mapping[str, Box]], Access]
@@ -53,59 +36,27 @@ def loop_box(loop: Loop, boxes: Mapping[str, Box], opaque: Mapping[str, Box]) ->
     return (start[0], stop[1] - 1) if loop.step > 0 else (stop[0] + 1, start[1])
 
 
-def map_accesses(nodes: tuple[Node, ...], visit: Visit, boxes: Mapping[str, Box], opaque: Mapping[str, Box],
-                 number: list[int]) -> tuple[Node, ...]:  # fmt: skip
-    """The nodes with `visit` applied to every access, inner accesses first; statements are numbered from `number`."""
+def _visited(
+    nodes: tuple[Node, ...], visit: Visit, boxes: Mapping[str, Box], opaque: Mapping[str, Box], numbers: Iterator[int]
+) -> tuple[Node, ...]:
+    """The nodes with `visit` applied to every access, inner accesses first; statements are named by `numbers`."""
+
+    def accesses(access: Access) -> Access:
+        return visit(access, boxes)
+
     result: list[Node] = []
     for node in nodes:
         if isinstance(node, Statement):
-            body = tuple(_action(a, visit, boxes) for a in node.body)
-            result.append(Statement(f"S{number[0]}", body))
-            number[0] += 1
-        elif isinstance(node, Loop):
+            result.append(Statement(f"S{next(numbers)}", map_actions(node.body, accesses)))
+            continue
+        inner = boxes
+        if isinstance(node, Loop):
             inner = {**boxes, node.name: loop_box(node, boxes, opaque)}
-            start, stop = _bound(node.start, visit, boxes), _bound(node.stop, visit, boxes)
-            result.append(
-                replace(node, start=start, stop=stop, body=map_accesses(node.body, visit, inner, opaque, number))
-            )
-        else:
-            if isinstance(node, Predicate):
-                node = replace(node, condition=map_expr(node.condition, visit, boxes))
-            result.append(replace(node, body=map_accesses(node.body, visit, boxes, opaque, number)))
+            node = replace(node, start=map_bound(node.start, accesses), stop=map_bound(node.stop, accesses))
+        elif isinstance(node, Predicate):
+            node = replace(node, condition=map_expr(node.condition, accesses))
+        result.append(replace(node, body=_visited(node.body, visit, inner, opaque, numbers)))
     return tuple(result)
-
-
-def _bound(bound: Bound, visit: Visit, boxes: Mapping[str, Box]) -> Bound:
-    return bound if isinstance(bound, tuple) else map_expr(bound, visit, boxes)
-
-
-def _action(action: Action, visit: Visit, boxes: Mapping[str, Box]) -> Action:
-    if isinstance(action, Assign):
-        value = map_expr(action.value, visit, boxes)
-        return Assign(_access(action.target, visit, boxes), action.op, value)
-    then, orelse = (tuple(_action(a, visit, boxes) for a in part) for part in (action.then, action.orelse))
-    return replace(action, condition=map_expr(action.condition, visit, boxes), then=then, orelse=orelse)
-
-
-def _access(access: Access, visit: Visit, boxes: Mapping[str, Box]) -> Access:
-    subscripts = tuple(s if isinstance(s, Affine) else map_expr(s, visit, boxes) for s in access.subscripts)
-    return visit(Access(access.array, subscripts), boxes)
-
-
-def map_expr(expr: Expr, visit: Visit, boxes: Mapping[str, Box]) -> Expr:
-    if isinstance(expr, Literal | Name):
-        return expr
-    if isinstance(expr, Read):
-        return replace(expr, access=_access(expr.access, visit, boxes))
-    if isinstance(expr, Unary | Cast):
-        return replace(expr, operand=map_expr(expr.operand, visit, boxes))
-    if isinstance(expr, Binary):
-        return replace(expr, left=map_expr(expr.left, visit, boxes), right=map_expr(expr.right, visit, boxes))
-    if isinstance(expr, Call):
-        return replace(expr, arguments=tuple(map_expr(a, visit, boxes) for a in expr.arguments))
-    assert isinstance(expr, Conditional)
-    condition, then, orelse = (map_expr(e, visit, boxes) for e in (expr.condition, expr.then, expr.orelse))
-    return Conditional(condition, then, orelse, expr.ctype)
 
 
 def _at_least(affine: Affine, low: Mapping[str, int], least: Affine) -> Affine:
@@ -145,8 +96,8 @@ def fit(
                 extent[key] = _at_least(top, low, extent.get(key, Affine.constant(1)))
         return Access(access.array, tuple(subscripts))
 
-    nodes = map_accesses(nodes, measure, {}, opaque, [0])
-    nodes = map_accesses(nodes, move, {}, opaque, [0])
+    nodes = _visited(nodes, measure, {}, opaque, count())
+    nodes = _visited(nodes, move, {}, opaque, count())
     fitted = {
         name: replace(array, shape=tuple(
             e if e is not None else extent.get((name, place), Affine.constant(1)) for place, e in enumerate(array.shape)

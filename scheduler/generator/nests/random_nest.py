@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from scheduler.generator.nests.builder import Builder, Size
 from scheduler.generator.nests.fit import fit
-from scheduler.generator.nests.patterns import PATTERNS, Pattern
+from scheduler.generator.nests.shapes import SHAPES, Shape
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Constraint, LoopNest, Node, Storage
 
@@ -16,19 +16,19 @@ _TYPES = (("double", 50), ("float", 25), ("int", 15), ("long", 5), ("short", 3),
 
 
 def random_nest(
-    rng: random.Random, size: Size | None = None, patterns: Sequence[Pattern] = PATTERNS, name: str = "random"
+    rng: random.Random, size: Size | None = None, shapes: Sequence[Shape] = SHAPES, name: str = "random"
 ) -> LoopNest:
-    """One to `size.nests` patterns side by side that share arrays. Same generator state, same nest."""
+    """One to `size.nests` shapes side by side that share arrays. Same generator state, same nest."""
     size = size or Size()
-    usable = [p for p in patterns if p.least_depth <= size.depth]
+    usable = [s for s in shapes if s.least_depth <= size.depth]
     if not usable:
-        raise ValueError(f"no pattern fits {size.depth} loops inside each other")
+        raise ValueError(f"no shape fits {size.depth} loops inside each other")
     ctype = rng.choices([t for t, _ in _TYPES], [w for _, w in _TYPES])[0]
     builder = Builder(rng, size, ctype, loop_type=rng.choice(("int", "int", "int", "long")))
     nodes: list[Node] = []
     for _ in range(rng.randint(1, size.nests)):
-        pattern = rng.choices(usable, [p.weight for p in usable])[0]
-        nodes.extend(pattern.build(builder))
+        shape = rng.choices(usable, [s.weight for s in usable])[0]
+        nodes.extend(shape.build(builder))
     low = {p.name: 1 for p in builder.parameters}
     body, arrays = fit(tuple(nodes), builder.arrays, builder.boxes, low)
     assumptions = tuple(Constraint(Affine.of(p.name) - 1) for p in builder.parameters)

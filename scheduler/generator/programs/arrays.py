@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from scheduler.ir.affine import Affine
-
-BYTES = {"double": 8, "float": 4, "int": 4, "long": 8, "short": 2, "unsigned char": 1}
+from scheduler.ir.types import is_floating
 
 
 class Fill(Enum):
@@ -39,7 +38,7 @@ class Array:
 
     @property
     def is_floating(self) -> bool:
-        return self.ctype in ("double", "float")
+        return is_floating(self.ctype)
 
 
 class Ref(str):

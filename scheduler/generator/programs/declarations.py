@@ -9,8 +9,9 @@ from math import log2, prod
 
 from scheduler.generator.programs.arrays import Array, Fill, Ref
 from scheduler.generator.programs.settings import GeneratorSettings
-from scheduler.generator.programs.values import is_floating
 from scheduler.ir.affine import Affine
+from scheduler.ir.names import free_name
+from scheduler.ir.types import is_floating, known_type
 
 Extent = Affine | int
 _ARRAYS = "ABCDEFGUVWXYZ"
@@ -158,7 +159,7 @@ class Declarations:
 
     def free(self, wish: str) -> str:
         """The name, or the name with a number."""
-        name = next(f"{wish}{n or ''}" for n in (0, *range(2, 99)) if f"{wish}{n or ''}" not in self.used)
+        name = free_name(wish, self.used, "")
         self.used.add(name)
         return name
 
@@ -170,6 +171,10 @@ class Declarations:
     def elements(self, array: Array) -> int:
         """At the normal size."""
         return prod(self.at(extent) for extent in array.shape)
+
+    def bytes(self, array: Array) -> int:
+        """At the normal size."""
+        return self.elements(array) * known_type(array.ctype).bits // 8
 
 
 def _log2(value: float) -> float:

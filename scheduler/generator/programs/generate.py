@@ -6,7 +6,6 @@ import random
 from dataclasses import dataclass
 
 from scheduler.errors import SchedulerError
-from scheduler.generator.programs.arrays import BYTES
 from scheduler.generator.programs.kernel import Kernel, Style, TooLarge
 from scheduler.generator.programs.patterns import PATTERNS, Pattern
 from scheduler.generator.programs.render import render
@@ -119,4 +118,4 @@ def _built(rng: random.Random, chosen: list[Pattern], settings: GeneratorSetting
 
 def memory(kernel: Kernel) -> int:
     """Bytes of all arrays at the normal size."""
-    return sum(BYTES[array.ctype] * kernel.elements(array) for array in kernel.arrays)
+    return sum(kernel.bytes(array) for array in kernel.arrays)

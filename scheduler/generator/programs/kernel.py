@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import ceil, log10, prod
 
-from scheduler.generator.programs.arrays import BYTES, Array, Opaque, Ref
+from scheduler.generator.programs.arrays import Array, Opaque, Ref
 from scheduler.generator.programs.declarations import Declarations, Extent
 from scheduler.generator.programs.domain import Iterator, least, most, trips
 from scheduler.generator.programs.text import format_affine
@@ -113,7 +113,7 @@ class Kernel(Declarations):
 
     def _charge(self, array: Array, subscripts: Sequence[Subscript]) -> None:
         """Long strides of the innermost loop over a large array cost more than their share."""
-        size = BYTES[array.ctype] * self.elements(array)
+        size = self.bytes(array)
         if not self.around or size < 1 << 19:
             return
         inner = self.around[-1].name

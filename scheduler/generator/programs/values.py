@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from scheduler.ir.types import is_floating
+
 LARGEST = 16.0  # magnitude of what `Kernel.read` gives: every pattern computes the bound of its results from it
 _CONSTANTS = ("0.5", "0.25", "1.5", "0.125", "2.0", "0.75", "3.0", "1.2", "0.1")
-
-
-def is_floating(ctype: str) -> bool:
-    return ctype in ("double", "float")
 
 
 def literal(value: float | str, ctype: str) -> str:

@@ -44,7 +44,7 @@ def test_spelling() -> None:
 
 
 def test_startup() -> None:
-    run = Startup(0.3, 1.0, 3.0, 100 << 20)
+    run = Startup(0.1, 0.2, 0.3, 1.0, 3.0, 4.0, 100 << 20)
     found = json.loads(startup_document(StartupResult(StartupBench(), (run,), (run,), False)))
     assert found["ratios"]["program_s"] == 1.0
 

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler.errors import NotApplicable
 from scheduler.generator import (
-    PATTERNS,
+    SHAPES,
     Size,
     random_inputs,
     random_nest,
@@ -31,12 +31,12 @@ def check(nest: LoopNest, rng: random.Random, high: int = 5) -> dict[str, np.nda
     return result
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: p.name)
-def test_every_pattern_gives_valid_nests(pattern) -> None:
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: s.name)
+def test_every_shape_gives_valid_nests(shape) -> None:
     changed = 0
     for seed in range(25):
         rng = random.Random(seed)
-        nest = random_nest(rng, Size(depth=rng.choice((3, 4)), nests=1), [pattern])
+        nest = random_nest(rng, Size(depth=rng.choice((3, 4)), nests=1), [shape])
         for high in (1, 3, 6):
             check(nest, random.Random(seed), high)
         parameters = random_parameters(nest, rng, low=4, high=6)
@@ -69,7 +69,7 @@ def test_sizes_are_kept() -> None:
         nest = random_nest(random.Random(seed), Size(depth=2, nests=1))
         assert max(len(p.loops) for p in placed_statements(nest)) <= 3
     with pytest.raises(ValueError):
-        random_nest(random.Random(1), Size(depth=1), [p for p in PATTERNS if p.least_depth > 1])
+        random_nest(random.Random(1), Size(depth=1), [s for s in SHAPES if s.least_depth > 1])
 
 
 def test_variety() -> None:

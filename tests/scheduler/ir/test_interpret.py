@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from scheduler.generator import PATTERNS, Size, random_inputs, random_nest, random_parameters
+from scheduler.generator import SHAPES, Size, random_inputs, random_nest, random_parameters
 from scheduler.ir.affine import Affine
 from scheduler.ir.interpret import InterpreterError, execution_order, interpret, interpret_scheduled
 from scheduler.ir.nest import LoopNest
@@ -155,11 +155,11 @@ def test_snippets_equal_c(name: str, tmp_path) -> None:
 # -------------------------------------------------------------------------------- random nests
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda p: p.name)
-def test_the_identity_tree_is_the_source_order(pattern) -> None:
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: s.name)
+def test_the_identity_tree_is_the_source_order(shape) -> None:
     for seed in range(12):
         rng = random.Random(seed)
-        nest = random_nest(rng, Size(depth=4, nests=2), [pattern])
+        nest = random_nest(rng, Size(depth=4, nests=2), [shape])
         parameters = random_parameters(nest, rng, high=5)
         arrays = random_inputs(nest, rng, parameters)
         expected = interpret(nest, parameters, arrays)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.ir.names import safe_name, spelled
+from scheduler.ir.names import free_name, safe_name, spelled
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,10 @@ def test_they_come_back(parts: list[str], before: str, behind: str) -> None:
     name = "".join(parts)
     assert re.fullmatch(r"[A-Za-z0-9_]+", safe_name(name))
     assert spelled(before + safe_name(name) + behind) == before + name + behind
+
+
+def test_free_names() -> None:
+    assert free_name("i", {"j"}) == "i"
+    assert free_name("i", {"i", "i_3"}) == "i_2"
+    assert free_name("i", {"i", "i_2", "i_3"}) == "i_4"
+    assert free_name("i", {"i", "i2"}, "") == "i3"

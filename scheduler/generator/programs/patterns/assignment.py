@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import constant, is_floating, literal
+from scheduler.generator.programs.values import constant, literal
 from scheduler.ir.affine import Affine
+from scheduler.ir.types import is_floating
 
 
 def assignment(k: Kernel) -> None:

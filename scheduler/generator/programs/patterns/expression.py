@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import constant, is_floating, literal, maximum, mean, unary
+from scheduler.generator.programs.values import constant, literal, maximum, mean, unary
+from scheduler.ir.types import is_floating
 
 
 def expression(k: Kernel) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel
 from scheduler.generator.programs.patterns.expression import value
-from scheduler.generator.programs.values import constant, is_floating, literal, mean
+from scheduler.generator.programs.values import constant, literal, mean
 from scheduler.ir.affine import Affine
+from scheduler.ir.types import is_floating
 
 
 def masked(k: Kernel) -> None:

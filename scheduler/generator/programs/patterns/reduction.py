@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scheduler.generator.programs.kernel import Kernel
 from scheduler.generator.programs.patterns.expression import value
-from scheduler.generator.programs.values import call, is_floating, literal, maximum
+from scheduler.generator.programs.values import call, literal, maximum
+from scheduler.ir.types import is_floating
 
 
 def reduction(k: Kernel) -> None:

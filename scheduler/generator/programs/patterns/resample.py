@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import is_floating, literal, mean
+from scheduler.generator.programs.values import literal, mean
+from scheduler.ir.types import is_floating
 
 
 def resample(k: Kernel) -> None:

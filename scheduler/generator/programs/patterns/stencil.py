@@ -8,8 +8,9 @@ from itertools import product
 
 from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import is_floating, literal, maximum, mean
+from scheduler.generator.programs.values import literal, maximum, mean
 from scheduler.ir.affine import Affine
+from scheduler.ir.types import is_floating
 
 Offsets = list[tuple[int, ...]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, integer, literal, product
+from scheduler.generator.nests.expressions import access, assign, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Node, Read
 
@@ -16,22 +16,22 @@ def contraction(builder: Builder) -> tuple[Node, ...]:
     names = builder.iterators(kept + summed)
     extents = dict(zip(names, [builder.parameter() for _ in names], strict=True))
     place = rng.sample(names[:kept], kept)
-    target = access(builder.state(kept, fresh=True), *map(Affine.of, place))
+    target = access(builder.state(kept, fresh=True), *place)
 
     def operand() -> Read:
         # Every operand has the summed iterators and some of the kept ones.
         used = names[kept:] + rng.sample(names[:kept], rng.randint(0, kept))
         rng.shuffle(used)
-        return builder.read(access(builder.input(len(used)), *map(Affine.of, used)))
+        return builder.given(*used)
 
     value = product(rng, operand(), operand())
     if rng.random() < 0.3:
         value = product(rng, builder.read(builder.input(0)), value)
-    update = builder.statement(assign(target, value, "+="))
+    update = builder.store(target, value, "+=")
     first = None
     if rng.random() < 0.6:
-        zero = literal("0.0", builder.ctype) if builder.floating else integer(0)
-        half = literal("0.5", builder.ctype) if builder.floating else integer(2)
+        zero = builder.number("0.0", 0)
+        half = builder.number("0.5", 2)
         first = builder.statement(rng.choice((assign(target, zero), assign(target, half, "*="))))
     if first is not None and rng.random() < 0.5:
         inner = builder.nested(names[kept:], [extents[n] for n in names[kept:]], update)
@@ -45,5 +45,5 @@ def contraction(builder: Builder) -> tuple[Node, ...]:
     action = first.body[0]
     assert not hasattr(action, "condition")
     moved = access(target.array, *(renamed[n] for n in place))
-    outside = builder.statement(assign(moved, action.value, action.op))
+    outside = builder.store(moved, action.value, action.op)
     return builder.nested(again, [extents[n] for n in names[:kept]], outside), nest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, index_value, product, scaled, shaped
+from scheduler.generator.nests.expressions import access, index_value, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Expr, Node, Statement
 
@@ -17,7 +17,7 @@ def tree(builder: Builder) -> tuple[Node, ...]:
 
 def _loop(builder: Builder, around: list[str], depth: int, budget: list[int]) -> Node:
     rng = builder.rng
-    name = builder.iterator("ijkl"[len(around) % 4])
+    name = builder.fresh("ijkl"[len(around) % 4])
     names = [*around, name]
     body: list[Node] = []
     for _ in range(rng.choice((1, 2, 2, 3))):
@@ -63,4 +63,4 @@ def _statement(builder: Builder, names: list[str]) -> Statement:
             terms.append(product(rng, factor, builder.read(_access(builder, rng.choice(builder.states), names))))
         else:
             terms.append(factor if roll < 0.9 else index_value(rng, names[-1], builder.ctype, builder.loop_type))
-    return builder.statement(assign(target, shaped(rng, scaled(rng, terms, builder.ctype), builder.ctype)))
+    return builder.store(target, builder.shaped(builder.scaled(terms)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, binary, integer, literal, product, scaled
+from scheduler.generator.nests.expressions import access, binary, integer, literal, product
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Expr, Literal, Loop, Node
+from scheduler.ir.nest import Expr, Loop, Node
 
 
 def triangular(builder: Builder) -> tuple[Node, ...]:
@@ -16,28 +16,25 @@ def triangular(builder: Builder) -> tuple[Node, ...]:
 
 
 def _number(builder: Builder, text: str) -> Expr:
-    if builder.floating:
-        value: Literal = literal(text, builder.ctype)
-        return value
-    return integer(builder.rng.choice((2, 3)))
+    return literal(text, builder.ctype) if builder.floating else integer(builder.rng.choice((2, 3)))
 
 
 def _symmetric(builder: Builder) -> tuple[Node, ...]:
     i, j, k = builder.iterators(3)
     size, depth = builder.parameter(), builder.parameter()
-    target = access(builder.state(2, fresh=True), Affine.of(i), Affine.of(j))
-    left = builder.read(access(builder.input(2), Affine.of(i), Affine.of(k)))
-    right = builder.read(access(builder.input(2), Affine.of(j), Affine.of(k)))
-    update = builder.statement(assign(target, product(builder.rng, left, right), "+="))
-    scale = builder.statement(assign(target, _number(builder, "0.5"), "*="))
+    target = access(builder.state(2, fresh=True), i, j)
+    left = builder.given(i, k)
+    right = builder.given(j, k)
+    update = builder.store(target, product(builder.rng, left, right), "+=")
+    scale = builder.store(target, _number(builder, "0.5"), "*=")
     below = builder.rng.random() < 0.6
     start, stop = (Affine(), Affine.of(i) + 1) if below else (Affine.of(i), size)
     first: Node = builder.loop(j, start, stop, scale, builder.loop(k, 0, depth, update))
     if builder.rng.random() < 0.5:
-        again = builder.iterator("j")
+        again = builder.fresh("j")
         first = builder.loop(j, start, stop, builder.loop(k, 0, depth, update))
-        place = access(target.array, Affine.of(i), Affine.of(again))
-        early = builder.statement(assign(place, _number(builder, "0.5"), "*="))
+        place = access(target.array, i, again)
+        early = builder.store(place, _number(builder, "0.5"), "*=")
         return (builder.loop(i, 0, size, builder.loop(again, start, stop, early), first),)
     return (builder.counted(i, size, first),)
 
@@ -47,16 +44,16 @@ def _solve(builder: Builder) -> tuple[Node, ...]:
     i, j = builder.iterators(2)
     size, x = builder.parameter(), builder.state(1, fresh=True)
     matrix, right = builder.input(2), builder.input(1)
-    at = access(x, Affine.of(i))
-    start = builder.statement(assign(at, builder.read(access(right, Affine.of(i)))))
-    entry = builder.read(access(matrix, Affine.of(i), Affine.of(j)))
-    term = product(rng, entry, builder.read(access(x, Affine.of(j))))
+    at = access(x, i)
+    start = builder.store(at, builder.read(right, i))
+    entry = builder.read(matrix, i, j)
+    term = product(rng, entry, builder.read(x, j))
     if builder.floating:
         term = binary("*", literal("0.1", builder.ctype), term)
-    update = builder.statement(assign(at, term, "-="))
-    diagonal = builder.read(access(matrix, Affine.of(i), Affine.of(i)))
-    two = literal("2.0", builder.ctype) if builder.floating else integer(17)
-    finish = builder.statement(assign(at, binary("/", builder.read(at), binary("+", diagonal, two))))
+    update = builder.store(at, term, "-=")
+    diagonal = builder.read(matrix, i, i)
+    two = builder.number("2.0", 17)
+    finish = builder.store(at, binary("/", builder.read(at), binary("+", diagonal, two)))
     if rng.random() < 0.5:
         return (builder.loop(i, 0, size, start, builder.loop(j, 0, Affine.of(i), update), finish),)
     inner = builder.loop(j, Affine.of(i) + 1, size, update)
@@ -64,20 +61,20 @@ def _solve(builder: Builder) -> tuple[Node, ...]:
 
 
 def _factorize(builder: Builder) -> tuple[Node, ...]:
-    k, i, j = builder.iterator("k"), builder.iterator("i"), builder.iterator("j")
+    k, i, j = builder.fresh("k"), builder.fresh("i"), builder.fresh("j")
     size, array = builder.parameter(), builder.state(2, fresh=True)
 
     def at(row: str, column: str) -> Expr:
-        return builder.read(access(array, Affine.of(row), Affine.of(column)))
+        return builder.read(array, row, column)
 
     ratio = binary("*", at(i, k), _number(builder, "0.1"))
     if not builder.floating:
         ratio = binary("%", ratio, integer(5))
-    divide = builder.statement(assign(access(array, Affine.of(i), Affine.of(k)), ratio))
+    divide = builder.store(access(array, i, k), ratio)
     square = binary("*", at(i, k), at(k, j))
     small = binary("*", literal("0.01", builder.ctype), square) if builder.floating else binary("&", square, integer(3))
     value = binary("-", at(i, j), small) if builder.floating else binary("%", binary("-", at(i, j), small), integer(7))
-    update = builder.statement(assign(access(array, Affine.of(i), Affine.of(j)), value))
+    update = builder.store(access(array, i, j), value)
     inner = builder.loop(j, Affine.of(k) + 1, size, update)
     return (builder.loop(k, 0, size, builder.loop(i, Affine.of(k) + 1, size, divide, inner)),)
 
@@ -87,10 +84,10 @@ def _band(builder: Builder) -> tuple[Node, ...]:
     rng = builder.rng
     i, j = builder.iterators(2)
     rows, columns, width = builder.parameter(), builder.parameter(), rng.randint(1, 3)
-    target = access(builder.state(2), Affine.of(i), Affine.of(j))
-    factor = builder.read(access(builder.input(2), Affine.of(j), Affine.of(i)))
-    value = scaled(rng, [factor, builder.read(target)], builder.ctype)
-    statement = builder.statement(assign(target, value))
+    target = access(builder.state(2), i, j)
+    factor = builder.given(j, i)
+    value = builder.scaled([factor, builder.read(target)])
+    statement = builder.store(target, value)
     low = (Affine(), Affine.of(i) - width)
     high = (columns, Affine.of(i) + width + 1)
     inner = builder.loop(j, 0, columns, statement)
@@ -112,11 +109,7 @@ def _wedge(builder: Builder) -> tuple[Node, ...]:
     place[1] = Affine.of(j) - Affine.of(i)
     target = access(builder.state(len(names)), *place)
     others = [Affine.of(i) - 1, *place[1:]]
-    terms: list[Expr] = [
-        builder.read(access(target.array, *others)),
-        builder.read(access(builder.input(1), Affine.of(j))),
-    ]
-    inner: Node = builder.statement(assign(target, scaled(rng, terms, builder.ctype)))
+    inner: Node = builder.store(target, builder.scaled([builder.read(target.array, *others), builder.given(j)]))
     if len(names) == 3:
         last = rng.choice((builder.parameter(), Affine.of(j) - Affine.of(i) + 1, Affine.of(j).floordiv(2) + 1))
         inner = builder.loop(names[2], 0, last, inner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product as combinations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, product, scaled
+from scheduler.generator.nests.expressions import access, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Loop, Node, Statement
 
@@ -13,7 +13,7 @@ from scheduler.ir.nest import Expr, Loop, Node, Statement
 def stencil(builder: Builder) -> tuple[Node, ...]:
     rng = builder.rng
     dimensions = rng.randint(1, max(1, min(3, builder.size.depth - 1)))
-    time = builder.iterator("t")
+    time = builder.fresh("t")
     radius = rng.choice((1, 1, 2))
     extents = [builder.parameter() for _ in range(dimensions)]
     around = [o for o in combinations(range(-radius, radius + 1), repeat=dimensions)]
@@ -24,14 +24,14 @@ def stencil(builder: Builder) -> tuple[Node, ...]:
         names = builder.iterators(dimensions)
 
         def at(array: str, offsets: tuple[int, ...], offset: int) -> Expr:
-            return builder.read(access(array, *_place(names, offsets, None if plane is None else (time, offset))))
+            return builder.read(array, *_place(names, offsets, None if plane is None else (time, offset)))
 
         terms = [at(source, point, 0) for point in points]
         if coefficient is not None:
-            factor = builder.read(access(coefficient, *_place(names, (0,) * dimensions, None)))
+            factor = builder.read(coefficient, *_place(names, (0,) * dimensions, None))
             terms[0] = product(rng, factor, terms[0])
         place = _place(names, (0,) * dimensions, None if plane is None else (time, 1))
-        statement = builder.statement(assign(access(target, *place), scaled(rng, terms, builder.ctype)))
+        statement = builder.store(access(target, *place), builder.scaled(terms))
         return _interior(builder, names, extents, radius, statement)
 
     form = rng.choice(("jacobi", "in place", "planes"))
@@ -43,7 +43,7 @@ def stencil(builder: Builder) -> tuple[Node, ...]:
         else:
             names = builder.iterators(dimensions)
             place = _place(names, (0,) * dimensions, None)
-            copy = builder.statement(assign(access(first, *place), builder.read(access(second, *place))))
+            copy = builder.store(access(first, *place), builder.read(second, *place))
             body.append(_interior(builder, names, extents, radius, copy))
     elif form == "in place":
         array = builder.state(dimensions)

@@ -23,19 +23,19 @@ def reduction(builder: Builder) -> tuple[Node, ...]:
     kept = rng.randint(0, min(2, builder.size.depth - 1))
     summed = rng.randint(1, max(1, min(2, builder.size.depth - kept)))
     names = builder.iterators(kept + summed)
-    target = access(builder.state(kept, fresh=True) if kept else builder.scalar(), *map(Affine.of, names[:kept]))
+    target = access(builder.state(kept, fresh=True) if kept else builder.scalar(), *names[:kept])
     used = [Affine.of(name) for name in names]
     rng.shuffle(used)
-    source: Expr = builder.read(access(builder.input(len(used)), *used))
+    source: Expr = builder.given(*used)
     if rng.random() < 0.5:
-        source = product(rng, builder.read(access(builder.input(len(used)), *used)), source)
+        source = product(rng, builder.given(*used), source)
     inner: Node = builder.statement(_update(builder, target, source))
     for name in reversed(names[kept:]):
         inner = builder.counted(name, builder.extent(), inner)
     body: list[Node] = [inner]
     if kept and rng.random() < 0.7:
-        zero = literal("0.0", builder.ctype) if builder.floating else integer(0)
-        body.insert(0, builder.statement(assign(target, zero)))
+        zero = builder.number("0.0", 0)
+        body.insert(0, builder.store(target, zero))
     if kept and rng.random() < 0.4:
         body.append(_finish(builder, target))
     for name in reversed(names[:kept]):
@@ -63,7 +63,7 @@ def _update(builder: Builder, target: Access, source: Expr) -> Assign | If:
 
 def _finish(builder: Builder, target: Access) -> Statement:
     if not builder.floating:
-        return builder.statement(assign(target, integer(3), builder.rng.choice(("/=", "%=", "&="))))
+        return builder.store(target, integer(3), builder.rng.choice(("/=", "%=", "&=")))
     value: Expr = binary("*", builder.read(target), literal("0.1", builder.ctype))
     root: Call = call("sqrt", call("fabs", value))
-    return builder.statement(assign(target, builder.rng.choice((value, root))))
+    return builder.store(target, builder.rng.choice((value, root)))

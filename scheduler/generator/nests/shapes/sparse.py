@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, binary, integer, literal, product, scaled
+from scheduler.generator.nests.expressions import access, assign, binary, integer, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Loop, Name, Node
 
@@ -17,39 +17,39 @@ def _rows(builder: Builder) -> tuple[Node, ...]:
     """Compressed sparse rows times a vector or a matrix, or the transposed product."""
     rng = builder.rng
     rows, columns, nonzeros = builder.parameter(), builder.parameter(), builder.parameter()
-    i, p = builder.iterator("i"), builder.iterator("p")
+    i, p = builder.fresh("i"), builder.fresh("p")
     pointer, column = builder.indices("rowptr"), builder.indices("col")
     value = builder.declare(builder.fresh("val"), 1)
     builder.resize(column, 0, nonzeros)
     builder.resize(value, 0, nonzeros)
-    low: Expr = builder.read(access(pointer, Affine.of(i)))
-    high: Expr = builder.read(access(pointer, Affine.of(i) + 1))
+    low: Expr = builder.read(pointer, i)
+    high: Expr = builder.read(pointer, Affine.of(i) + 1)
     before: list[Node] = []
     if rng.random() < 0.25:  # the bounds are kept in scalars
         first, last = (builder.private(0, i, builder.arrays[pointer].ctype) for _ in range(2))
-        before = [builder.statement(assign(access(first), low)), builder.statement(assign(access(last), high))]
+        before = [builder.store(access(first), low), builder.store(access(last), high)]
         low, high = builder.read(first), builder.read(last)
     builder.boxes[p] = Affine(), nonzeros - 1
-    dense = builder.iterator("j") if rng.random() < 0.4 else None
+    dense = builder.fresh("j") if rng.random() < 0.4 else None
     inner = [Affine.of(dense)] if dense else []
-    where: Expr = builder.read(access(column, Affine.of(p)))
+    where: Expr = builder.read(column, p)
     if rng.random() < 0.2:
         where = binary("+", where, integer(1))
-    entry = builder.read(access(value, Affine.of(p)))
+    entry = builder.read(value, p)
     if rng.random() < 0.3:
         target_name = builder.declare(builder.fresh("y"), 1 + len(inner))
         builder.resize(target_name, 0, columns + 1)
-        source = builder.read(access(builder.input(1 + len(inner)), Affine.of(i), *inner))
+        source = builder.given(i, *inner)
         target = access(target_name, where, *inner)
     else:
         source_name = builder.declare(builder.fresh("x"), 1 + len(inner))
         builder.resize(source_name, 0, columns + 1)
-        source = builder.read(access(source_name, where, *inner))
-        target = access(builder.state(1 + len(inner), fresh=True), Affine.of(i), *inner)
+        source = builder.read(source_name, where, *inner)
+        target = access(builder.state(1 + len(inner), fresh=True), i, *inner)
         if rng.random() < 0.5 and not dense:
-            zero = literal("0.0", builder.ctype) if builder.floating else integer(0)
-            before.append(builder.statement(assign(target, zero)))
-    body: Node = builder.statement(assign(target, product(rng, entry, source), "+="))
+            zero = builder.number("0.0", 0)
+            before.append(builder.store(target, zero))
+    body: Node = builder.store(target, product(rng, entry, source), "+=")
     width = builder.parameter()
     if dense and rng.random() < 0.6:
         body = builder.loop(dense, 0, width, body)
@@ -65,33 +65,30 @@ def _ragged(builder: Builder) -> tuple[Node, ...]:
     rows, columns = builder.parameter(), builder.parameter()
     i, j = builder.iterators(2)
     lengths = builder.indices("len")
-    stop = builder.read(access(lengths, Affine.of(i)))
+    stop = builder.read(lengths, i)
     builder.boxes[j] = Affine(), columns - 1
     array = builder.declare(builder.fresh("R"), 2)
     builder.resize(array, 1, columns)
-    target = access(array, Affine.of(i), Affine.of(j))
-    terms: list[Expr] = [builder.read(target), builder.read(access(builder.input(1), Affine.of(i)))]
-    statement = builder.statement(assign(target, scaled(builder.rng, terms, builder.ctype)))
+    target = access(array, i, j)
+    statement = builder.store(target, builder.scaled([builder.read(target), builder.given(i)]))
     return (builder.loop(i, 0, rows, Loop(j, builder.loop_type, (Affine(),), stop, 1, (statement,))),)
 
 
 def _gather(builder: Builder) -> tuple[Node, ...]:
-    rng = builder.rng
-    i, index = builder.iterator("i"), builder.indices("idx")
-    where = builder.read(access(index, Affine.of(i)))
+    i, index = builder.fresh("i"), builder.indices("idx")
+    where = builder.read(index, i)
     table = builder.declare(builder.fresh("table"), 1)
     builder.resize(table, 0, builder.parameter())
-    target = access(builder.state(1), Affine.of(i))
-    terms: list[Expr] = [builder.read(access(table, where)), builder.read(target)]
-    statement = builder.statement(assign(target, scaled(rng, terms, builder.ctype)))
+    target = access(builder.state(1), i)
+    statement = builder.store(target, builder.scaled([builder.read(table, where), builder.read(target)]))
     return (builder.counted(i, builder.extent(), statement),)
 
 
 def _scatter(builder: Builder) -> tuple[Node, ...]:
     """A histogram, a weighted one, or an update in place."""
     rng = builder.rng
-    i, key = builder.iterator("i"), builder.indices("key")
-    where = builder.read(access(key, Affine.of(i)))
+    i, key = builder.fresh("i"), builder.indices("key")
+    where = builder.read(key, i)
     form = rng.choice(("count", "weight", "update"))
     bins = builder.declare(builder.fresh("bins"), 1, rng.choice(("int", "long")) if form == "count" else None)
     builder.resize(bins, 0, builder.parameter())
@@ -99,10 +96,9 @@ def _scatter(builder: Builder) -> tuple[Node, ...]:
     if form == "count":
         action = assign(target, integer(1), "+=")
     elif form == "weight":
-        action = assign(target, builder.read(access(builder.input(1), Affine.of(i))), "+=")
+        action = assign(target, builder.given(i), "+=")
     else:
-        terms: list[Expr] = [builder.read(target), builder.read(access(builder.input(1), Affine.of(i)))]
-        action = assign(target, scaled(rng, terms, builder.ctype))
+        action = assign(target, builder.scaled([builder.read(target), builder.given(i)]))
     return (builder.counted(i, builder.extent(), builder.statement(action)),)
 
 
@@ -118,10 +114,10 @@ def _modular(builder: Builder) -> tuple[Node, ...]:
     factor: Expr = Name(names[1], builder.loop_type) if len(names) > 1 else integer(rng.randint(2, 4))
     divisor = Name(str(parameter), builder.loop_type)
     where = binary("%", binary("*", number, factor), divisor)
-    ring, row = access(array, where), access(builder.input(len(names)), *map(Affine.of, names))
+    ring, row = access(array, where), access(builder.input(len(names)), *names)
     if rng.random() < 0.5:
-        action = assign(ring, scaled(rng, [builder.read(ring), builder.read(row)], builder.ctype))
+        action = assign(ring, builder.scaled([builder.read(ring), builder.read(row)]))
     else:
-        target = access(builder.state(len(names)), *map(Affine.of, names))
-        action = assign(target, scaled(rng, [builder.read(ring), builder.read(row)], builder.ctype))
+        target = access(builder.state(len(names)), *names)
+        action = assign(target, builder.scaled([builder.read(ring), builder.read(row)]))
     return (builder.nested(names, [builder.parameter() for _ in names], builder.statement(action)),)

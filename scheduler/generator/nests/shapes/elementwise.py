@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, index_value, product, scaled, shaped
+from scheduler.generator.nests.expressions import access, index_value, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Node
 
@@ -36,7 +36,7 @@ def elementwise(builder: Builder) -> tuple[Node, ...]:
         terms: list[Expr] = []
         for _ in range(rng.randint(1, 3)):
             used = names if rng.random() < 0.7 else rng.sample(names, rng.randint(0, depth))
-            factor = builder.read(access(builder.input(len(used)), *subscripts(builder, used)))
+            factor = builder.read(builder.input(len(used)), *subscripts(builder, used))
             roll = rng.random()
             if roll < 0.4:
                 source = access(builder.state(depth), *subscripts(builder, names))
@@ -45,8 +45,8 @@ def elementwise(builder: Builder) -> tuple[Node, ...]:
                 terms.append(
                     factor if roll < 0.8 else index_value(rng, rng.choice(names), builder.ctype, builder.loop_type)
                 )
-        value = scaled(rng, terms, builder.ctype)
-        statements.append(builder.statement(assign(target, shaped(rng, value, builder.ctype))))
+        value = builder.scaled(terms)
+        statements.append(builder.store(target, builder.shaped(value)))
     extents = [builder.extent() for _ in names]
     order = rng.sample(range(depth), depth)
     return (builder.nested([names[k] for k in order], extents, *statements),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, scaled, shaped
+from scheduler.generator.nests.expressions import access
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Loop, Node
 
@@ -21,11 +21,11 @@ def recurrence(builder: Builder) -> tuple[Node, ...]:
             place = [Affine.of(name) + offset for name, offset in zip(names, offsets, strict=True)]
             if depth > 1 and rng.random() < 0.1:
                 rng.shuffle(place)
-            terms.append(builder.read(access(rng.choice(arrays), *place)))
+            terms.append(builder.read(rng.choice(arrays), *place))
         if rng.random() < 0.3:
-            terms.append(builder.read(access(builder.input(depth), *map(Affine.of, names))))
-        value = shaped(rng, scaled(rng, terms, builder.ctype), builder.ctype)
-        statements.append(builder.statement(assign(access(target, *map(Affine.of, names)), value)))
+            terms.append(builder.given(*names))
+        value = builder.shaped(builder.scaled(terms))
+        statements.append(builder.store(access(target, *names), value))
     nodes = tuple(statements)
     for name in reversed(names):
         extent = builder.parameter()

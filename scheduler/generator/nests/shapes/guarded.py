@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, binary, condition, integer, product, scaled
+from scheduler.generator.nests.expressions import access, assign, binary, condition, integer, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Action, Constraint, Expr, Guard, If, Node, Predicate, Statement
 
@@ -13,7 +13,7 @@ def guarded(builder: Builder) -> tuple[Node, ...]:
     depth = rng.randint(1, min(3, builder.size.depth))
     names = builder.iterators(depth)
     extents = [builder.parameter() for _ in names]
-    target = access(builder.state(depth), *map(Affine.of, names))
+    target = access(builder.state(depth), *names)
 
     def simple() -> Statement:
         return builder.statement(_assignment(builder, names, target))
@@ -26,9 +26,9 @@ def guarded(builder: Builder) -> tuple[Node, ...]:
     if kind in ("predicate", "both"):
         mask = builder.declare(builder.fresh("mask"), 1, rng.choice(("int", "double", "unsigned char")))
         outer = rng.randint(0, depth - 1) if depth > 1 and kind == "predicate" else depth - 1
-        test = condition(rng, builder.read(access(mask, Affine.of(names[outer]))))
+        test = condition(rng, builder.read(mask, names[outer]))
         if mask_is_unsigned(builder, mask):
-            test = binary(">", builder.read(access(mask, Affine.of(names[outer]))), integer(3))
+            test = binary(">", builder.read(mask, names[outer]), integer(3))
         if kind == "both":
             nodes = [Guard(_dnf(builder, names, extents), tuple(nodes))]
         for level in reversed(range(outer + 1, depth)):
@@ -50,20 +50,20 @@ def _assignment(builder: Builder, names: list[str], target: Access) -> Action:
     rng = builder.rng
     offsets = [rng.choice((-1, 0, 0, 1)) for _ in names]
     near = access(target.array, *(Affine.of(n) + o for n, o in zip(names, offsets, strict=True)))
-    factor = builder.read(access(builder.input(len(names)), *map(Affine.of, names)))
+    factor = builder.given(*names)
     terms: list[Expr] = [builder.read(near), factor]
     if rng.random() < 0.3:
         terms = [product(rng, factor, builder.read(near))]
-    return assign(target, scaled(rng, terms, builder.ctype))
+    return assign(target, builder.scaled(terms))
 
 
 def _branch(builder: Builder, names: list[str], target: Access, level: int = 0) -> Action:
     rng = builder.rng
-    test = condition(rng, builder.read(access(builder.input(1), Affine.of(rng.choice(names)))))
+    test = condition(rng, builder.read(builder.input(1), Affine.of(rng.choice(names))))
     then: list[Action] = [_assignment(builder, names, target)]
     if rng.random() < 0.3:
         other = access(builder.state(1), Affine.of(names[-1]))
-        then.append(assign(other, scaled(rng, [builder.read(other), builder.read(target)], builder.ctype)))
+        then.append(assign(other, builder.scaled([builder.read(other), builder.read(target)])))
     orelse: tuple[Action, ...] = ()
     if rng.random() < 0.5:
         nested = level == 0 and rng.random() < 0.4

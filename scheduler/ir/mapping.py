@@ -1,0 +1,74 @@
+"""Expressions and actions with other accesses and names in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import (
+    Access,
+    Action,
+    Assign,
+    Binary,
+    Bound,
+    Call,
+    Cast,
+    Conditional,
+    Expr,
+    Name,
+    Read,
+    Unary,
+)
+
+Accesses = Callable[[Access], Access]
+"""What becomes of an access, whose opaque subscripts have been mapped already."""
+Names = Callable[[Name], Name]
+
+
+def _same(name: Name) -> Name:
+    return name
+
+
+def map_expr(expr: Expr, accesses: Accesses, names: Names = _same) -> Expr:
+    """The expression with every access and every name replaced, inner accesses first."""
+    match expr:
+        case Name():
+            return names(expr)
+        case Read():
+            return replace(expr, access=map_access(expr.access, accesses, names))
+        case Unary() | Cast():
+            return replace(expr, operand=map_expr(expr.operand, accesses, names))
+        case Binary():
+            left, right = map_expr(expr.left, accesses, names), map_expr(expr.right, accesses, names)
+            return replace(expr, left=left, right=right)
+        case Call():
+            return replace(expr, arguments=tuple(map_expr(a, accesses, names) for a in expr.arguments))
+        case Conditional():
+            condition, then, orelse = (map_expr(e, accesses, names) for e in (expr.condition, expr.then, expr.orelse))
+            return Conditional(condition, then, orelse, expr.ctype)
+        case _:
+            return expr
+
+
+def map_access(access: Access, accesses: Accesses, names: Names = _same) -> Access:
+    inner = tuple(s if isinstance(s, Affine) else map_expr(s, accesses, names) for s in access.subscripts)
+    return accesses(replace(access, subscripts=inner))
+
+
+def map_actions(actions: tuple[Action, ...], accesses: Accesses, names: Names = _same) -> tuple[Action, ...]:
+    found: list[Action] = []
+    for action in actions:
+        if isinstance(action, Assign):
+            target, value = map_access(action.target, accesses, names), map_expr(action.value, accesses, names)
+            found.append(replace(action, target=target, value=value))
+        else:
+            then, orelse = (map_actions(part, accesses, names) for part in (action.then, action.orelse))
+            condition = map_expr(action.condition, accesses, names)
+            found.append(replace(action, condition=condition, then=then, orelse=orelse))
+    return tuple(found)
+
+
+def map_bound(bound: Bound, accesses: Accesses, names: Names = _same) -> Bound:
+    """An opaque bound; affine ones stay as they are."""
+    return bound if isinstance(bound, tuple) else map_expr(bound, accesses, names)
