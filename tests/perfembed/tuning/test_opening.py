@@ -158,8 +158,10 @@ def test_what_is_wrong_is_said(grid: Path) -> None:
         tuned(["src/main.c", "src/check.c"], HowBuilt(), cflags=FLAGS)
     with pytest.raises(UsageError, match="no function nobody"):
         tuned(FILES, HowBuilt(), cflags=FLAGS, functions=("nobody",))
-    with pytest.raises(NoTunableNest, match=r"src/start.c, src/mix.c: no tunable"):
-        tuned(["src/start.c", "src/mix.c"], HowBuilt(), cflags=FLAGS)
+    for name in ("mix", "norm"):
+        (grid / f"src/{name}.c").write_text("int nothing;\n")
+    with pytest.raises(NoTunableNest, match=r"src/mix.c, src/norm.c: no loop nest found"):
+        tuned(["src/mix.c", "src/norm.c"], HowBuilt(), cflags=FLAGS)
     (grid / "src/mix.c").write_text('#include "grid.h"\noops\n')
     with pytest.raises(SourceRejected, match=r"^the build fails: make grid: src/mix.c:2:1: error"):
         tuned([], make)
