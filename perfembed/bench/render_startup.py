@@ -13,7 +13,7 @@ _NAMES = (
     ("library_s", "import perfembed"),
     ("help_s", "perfembed --help"),
     ("imports_s", "importing what tune needs"),
-    ("program_s", "first program runs"),
+    ("program_s", "first program has run"),
     ("candidate_s", "first candidate measured"),
     ("processor_s", "processor time until then"),
     ("memory_bytes", "memory at most"),

@@ -39,22 +39,17 @@ _EAGER = (
     "from perfembed.learning.cost_models import SHIPPED; "
     "from perfembed.embedding.network.checkpoint import load_model; load_model(SHIPPED / 'embedding.safetensors'); "
 )
-_CANDIDATE = "  1 candidate, best "  # what `tune -v` says when it is measured
+_PROGRAM, _CANDIDATE = (
+    "capturing the inputs of ",
+    "  1 candidate, best ",
+)  # what `tune -v` says behind the first of each
 _OF_PYTHON = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 EXAMPLE = """#include <stdio.h>
-#include <time.h>
 
 static double A[SIZE][SIZE], B[SIZE][SIZE], C[SIZE][SIZE];
 
-int main(int count, char **words)
+int main(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    FILE *file = count > 1 ? fopen(words[1], "wx") : 0; /* the first run only */
-    if (file) {
-        fprintf(file, "%lld\\n", now.tv_sec * 1000000000ll + now.tv_nsec);
-        fclose(file);
-    }
     for (int i = 0; i < SIZE; i++)
         for (int j = 0; j < SIZE; j++) {
             A[i][j] = (i * 7 + j * 3) % 11 * 0.25;
@@ -94,7 +89,8 @@ class Startup:
     """Of one process, in seconds since it was started and bytes; `memory_bytes` without its children.
 
     `library_s`: of `import perfembed`; `help_s`: of `perfembed --help`; `imports_s`: of all that `tune` needs first.
-    `processor_s`: processor time until the first candidate was measured, also of the processes that ended before.
+    `program_s`: until the program has run once. `processor_s`: processor time until the first candidate was measured,
+    also of the processes that ended before.
     """
 
     library_s: float
@@ -150,7 +146,8 @@ def run_startup(bench: StartupBench, progress: Callable[[str], None]) -> Startup
     interrupted = False
     installed: tuple[Installation, Installation] | None = None
     with scratch_folder() as scratch:
-        source = scratch / "example.c"
+        source = scratch / "program" / "example.c"
+        source.parent.mkdir()
         source.write_text(EXAMPLE.replace("SIZE", str(bench.size)), encoding="ascii")
         try:
             environment = {name: text for name, text in bench.environment.items() if name not in _OF_PYTHON}
@@ -171,6 +168,8 @@ def run_startup(bench: StartupBench, progress: Callable[[str], None]) -> Startup
             sides = [
                 _Side(folder, pythons[k], paths[k], before[k], environment) for k, folder in enumerate((own, other))
             ]
+            for side in sides:
+                _seconds(side, _IMPORT, folder=source.parent)
             for side in sides:  # what a first run reads is on the disk, and bytecode is made
                 _measured(side, source)
             for number in range(bench.runs):
@@ -200,9 +199,7 @@ def _measured(side: _Side, source: Path) -> Startup:
     library_s = _seconds(side, "import perfembed", folder=source.parent)
     help_s = _seconds(side, _COMMAND, "--help", folder=source.parent)
     imports_s = _seconds(side, _IMPORT, folder=source.parent)
-    stamp = source.with_suffix(".stamp")
-    stamp.unlink(missing_ok=True)
-    options = ("--dry-run", "--no-db", "-v", "--budget", "60s", "--measure", "2", "--args", stamp.name)
+    options = ("--dry-run", "--no-db", "-v", "--budget", "60s", "--measure", "2")
     began = time.monotonic()
     with subprocess.Popen(
         [*side.command(_COMMAND), "tune", source.name, *options],
@@ -213,10 +210,12 @@ def _measured(side: _Side, source: Path) -> Startup:
         late = threading.Timer(_LIMIT_S, process.kill)
         late.start()
         try:
-            candidate_s, processor_s, said = 0.0, 0.0, ""
+            program_s, candidate_s, processor_s, said = 0.0, 0.0, 0.0, ""
             assert process.stderr is not None
             for line in process.stderr:
                 said += line
+                if line.startswith(_PROGRAM) and not program_s:
+                    program_s = time.monotonic() - began
                 if line.startswith(_CANDIDATE) and not candidate_s:
                     candidate_s, processor_s = time.monotonic() - began, _processor_s(process.pid)
         except BaseException:
@@ -225,9 +224,8 @@ def _measured(side: _Side, source: Path) -> Startup:
         finally:
             late.cancel()
             memory_bytes = meter.stop()
-    if process.returncode != 0 or not candidate_s or not stamp.exists():
+    if process.returncode != 0 or not (program_s and candidate_s):
         raise _failed(side, said or "no candidate was measured")
-    program_s = int(stamp.read_text(encoding="ascii")) / 1e9 - began
     return Startup(library_s, help_s, imports_s, program_s, candidate_s, processor_s, memory_bytes)
 
 

@@ -16,7 +16,7 @@ from tests.test_imports import ROOT
 @pytest.mark.slow
 def test_this_checkout_against_itself() -> None:
     said: list[str] = []
-    result = run_startup(StartupBench(1, ROOT, 100, dict(os.environ)), said.append)
+    result = run_startup(StartupBench(1, ROOT, 300, dict(os.environ)), said.append)
     assert said == ["1 of 1"] and not result.interrupted
     for run in (*result.ours, *result.theirs):
         assert 0 < run.library_s < run.imports_s < run.program_s < run.candidate_s
