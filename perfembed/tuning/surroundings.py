@@ -10,6 +10,7 @@ from perfembed.building.compiling import COMPILE_LIMITS
 from perfembed.building.text import beside, standing_in
 from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
+from scheduler.codegen.guards import untestable
 from scheduler.codegen.premises import Surroundings, Tests, Untestable
 from scheduler.frontend import SourceFile
 
@@ -49,7 +50,11 @@ def survey(
     second = where.preprocess(surroundings.second_probe(first), written)
     if isinstance(second, Untestable):
         return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests}, problem=second.reason)
-    return Surveyed(surroundings.abi, surroundings.tests(second), surroundings.macros)
+    tests = dict(surroundings.tests(second))
+    for nest in source.nests:
+        if isinstance(tests[nest.name], Tests) and (problem := untestable(nest)):
+            tests[nest.name] = Untestable(problem)
+    return Surveyed(surroundings.abi, tests, surroundings.macros)
 
 
 @dataclass(frozen=True, slots=True)

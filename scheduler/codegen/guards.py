@@ -15,6 +15,7 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
 from scheduler.ir.types import scalar_type
+from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
@@ -33,6 +34,19 @@ def runtime_condition(nest: LoopNest, model: Model) -> str | None:
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
+
+
+def untestable(nest: LoopNest) -> str:
+    """Why there is no such test for a nest as it was read, whatever its schedule; empty where there is one."""
+    expanded = expand_privates(nest)
+    try:
+        model = Model(expanded)
+        touched = {u.access.array for s in model.placed for u in model.uses(s) if not u.access.is_affine}
+        if any(nest.array(name).storage in _MAY_OVERLAP for name in touched):
+            runtime_condition(expanded, model)
+    except (CodegenUnsupported, QuotaExceeded) as problem:
+        return str(problem)
+    return ""
 
 
 class _Guard:

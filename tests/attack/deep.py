@@ -339,7 +339,7 @@ def _preprocessor() -> None:
         ANY,
     )
     case("macro-recursive", "#define f(x) f(f(x))\n#define g g h\nint g;\n" + loops("A[i] = f(g);"), ANY)
-    case("macro-loop", "#define LOOP for (int i = 0; i < n; i++)\n" + nest("LOOP A[i] = 1;"), _NONE)
+    case("macro-loop", "#define LOOP for (int i = 0; i < n; i++)\n" + nest("LOOP A[i] = 1;"))
     case("macro-header", "#define TO(n) i = 0; i < n; i++\n" + nest("int i; for (TO(n)) A[i] = 1;"), UNDERSTOOD)
     case("macro-all", "#define ALL void f(int n, double *A) { for (int i = 0; i < n; i++) A[i] = 1; }\nALL\n", _NONE)
     case(
