@@ -70,6 +70,7 @@ class Tuning:
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
         self.reports: dict[str, NestReport] = {}
+        self.shares: dict[str, float | None] = {}  # of the program's time, of the nests that wait
         self.members: Members
         self.winners: Winners
         self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
@@ -128,6 +129,7 @@ class Tuning:
                 self.resources.learn_rates(inputs.found, version, self.budget.left())
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
+                self.shares = {found.nest.name: found.share for found in inputs.found}
                 for position, found in enumerate(inputs.found, 1):
                     budget_s = self._budget(inputs.found[position - 1 :], profile)
                     if self.interrupted or budget_s is None:
@@ -309,4 +311,4 @@ class Tuning:
         return self.reports.get(nest.name, self._blank(nest))
 
     def _blank(self, nest: LoopNest) -> NestReport:
-        return blank(self.project.source_of(nest).path, nest)
+        return replace(blank(self.project.source_of(nest).path, nest), share=self.shares.get(nest.name))
