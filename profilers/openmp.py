@@ -12,7 +12,7 @@ from functools import lru_cache
 from profilers.build import compiler_version
 from profilers.child import Finished, Limits
 from profilers.errors import ProfilersError
-from profilers.run import DEFAULT_ENVIRONMENT, run_contained
+from profilers.run import DEFAULT_ENVIRONMENT, error_line, run_contained
 from profilers.scratch import scratch_folder
 
 FLAG = "-fopenmp"
@@ -37,7 +37,6 @@ int main(void) {
     return 0;
 }
 """
-_ERROR = re.compile(r"error:|cannot find|cannot open|undefined|not found")
 
 
 def openmp_works(
@@ -97,6 +96,4 @@ def openmp_advice(cc: str, environment: Mapping[str, str]) -> str:
 def _error(finished: Finished) -> str:
     """The line that says what is wrong."""
     text = (finished.stderr.strip() or finished.stdout.strip()).decode(errors="replace")
-    lines = text.splitlines()
-    line = next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "")
-    return line[:200] or f"exit code {finished.returncode}"
+    return error_line(text)[:200] or f"exit code {finished.returncode}"

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import re
 import selectors
 import signal
 import time
@@ -14,6 +15,7 @@ from profilers.child import Child, Command, Finished, Limits
 DEFAULT_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"})
 
 
+_ERROR = re.compile(r"error:|cannot find|cannot open|undefined|multiple definition|not found")
 _contained_s = 0.0
 
 
@@ -105,6 +107,12 @@ def run_contained(
     where the supervisor cannot be.
     """
     return run_many((Command(tuple(argv), limits, env, cwd, stdin, pass_fds, writable),), jobs=1)[0]
+
+
+def error_line(text: str) -> str:
+    """The line of what a compiler or a linker said that names what is wrong; else the first one."""
+    lines = [line for line in text.splitlines() if not line.startswith("collect2: error:")]
+    return next((line for line in lines if _ERROR.search(line)), lines[0] if lines else text.strip())
 
 
 def describe_signal(number: int) -> str:

@@ -58,7 +58,6 @@ from perfembed.cli.session import Session
 from perfembed.cli.world import Args, CheckFile, Env, RunLimit, Stdin, Tolerance, Workdir, Writable, world_of
 from perfembed.errors import UsageError
 from perfembed.retrieval.options import same_things
-from perfembed.tuning.result import evaluation_of
 
 SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
 
@@ -140,6 +139,8 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
+    from perfembed.tuning.result import evaluation_of
+
     evaluation, alike = evaluation_of(search, evaluate), same_things(same or ())
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)

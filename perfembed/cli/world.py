@@ -6,13 +6,15 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfembed.cli.options import budget_seconds, words
 from perfembed.errors import UsageError
-from perfembed.world import PROGRAM_LIMITS, World
+
+if TYPE_CHECKING:
+    from perfembed.world import World
 
 Args = Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")]
 Stdin = Annotated[
@@ -73,6 +75,8 @@ def world_of(
     writable: list[str] | None,
 ) -> World:
     """What these options say, relative to the current folder. Raises UsageError."""
+    from perfembed.world import PROGRAM_LIMITS, World
+
     directory = _folder(workdir or os.curdir, "--workdir")
     if not 0 <= tolerance < 1:
         raise UsageError(f"--tolerance {tolerance:g}: expected a number from 0 to below 1, such as 1e-9")

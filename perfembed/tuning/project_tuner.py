@@ -33,6 +33,7 @@ from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.outcome import WrongResult
+from profilers.run import error_line
 from scheduler.codegen.premises import Untestable
 from scheduler.frontend import Sharing, SourceFile
 from scheduler.ir.names import spelled
@@ -193,10 +194,10 @@ class Tuning:
         asked = [self.members.surveyed[source.path].problem for source in self.project.sources if source.nests]
         problem = asked[0] if asked and all(asked) else ""
         if tried and len(self.not_run) == tried and not self.interrupted:
-            problem = next((line for line in self.not_run[0].splitlines() if "error" in line), self.not_run[0])
+            problem = self.not_run[0]
         if problem:
-            first = problem.splitlines()[0]
-            raise NothingMeasured(f"{self.project.paths}: no nest could be measured: {first}", _NOT_MEASURED)
+            said = f"no nest could be measured: {error_line(problem)}"
+            raise NothingMeasured(f"{self.project.paths}: {said}", _NOT_MEASURED)
 
     def _budget(self, waiting: Sequence[NestInputs], profile: ProgramProfile | None) -> float | None:
         """Seconds for the first of the nests that wait, by what each can gain; None where there are none left."""

@@ -13,6 +13,7 @@ from perfembed.capture import ProgramProfile
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.program import ProgramRun
 from perfembed.tuning.program import ProgramComparison, broken, compare_programs
+from profilers.run import error_line
 from scheduler.errors import SchedulerError
 
 T = TypeVar("T")
@@ -88,7 +89,7 @@ class Verifier(Generic[T]):
             left = without_culprits(left, works, attempts)
         else:
             left = ()
-        return left, f"with it the program says something else: {_line(problems[-1])}"
+        return left, f"with it the program says something else: {error_line(problems[-1])}"
 
     def that_compile(self, build: Build, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
         """Of files without a main: the nests that may stay, and what the compiler says of the others."""
@@ -104,9 +105,4 @@ class Verifier(Generic[T]):
 
         if works(tuple(nests)) or build.problem(Changes(self.texts, self.flags), self.workdir):
             return tuple(nests), ""  # what does not compile as it is was not broken here
-        return without_culprits(nests, works), f"the file does not compile with it: {_line(problems[-1])}"
-
-
-def _line(text: str) -> str:
-    lines = text.splitlines() or [""]
-    return next((line for line in lines if "error:" in line), lines[0])
+        return without_culprits(nests, works), f"the file does not compile with it: {error_line(problems[-1])}"
