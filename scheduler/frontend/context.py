@@ -15,6 +15,7 @@ from scheduler.frontend.arith import value_range
 from scheduler.frontend.csyntax import CExpr, CFunction, CStmt, CType, DeclStmt, ForStmt, Unit, Variable, statements
 from scheduler.frontend.fold import known_value
 from scheduler.frontend.lexical import Lines
+from scheduler.frontend.magnitude import Magnitudes
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, Facts
 from scheduler.ir.names import ascii_name, free_name
@@ -40,6 +41,7 @@ class Work:
     region: int = 0
     file: int = 0
     changes: dict[int, dict[tuple[Variable, tuple[str, ...]], int]] = field(default_factory=dict)  # of `changed_paths`
+    magnitudes: Magnitudes | None = None  # of the variables of the file, where somebody asked
 
     def spend(self, steps: int, at: int) -> None:
         self.region += steps

@@ -74,7 +74,7 @@ def delinearize(
     return None
 
 
-def _split(mono: Monomial, is_parameter: Callable[[str], bool]) -> tuple[Monomial, Monomial]:
+def split(mono: Monomial, is_parameter: Callable[[str], bool]) -> tuple[Monomial, Monomial]:
     """Iterator part and parameter part."""
     parameters = tuple(a for a in mono if all(is_parameter(n) for n in atom_names(a)))
     return tuple(a for a in mono if a not in parameters), parameters
@@ -82,7 +82,7 @@ def _split(mono: Monomial, is_parameter: Callable[[str], bool]) -> tuple[Monomia
 
 def _is_symbolic(polys: list[Poly], is_parameter: Callable[[str], bool]) -> bool:
     """Some iterator is multiplied by a parameter."""
-    return any(all(_split(mono, is_parameter)) for poly in polys for mono, _ in poly.terms)
+    return any(all(split(mono, is_parameter)) for poly in polys for mono, _ in poly.terms)
 
 
 def _symbolic_strides(polys: list[Poly], is_parameter: Callable[[str], bool], fine: bool) -> tuple[Stride, ...] | None:
@@ -92,7 +92,7 @@ def _symbolic_strides(polys: list[Poly], is_parameter: Callable[[str], bool], fi
     for poly in polys:
         own: dict[Monomial, set[int]] = {}
         for mono, coefficient in poly.terms:
-            iterators, parameters = _split(mono, is_parameter)
+            iterators, parameters = split(mono, is_parameter)
             if iterators or len(parameters) > 1:
                 coefficients.setdefault(parameters, set()).add(abs(coefficient))
             if iterators:

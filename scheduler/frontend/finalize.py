@@ -5,13 +5,14 @@ Long, because each of these needs what the others found.
 
 from __future__ import annotations
 
-from scheduler.frontend import integers
+from scheduler.frontend import integers, strides
 from scheduler.frontend.context import ArrayInfo, Context, Pending, Refuse
 from scheduler.frontend.csyntax import CExpr, Ref, Un, all_expressions, subexpressions
 from scheduler.frontend.delinearize import Shaped, delinearize
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.overlaps import check_aliases, distinct, restricted
 from scheduler.frontend.poly import Poly
+from scheduler.frontend.prove import Domain
 from scheduler.frontend.rewrite import Rewriter
 from scheduler.frontend.scalars import target_variable
 from scheduler.ir.affine import Affine
@@ -41,8 +42,11 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
     by_array: dict[str, list[int]] = {}
     for index in used:
         by_array.setdefault(ctx.pending[index].array, []).append(index)
+    accesses = {name: [ctx.pending[i] for i in indices] for name, indices in by_array.items()}
+    shapes = {name: _shape(ctx, ctx.arrays[name], found) for name, found in accesses.items()}
+    shapes |= strides.shapes(ctx, [_loose(ctx, name, accesses[name]) for name in by_array if shapes[name] is None])
     for array, indices in by_array.items():
-        shaped = _shape(ctx, ctx.arrays[array], [ctx.pending[i] for i in indices])
+        shaped = shapes[array]
         for position, index in enumerate(indices):
             if shaped is not None:
                 info = ctx.arrays[array]
@@ -154,13 +158,24 @@ def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:
 
 def _shape(ctx: Context, info: ArrayInfo, accesses: list[Pending]) -> Shaped | None:
     """The delinearized shape of an array with a single subscript, if it has one."""
+    polys = _linear(info, accesses)
+    return delinearize(ctx.facts, polys, ctx.is_parameter_name) if polys else None
+
+
+def _loose(ctx: Context, name: str, accesses: list[Pending]) -> strides.Loose:
+    info = ctx.arrays[name]
+    needed = any(a.is_write for a in accesses) or info.storage != Storage.RESTRICT
+    return strides.Loose(name, tuple(_linear(info, accesses)), needed)
+
+
+def _linear(info: ArrayInfo, accesses: list[Pending]) -> list[tuple[Poly, Domain]]:
+    """The subscripts of an array with a single one; none where one of them is no polynomial."""
     last = 1 if info.members else 0
     if info.storage == Storage.PRIVATE or any(len(a.dimensions) != 1 + last for a in accesses):
-        return None
-    polys: list[tuple[Poly, object]] = [(a.dimensions[0].poly, a.domain) for a in accesses if a.dimensions[0].poly]
-    if len(polys) != len(accesses):
-        return None
-    return delinearize(ctx.facts, polys, ctx.is_parameter_name)  # type: ignore[arg-type]
+        return []
+    found = [(a.dimensions[0].poly, a.domain) for a in accesses]
+    polys = [(poly, domain) for poly, domain in found if poly is not None]
+    return polys if len(polys) == len(found) else []
 
 
 def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tuple[Subscript, ...]) -> None:
