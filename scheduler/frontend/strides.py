@@ -130,7 +130,7 @@ def _shaped(ctx: Context, array: Loose, chain: list[Monomial], made: dict[tuple[
     else:
         polys = [(_replace(poly, replaced), domain) for poly, domain in array.accesses]
         shaped = delinearize(ctx.facts, polys, ctx.is_parameter_name)
-        if shaped is not None:
+        if shaped is not None and not any(_absurd(ctx.facts.assumptions[len(assumed) :], p, made) for p in pairs):
             _note(ctx, pairs)
             return shaped
     ctx.facts.assumptions[:] = assumed
@@ -138,6 +138,15 @@ def _shaped(ctx: Context, array: Loose, chain: list[Monomial], made: dict[tuple[
         name = made.pop(key)
         del ctx.parameters[name], ctx.maybe_parameters[name], ctx.facts.ranges[name]
     return None
+
+
+def _absurd(
+    assumed: Iterable[Constraint], pair: tuple[Atom, Monomial], made: Mapping[tuple[Atom, Monomial], str]
+) -> bool:
+    """A quotient is to be as large as what was divided: the strides are sizes in another order."""
+    return any(
+        made[pair] in (names := constraint.affine.names()) and names & atom_names(pair[0]) for constraint in assumed
+    )
 
 
 def _substituted(mono: Monomial, replaced: Mapping[Atom, Monomial]) -> Monomial:
