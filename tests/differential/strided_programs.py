@@ -1,4 +1,4 @@
-"""Random programs over flat arrays whose strides are variables, called with sensible, overlapping and senseless ones."""
+"""Random programs over flat arrays with variables as strides, called with sensible, overlapping and senseless ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ class Writer:
         for level in order:
             head = f"for (int {iterators[level]} = 1; {iterators[level]} < {sizes[level]} - 1; {iterators[level]}++)"
             if rng.random() < 0.15:
-                head = f"for (int {iterators[level]} = {sizes[level]} - 2; {iterators[level]} >= 1; {iterators[level]}--)"
+                head = (
+                    f"for (int {iterators[level]} = {sizes[level]} - 2; {iterators[level]} >= 1; {iterators[level]}--)"
+                )
             heads.append(indent + head)
             indent += "  "
         spread = rng.choice((0.0, 0.2, 0.4))
@@ -143,7 +145,7 @@ static void call({own})
         second[q] = q % 11 * 0.25;
         third[q] = q % 7;
     }}
-    work({first}first + ROOM, {second}, third + ROOM{', ' if given else ''}{given});
+    work({first}first + ROOM, {second}, third + ROOM{", " if given else ""}{given});
     for (int q = 0; q < 2 * ROOM; q++) {{
         union {{ double d; unsigned long n; }} x = {{ first[q] }}, y = {{ second[q] }};
         h = (h * 31 + x.n) * 31 + y.n;

@@ -6,8 +6,6 @@ import os
 import random
 from pathlib import Path
 
-import pytest
-
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
