@@ -383,6 +383,12 @@ EXAMPLES = {
         "skew(t, i, 1)",
         "The loops may now be tiled together: no dependence points backwards along `i` any more.",
     ),
+    "reschedule": Example(
+        _STENCIL,
+        "",
+        "reschedule([S0 -> (0, i + 2*t, 0, t, 0)])",
+        "A wavefront: what stands on one diagonal does not depend on each other, so that the inner loop is parallel.",
+    ),
     "reverse": Example(_ADD, "", "reverse(i)"),
     "shift": Example(_TWO_STATEMENTS, "", "shift(i, S1, 1)"),
     "fuse": Example(_TWO_LOOPS, "", "fuse(i, j)"),

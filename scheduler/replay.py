@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Union
 
+import numpy as np
+
 from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.tree import TreeLoop, TreeNode
+from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.contraction import Contractor, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
@@ -15,7 +17,7 @@ from scheduler.polyhedral.legality import Checker, Reassociate
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
 from scheduler.schedule import Schedule, format_transformation, leading_splits
-from scheduler.transform import Shift, Sink, Split
+from scheduler.transform import Reschedule, Shift, Sink, Split
 from scheduler.transform.common import the_loop
 from scheduler.transform.initial import initial_tree
 
@@ -106,6 +108,10 @@ class Replayer:
             known = step.apply(self.tree(schedule[:-1]))
             if isinstance(step, Sink | Shift):
                 self._know_names(the_loop(known, step.loop))
+            if isinstance(step, Reschedule):
+                for loop in tree_loops(known):
+                    self._know_names(loop)
+                self._separates(step)
             self._trees[schedule] = known
         return known
 
@@ -115,6 +121,16 @@ class Replayer:
         for statement, row in loop.rows:
             if unknown := sorted(row.names() - parameters - set(self.model.iterators(statement))):
                 raise NotApplicable(f"statement {statement} knows no {', '.join(unknown)}")
+
+    def _separates(self, step: Reschedule) -> None:
+        """Raises NotApplicable where instances of a statement would run at one time."""
+        for one in step.maps:
+            iterators = self.model.iterators(one.statement)
+            matrix = [[row.coefficient(name) for name in iterators] for row in one.rows]
+            if not all(row.is_linear for row in one.rows):
+                raise NotApplicable(f"the rows of statement {one.statement} must be without divisions")
+            if iterators and (not matrix or np.linalg.matrix_rank(np.array(matrix)) < len(iterators)):
+                raise NotApplicable(f"iterations of statement {one.statement} would run at the same time")
 
     def replay(self, schedule: Schedule) -> Replayed:
         """Applies the steps and checks the result as a whole."""

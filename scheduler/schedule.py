@@ -15,6 +15,7 @@ from typing import Any, cast
 from scheduler.errors import TextError
 from scheduler.ir.affine import parse_affine
 from scheduler.transform import TRANSFORMATIONS, Split, Transformation
+from scheduler.transform.reschedule import parse_time_map
 
 Schedule = tuple[Transformation, ...]
 
@@ -65,12 +66,14 @@ def _field_value(text: str, kind: str, clause: str) -> Any:
     if kind.startswith("tuple"):
         if not (text.startswith("[") and text.endswith("]")):
             raise TextError(f"schedule clause {clause!r}: expected a [list], found {text!r}")
-        inner = "int" if "int" in kind else "str"
+        inner = kind.removeprefix("tuple[").partition(",")[0].rstrip("]")
         return tuple(_field_value(part, inner, clause) for part in _split(text[1:-1]))
     if kind == "int":
         if not _INTEGER.match(text):
             raise TextError(f"schedule clause {clause!r}: expected an integer, found {text!r}")
         return int(text)
+    if kind == "TimeMap":
+        return parse_time_map(text, _split(text.partition("(")[2].removesuffix(")")))
     if kind == "Affine":
         return parse_affine(text)
     if not _IDENTIFIER.match(text):

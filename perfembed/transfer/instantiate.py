@@ -22,6 +22,7 @@ from scheduler.transform import (
     Pack,
     Parallelize,
     RegisterBlock,
+    Reschedule,
     Reverse,
     Shift,
     Sink,
@@ -38,7 +39,10 @@ from scheduler.transform.common import siblings
 
 def counterpart(moment: Moment) -> Counterpart:
     """Raises NoCounterpart, AlreadySo."""
-    return _MAKERS[type(moment.step)](moment, moment.step)
+    maker = _MAKERS.get(type(moment.step))
+    if maker is None:
+        raise NoCounterpart(f"what {moment.step.keyword} does is not carried over to other nests")
+    return maker(moment, moment.step)
 
 
 def operands(step: Transformation) -> tuple[str, ...]:
@@ -50,6 +54,8 @@ def operands(step: Transformation) -> tuple[str, ...]:
             return (step.first, step.second)
         case Tile() | RegisterBlock():
             return step.loops
+        case Reschedule():
+            return ()
         case _:
             return (step.loop,)
 

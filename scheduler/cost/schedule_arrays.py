@@ -9,9 +9,11 @@ import numpy as np
 
 from scheduler.cost.nest_arrays import Floats, Integers
 from scheduler.ir.tree import TreeLoop
-from scheduler.transform import TRANSFORMATIONS, Split, Stream
+from scheduler.transform import TRANSFORMATIONS, Reschedule, Split, Stream
 
-KINDS = tuple(kind for kind in TRANSFORMATIONS if kind not in (Split, Stream))  # what models were trained on
+KINDS = tuple(
+    kind for kind in TRANSFORMATIONS if kind not in (Reschedule, Split, Stream)
+)  # what models were trained on
 
 
 STEP = len(KINDS) + 6

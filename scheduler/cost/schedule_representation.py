@@ -26,6 +26,7 @@ from scheduler.transform import (
     Pack,
     Parallelize,
     RegisterBlock,
+    Reschedule,
     Shift,
     Sink,
     Skew,
@@ -207,6 +208,8 @@ def _operands(step: Transformation) -> list[tuple[str, int, float, float]]:
             return [(name, 2, size, place) for place, (name, size) in enumerate(both)]
         case Unroll() | UnrollJam():
             return [(step.loop, 0, step.factor, 0)]
+        case Reschedule():
+            return []
         case _:
             return [(step.loop, 0, 0, 0)]
 

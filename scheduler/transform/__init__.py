@@ -14,6 +14,7 @@ from scheduler.transform.interchange import Interchange
 from scheduler.transform.pack import Pack
 from scheduler.transform.parallelize import Parallelize
 from scheduler.transform.register_block import RegisterBlock
+from scheduler.transform.reschedule import Reschedule
 from scheduler.transform.reverse import Reverse
 from scheduler.transform.shift import Shift
 from scheduler.transform.sink import Sink
@@ -33,6 +34,7 @@ __all__ = [
     "Pack",
     "Parallelize",
     "RegisterBlock",
+    "Reschedule",
     "Reverse",
     "Shift",
     "Sink",
@@ -50,6 +52,7 @@ Transformation = Union[  # noqa: UP007
     Split,
     Interchange,
     Skew,
+    Reschedule,
     Reverse,
     Shift,
     Fuse,
@@ -69,6 +72,7 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Split,
     Interchange,
     Skew,
+    Reschedule,
     Reverse,
     Shift,
     Fuse,

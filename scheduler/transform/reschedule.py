@@ -1,0 +1,127 @@
+"""Reschedule: the time map of every statement given outright.
+
+A time map is a vector that alternates between positions among siblings and rows (time expressions over the statement's
+iterators, sizes and 1), as in Girbal et al., "Semi-automatic composition of loop transformations" (IJPP 2006, section
+3): instances run in lexicographic order of it, whatever the order was before. Statements whose vectors begin alike
+share loops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scheduler.errors import NotApplicable, TextError
+from scheduler.ir.affine import Affine, parse_affine
+from scheduler.ir.names import free_name
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, paths_of, tree_loops
+from scheduler.transform.common import Tree
+
+_TEXT = re.compile(r"([A-Za-z_]\w*)\s*->\s*\((.*)\)", re.DOTALL | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMap:
+    """`positions[0], rows[0], positions[1], …, rows[-1], positions[-1]`: one position more than rows."""
+
+    statement: str
+    positions: tuple[int, ...]
+    rows: tuple[Affine, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.positions) != len(self.rows) + 1:
+            raise ValueError(f"{len(self.rows)} rows need as many positions and one, not {len(self.positions)}")
+
+    def __str__(self) -> str:
+        entries = [str(self.positions[0])]
+        for row, position in zip(self.rows, self.positions[1:], strict=True):
+            entries += [str(row), str(position)]
+        return f"{self.statement} -> ({', '.join(entries)})"
+
+
+def parse_time_map(text: str, entries: Sequence[str]) -> TimeMap:
+    """The inverse of `str`; `entries` is what stands between the parentheses of `text`. Raises TextError."""
+    match = _TEXT.fullmatch(text)
+    values = [parse_affine(entry) for entry in entries]
+    places, rows = values[::2], values[1::2]
+    if match is None or len(values) % 2 == 0 or not all(place.is_constant for place in places):
+        raise TextError(f"{text!r}: expected `statement -> (position, row, position, …)` with constant positions")
+    return TimeMap(match[1], tuple(place.const for place in places), tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Reschedule:
+    """The loops of all statements made anew from time maps, one for each statement of the nest."""
+
+    keyword: ClassVar[str] = "reschedule"
+    maps: tuple[TimeMap, ...]
+
+    def apply(self, tree: Tree) -> Tree:
+        given = {one.statement: one for one in self.maps}
+        leaves = paths_of(tree)
+        if len(given) != len(self.maps) or set(given) != set(leaves):
+            raise NotApplicable(f"a time map is needed for each of {', '.join(leaves)}, and for nothing else")
+        origins = _origins(tree)
+        taken: set[str] = set()
+
+        def build(maps: Sequence[TimeMap], depth: int) -> Tree:
+            groups: dict[int, list[TimeMap]] = {}
+            for one in maps:
+                groups.setdefault(one.positions[depth], []).append(one)
+            return tuple(node(groups[position], depth) for position in sorted(groups))
+
+        def node(maps: list[TimeMap], depth: int) -> TreeNode:
+            ends = [one for one in maps if len(one.rows) == depth]
+            if ends and len(maps) > 1:
+                names = ", ".join(one.statement for one in maps)
+                raise NotApplicable(f"statements {names} stand at the same position of level {depth}")
+            if ends:
+                return Leaf(ends[0].statement)
+            rows = tuple((one.statement, one.rows[depth]) for one in maps)
+            origin = _origin(rows, origins)
+            name = free_name(origin, taken, "")
+            taken.add(name)
+            return TreeLoop(name, rows, build(maps, depth + 1), origin)
+
+        return build([given[statement] for statement in leaves], 0)
+
+    def words(self) -> str:
+        return (
+            "Compute everything in a new order, given by an affine time for each statement: "
+            + "; ".join(map(str, self.maps))
+            + "."
+        )
+
+
+def time_maps(tree: Tree) -> Reschedule:
+    """What makes a tree without marks from any other tree of the same nest. Raises NotApplicable where it has marks."""
+    _origins(tree)
+    maps: list[TimeMap] = []
+    for statement, path in paths_of(tree).items():
+        loops = [node for _, node in path if isinstance(node, TreeLoop)]
+        rows = tuple(loop.row(statement) for loop in loops)
+        maps.append(TimeMap(statement, tuple(position for position, _ in path), rows))
+    return Reschedule(tuple(maps))
+
+
+def _origins(tree: Tree) -> Mapping[str, None]:
+    """The loops of the nest that the tree's loops come from. Raises NotApplicable for trees that lose by it."""
+    for loop in tree_loops(tree):
+        if loop.opaque:
+            raise NotApplicable(f"loop {loop.name} has data-dependent bounds")
+        if loop.tile:
+            raise NotApplicable("reschedule before tiling")
+        if loop.parallel or loop.vector or loop.unroll != 1 or loop.packs or loop.register or loop.streams:
+            raise NotApplicable(f"reschedule before loop {loop.name} is marked")
+    return dict.fromkeys(loop.origin for loop in tree_loops(tree))
+
+
+def _origin(rows: Sequence[tuple[str, Affine]], origins: Mapping[str, None]) -> str:
+    """A loop is called as the innermost loop of the nest that its first row goes along, alone where one does."""
+    for _, row in sorted(rows, key=lambda pair: len(pair[1].terms)):
+        along = [name for name in origins if name in row.names()]
+        if along:
+            return along[-1]
+    return next(iter(origins), "t")
