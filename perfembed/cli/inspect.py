@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from perfembed.cli.building import BuildOption, CompileCommands, RunCommand, how_built, run_arguments
 from perfembed.cli.options import (
+    DEFAULT_CFLAGS,
     Cc,
     Cflags,
     Defines,
@@ -24,7 +27,8 @@ from perfembed.cli.options import (
 )
 from perfembed.cli.places import print_lines, print_sarif
 from perfembed.cli.session import Session
-from perfembed.errors import EXIT_DONE, EXIT_NO_NEST
+from perfembed.cli.world import Args, Env, RunLimit, Stdin, Workdir, Writable, world_of
+from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, UsageError
 
 
 def command(
@@ -39,8 +43,21 @@ def command(
     json: Json = False,
     format_: Format = "text",
     summary: Annotated[
-        bool, typer.Option("--summary", help="Only how many loops were refused for which reason (text).")
+        bool,
+        typer.Option(
+            "--summary",
+            help="Only how many loops were refused for which reason, and with --run what that costs (text).",
+        ),
     ] = False,
+    run: RunCommand = None,
+    build: BuildOption = None,
+    compile_commands: CompileCommands = None,
+    args: Args = "",
+    stdin: Stdin = None,
+    env: Env = None,
+    workdir: Workdir = None,
+    run_limit: RunLimit = "60s",
+    writable: Writable = None,
     verbose: Verbose = False,
     traceback: Traceback = False,
 ) -> int:
@@ -48,21 +65,46 @@ def command(
 
     For each nest its IR, its dependences, and which loops are parallel, permutable, reductions or
     vectorizable; for each nest that is refused where, why, and what would make it tunable. As sarif and as
-    remarks only the latter.
+    remarks only the latter. With --run (or --build) the program is run in a copy of its folder, and what share of its
+    time each loop takes is said by --summary and --json.
     """
     session = context.ensure_object(Session)
     form = output_format(session, format_, json)
     flags = compiler_flags(cflags, define, include, std)
 
+    from perfembed.cli.progress import progress_on
     from perfembed.files import read_input
     from perfembed.inspection.inspect_file import inspect_file
+    from perfembed.profiling.run_shares import inspect_run
     from perfembed.report.inspection import inspection_document, render_inspection
     from perfembed.report.refusals import render_refusals
     from perfembed.report.style import Style
+    from perfembed.tuning.result import Message, TuneOptions
     from scheduler.frontend import ParseOptions
 
     content = read_input(file)
-    inspection = inspect_file(file, content, ParseOptions(flags, cc), tuple(function or ()))
+    if run is None and build is None:
+        given = (args, stdin, env, workdir, writable, compile_commands)
+        if any(given):
+            raise UsageError("what the program is given is said, but not that it is run", "add --run './prog args'")
+        inspection = inspect_file(file, content, ParseOptions(flags, cc), tuple(function or ()))
+    else:
+        if not (summary or form == "json"):
+            raise UsageError("--run and --build say what loops cost", "add --summary or --json")
+        source = context.get_parameter_source("cflags")
+        if source is None or source.name == "DEFAULT":
+            flags = compiler_flags(DEFAULT_CFLAGS, define, include, std)
+        world = world_of(args, stdin, env, workdir, None, 0.0, run_limit, writable)
+        options = TuneOptions(
+            functions=tuple(function or ()),
+            cc=cc,
+            cflags=flags,
+            world=replace(world, arguments=run_arguments(run, args)),
+            environment=tuple(sorted(session.environment.items())),
+        )
+        how = how_built(context, [file], build, run, compile_commands, define, include, std)
+        with progress_on(sys.stderr, session.color(sys.stderr), quiet=False, verbose=verbose) as progress:
+            inspection = inspect_run(file, how, options, lambda text: progress(Message(text)))
     if form == "sarif":
         from perfembed.report.findings import inspection_findings
 

@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 from perfembed.errors import SourceRejected, UsageError
 from perfembed.in_time import in_time
 from perfembed.inspection.distances import view
+from perfembed.inspection.shares import RunShares
 from perfembed.inspection.views import DependenceView
 from scheduler.errors import TextError
 from scheduler.frontend import (
@@ -101,10 +102,13 @@ class RefusedNest:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
+    """`run`: what each loop costs in a run of the program; None where it was not run (`--run`)."""
+
     path: str
     nests: tuple[NestFacts, ...]
     refused: tuple[RefusedNest, ...]
     warnings: tuple[str, ...]
+    run: RunShares | None = None
 
 
 def inspect_file(
@@ -115,7 +119,13 @@ def inspect_file(
     What is not analysed `limit_s` after the beginning, or takes too long itself, says so.
     """
     began = time.monotonic()
-    source = parse(path, content, options)
+    left_s = limit_s - (time.monotonic() - began)
+    return inspect_source(parse(path, content, options), functions, left_s)
+
+
+def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = 7.0) -> Inspection:
+    """The same of a file that was read. Raises UsageError."""
+    began = time.monotonic()
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
     left_s = max(1.0, limit_s - (time.monotonic() - began))
@@ -123,7 +133,7 @@ def inspect_file(
         _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=left_s
     )
     return Inspection(
-        path,
+        source.path,
         tuple(facts or _not_analysed(nest) for nest, facts in zip(nests, analysed, strict=True)),
         tuple(
             RefusedNest(

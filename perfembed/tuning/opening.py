@@ -60,27 +60,43 @@ def tune_project(
         progress(Message(text))
 
     with scratch_folder(options.workdir) as scratch:
-        build: Build
-        if how.command is None:
-            texts = _read(paths, options)
-            build = _compiled(texts, how, options, tell)
-        else:
-            environment = dict(options.environment)
-            tell(f"building in a copy of the folder, to see how: {how.command}")
-            build = BuildCommand(
-                how.command, how.program, Path.cwd(), scratch / "build", environment, options.world.writable
-            )
-            texts = _read(paths, options) if paths else _read(_worth_reading(build), options)
-            build.units = _units_by_name(build, texts)
-        prepare_harness(build.compiler, dict(options.environment))
-        with watch.phase("front end"):
-            project = _opened(texts, build, options, tolerant=not paths)
+        project = open_project(paths, how, options, tell, scratch, watch)
         if not project.nests:
             raise NoTunableNest(nothing_tunable(project.sources), "perfembed inspect FILE says why")
-        for folder in {str(Path(target).resolve().parent) for target in _targets(list(texts), options)}:
+        files = [source.path for source in project.sources]
+        for folder in {str(Path(target).resolve().parent) for target in _targets(files, options)}:
             if os.path.isdir(folder):
                 sweep(Path(folder))
         return Tuning(project, options, progress, scratch, budget).run()
+
+
+def open_project(
+    paths: Sequence[str],
+    how: HowBuilt,
+    options: TuneOptions,
+    tell: Callable[[str], None],
+    scratch: Path,
+    watch: Stopwatch,
+) -> Project:
+    """The files (none: all that a build compiles) and the build they are part of, which is run in `scratch`.
+
+    Raises UsageError, SourceRejected, NoTunableNest.
+    """
+    build: Build
+    if how.command is None:
+        texts = _read(paths, options)
+        build = _compiled(texts, how, options, tell)
+    else:
+        environment = dict(options.environment)
+        tell(f"building in a copy of the folder, to see how: {how.command}")
+        build = BuildCommand(
+            how.command, how.program, Path.cwd(), scratch / "build", environment, options.world.writable
+        )
+        texts = _read(paths, options) if paths else _read(_worth_reading(build), options)
+        build.units = _units_by_name(build, texts)
+    prepare_harness(build.compiler, dict(options.environment))
+    with watch.phase("front end"):
+        return _opened(texts, build, options, tolerant=not paths)
 
 
 def _read(paths: Sequence[str], options: TuneOptions) -> dict[str, bytes]:

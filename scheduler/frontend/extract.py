@@ -243,7 +243,9 @@ class Finder:
             return
         self.seen.add((at, refusal.reason))
         span = self.lines_span(at, max(stmt.end, at))
-        self.rejections.append(Rejection(span, spelled(refusal.reason), spelled(refusal.advice), self.function.name))
+        loop = self.lines_span(stmt.begin, max(stmt.end, stmt.begin))
+        reason, advice = spelled(refusal.reason), spelled(refusal.advice)
+        self.rejections.append(Rejection(span, reason, advice, self.function.name, loop))
 
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a loop over arrays that does not count is not looked at on its own."""

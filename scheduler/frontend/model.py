@@ -24,12 +24,13 @@ RACE = "race: "  # the reason of a rejection begins so where a pragma is wrong
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A loop nest that was found but is left alone."""
+    """A loop nest that was found but is left alone; `span` begins at what is in the way, `loop` is all of it."""
 
     span: Span
     reason: str
     advice: str
     function: str | None
+    loop: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """`perfembed inspect`: the forms of its output."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,72 @@ def test_summary(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert head == "a.c: 1 nest, 3 refused" and titles.split()[0] == "loops"
     assert first.split()[:3] == ["2", "calls", "'…',"] and "12, 13" in first
     assert second.split()[:4] == ["1", "the", "loop", "contains"]
+
+
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+static double a[4000];
+static double slow(double x)
+{
+    for (int k = 0; k < 40; k++) {
+        if (x > 1e9) break;
+        x = x * 0.5 + 1.0;
+        if (x < 0) abort();
+    }
+    return x;
+}
+int main(int argc, char **argv)
+{
+    int rounds = atoi(argv[1]);
+    for (int i = 0; i < 4000; i++)
+        a[i] = i;
+    for (int r = 0; r < rounds; r++) {
+        FILE *f = r ? NULL : fopen("left.txt", "w");
+        for (int i = 0; i < 4000; i++)
+            a[i] = slow(a[i]);
+        if (f) fclose(f);
+    }
+    printf("%g\\n", a[7]);
+    return argc != 2;
+}
+"""
+
+
+def test_summary_of_a_run(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(PROGRAM)
+    session = Session({"PATH": os.environ["PATH"]})
+    assert main(["inspect", source, "--summary", "--run", "./a 150"], session) == 0
+    out = capsys.readouterr().out
+    assert "(read as nests)" in out and "samples of the main thread" in out
+    freed = out[out.index("most would be freed by:") :].splitlines()
+    assert "a.c:" in freed[1] and not Path("left.txt").exists()
+    assert main(["inspect", source, "--json", "--run", "./a 150"], session) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert run["samples"] > 20
+    refused = sum(loop["share"] for loop in run["loops"] if loop["reason"])
+    assert refused > 0.7
+    assert abs(sum(loop["share"] for loop in run["loops"]) + run["elsewhere"] - 1) < 1e-9
+
+
+def test_run_by_a_build(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(PROGRAM.replace("int main(", "int all("))
+    Path("main.c").write_text("int all(int, char **);\nint main(int n, char **v) { return all(n, v); }\n")
+    Path("Makefile").write_text("prog: a.c main.c\n\t$(CC) -O2 -o $@ a.c main.c\n")
+    arguments = ["inspect", source, "--json", "--build", "make prog", "--run", "./prog 150"]
+    assert main(arguments, Session({"PATH": os.environ["PATH"]})) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert sum(loop["share"] for loop in run["loops"] if loop["reason"]) > 0.7
+    assert not Path("prog").exists()
+
+
+def test_runs_that_are_refused(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--run", "./a"], Session({})) == 2
+    assert "--summary or --json" in capsys.readouterr().err
+    assert main(["inspect", source, "--summary", "--args", "3"], Session({})) == 2
+    assert "add --run" in capsys.readouterr().err
+    assert main(["inspect", source, "--summary", "--run", "./a"], Session({"PATH": os.environ["PATH"]})) == 4
+    assert "no main" in capsys.readouterr().err
+    Path(source).write_text(PROGRAM.replace("int rounds", "abort(); int rounds"))
+    assert main(["inspect", source, "--summary", "--run", "./a 3"], Session({"PATH": os.environ["PATH"]})) == 4
+    assert "crashed" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""What each loop of a file costs in a run of the program: sampled stacks, attributed to loops by their lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scheduler.frontend import SourceFile
+from scheduler.ir.nest import Span
+
+Stack = tuple[tuple[str, int], ...]
+"""(file, line) of what runs and of its callers, the innermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopShare:
+    """Shares of the samples, from 0 to 1. `share`: in the loop and in what it calls, without the loops that are listed
+    by themselves. `inclusive`: with those. `reason`: why it was refused, at `line` and `column`; empty for a nest that
+    was read, which has a `nest` instead.
+    """
+
+    nest: str
+    reason: str
+    advice: str
+    function: str | None
+    line: int
+    column: int
+    share: float
+    inclusive: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunShares:
+    """Where the main thread was, `samples` times in `runs` runs of `wall_s` seconds on average, `cpu_s` of it at work.
+
+    `loops`: nests and refused loops, those that cost most first. `elsewhere`: the share outside of them.
+    """
+
+    samples: int
+    runs: int
+    wall_s: float
+    cpu_s: float
+    loops: tuple[LoopShare, ...]
+    elsewhere: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    first: int
+    last: int
+    size: int
+    loop: LoopShare
+
+
+def loop_shares(
+    source: SourceFile, stacks: Mapping[Stack, int], file: str, runs: int, wall_s: float, cpu_s: float
+) -> RunShares:
+    """`stacks`: how often each was seen; `file`: what they call the source.
+
+    A sample is the innermost loop's that the innermost such line stands in: of calls, the loop's that calls. Lines
+    are all that is known: of several loops in one line it is the shortest.
+    """
+    regions = _regions(source)
+    own: Counter[int] = Counter()
+    inside: Counter[int] = Counter()
+    owners: dict[int, list[int]] = {}
+    for stack, count in stacks.items():
+        lines = [line for name, line in stack if name == file]
+        around = [owners.setdefault(line, _around(regions, line)) for line in lines]
+        first = next((found[0] for found in around if found), None)
+        if first is not None:
+            own[first] += count
+        for number in {number for found in around for number in found}:
+            inside[number] += count
+    total = max(1, sum(stacks.values()))
+    loops = [
+        LoopShare(
+            r.loop.nest, r.loop.reason, r.loop.advice, r.loop.function, r.loop.line, r.loop.column,
+            own[k] / total, inside[k] / total,
+        )
+        for k, r in enumerate(regions)
+    ]  # fmt: skip
+    loops.sort(key=lambda loop: (-loop.share, -loop.inclusive, loop.line, loop.column))
+    elsewhere = 1 - sum(own.values()) / total
+    return RunShares(sum(stacks.values()), runs, wall_s, cpu_s, tuple(loops), elsewhere)
+
+
+def _around(regions: Sequence[_Region], line: int) -> list[int]:
+    """The loops that a line stands in, the innermost first."""
+    found = [k for k, region in enumerate(regions) if region.first <= line <= region.last]
+    return sorted(found, key=lambda k: (regions[k].last - regions[k].first, regions[k].size))
+
+
+def _regions(source: SourceFile) -> list[_Region]:
+    found = []
+    for nest in source.nests:
+        if nest.span is not None:
+            loop = LoopShare(nest.name, "", "", nest.function, nest.span.line, nest.span.column, 0.0, 0.0)
+            found.append(_region(source, nest.span, loop))
+    for r in source.rejections:
+        if r.loop is not None and r.span.file == source.path:
+            loop = LoopShare("", r.reason, r.advice, r.function, r.span.line, r.span.column, 0.0, 0.0)
+            found.append(_region(source, r.loop, loop))
+    return found
+
+
+def _region(source: SourceFile, span: Span, loop: LoopShare) -> _Region:
+    last = span.line + source.content.count(b"\n", span.begin, span.end)
+    return _Region(span.line, last, span.end - span.begin, loop)

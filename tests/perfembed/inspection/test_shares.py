@@ -1,0 +1,58 @@
+"""Samples become shares of loops: the innermost one that runs, or the one that calls."""
+
+from pathlib import Path
+
+from perfembed.inspection.shares import LoopShare, RunShares, loop_shares
+from scheduler.frontend import ParseOptions, read_source
+
+TEXT = b"""#include <stdio.h>
+double a[100];
+void helper(void);
+void f(int n)
+{
+    for (int t = 0; t < n; t++) {
+        helper();
+        for (int i = 0; i < 100; i++)
+            a[i] += 1;
+    }
+}
+"""
+
+
+def shares(stacks: dict[tuple[tuple[str, int], ...], int]) -> RunShares:
+    source = read_source("f.c", ParseOptions((), "gcc"), TEXT)
+    return loop_shares(source, stacks, "S", 1, 1.0, 1.0)
+
+
+def by_line(run: RunShares) -> dict[int, LoopShare]:
+    return {loop.line: loop for loop in run.loops}
+
+
+def test_own_and_inclusive(tmp_path: Path) -> None:
+    found = shares(
+        {
+            (("S", 9), ("S", 20)): 5,  # in the nest
+            (("lib.c", 9), ("S", 7)): 3,  # in what the refused loop calls
+            (("S", 6),): 1,
+            (("S", 30), ("lib.c", 7)): 1,
+        }
+    )
+    loops = by_line(found)
+    nest, refused = loops[8], loops[7]
+    assert (nest.nest, nest.reason, nest.share, nest.inclusive) == ("f_0", "", 0.5, 0.5)
+    assert "helper" in refused.reason
+    assert (refused.share, refused.inclusive) == (0.4, 0.9)
+    assert abs(found.elsewhere - 0.1) < 1e-9
+    assert [loop.line for loop in found.loops] == [8, 7]
+
+
+def test_recursion_counts_once() -> None:
+    found = shares({(("S", 9), ("S", 7), ("S", 7)): 4})
+    assert by_line(found)[7].inclusive == 1.0
+    assert by_line(found)[7].share == 0.0
+
+
+def test_nothing_sampled() -> None:
+    found = shares({})
+    assert found.samples == 0
+    assert all(loop.share == 0 for loop in found.loops)
