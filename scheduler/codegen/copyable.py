@@ -12,7 +12,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Predicate, Storage
 from scheduler.ir.tree import PackMark, statements_below
 from scheduler.ir.walk import AccessUse
-from scheduler.polyhedral.model import affine_text
+from scheduler.polyhedral.model import Model, affine_text
 
 
 def elements_exist(
@@ -34,25 +34,27 @@ def elements_exist(
     """
     certain = None
     for statement in statements_below(place.loop):
-        for use in _certain_uses(statement, array, poly):
+        for use in certain_uses(statement, array, poly.model):
             if use.access in accesses:
                 part = poly.touched(statement, use, place.path)
                 certain = part if certain is None else certain.union(part)
     around = copied_box(touched.intersect_params(times), mark).intersect_params(times)
     if certain is not None and around.is_subset(certain):
         return True
+    if array.rows:
+        return False  # nothing is known of what lies between elements
     if not around.is_subset(_declared(array, poly, around)):
         return False
     whole = array.storage in (Storage.GLOBAL, Storage.LOCAL) and not array.flat and None not in array.shape
     return whole or _between(around, _accessed(array, poly))
 
 
-def _certain_uses(statement: str, array: Array, poly: PolyTree) -> Iterator[AccessUse]:
+def certain_uses(statement: str, array: Array, model: Model) -> Iterator[AccessUse]:
     """Those that happen at every instance of the statement, if all its instances run."""
-    placed = poly.model.placed[statement]
+    placed = model.placed[statement]
     if any(isinstance(a, Predicate) for a in placed.ancestors) or any(loop.is_opaque for loop in placed.loops):
         return
-    for use in poly.model.uses(statement):
+    for use in model.uses(statement):
         if use.access.array == array.name and use.must and use.access.is_affine:
             yield use
 
@@ -61,7 +63,7 @@ def _accessed(array: Array, poly: PolyTree) -> isl.Set | None:
     """All elements that the nest accesses for certain."""
     total: isl.Set | None = None
     for statement in poly.model.placed:
-        for use in _certain_uses(statement, array, poly):
+        for use in certain_uses(statement, array, poly.model):
             part = poly.touched(statement, use, ())
             total = part if total is None else total.union(part)
     return total

@@ -11,6 +11,7 @@ from scheduler.codegen.expr import Printer
 from scheduler.codegen.integer_text import AND, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.rows import Area, Rows, plain_area, rows_test
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
@@ -42,7 +43,8 @@ def untestable(nest: LoopNest) -> str:
     try:
         model = Model(expanded)
         touched = {u.access.array for s in model.placed for u in model.uses(s) if not u.access.is_affine}
-        if any(nest.array(name).storage in _MAY_OVERLAP for name in touched):
+        rows = any(array.rows for array in expanded.arrays)
+        if rows or any(nest.array(name).storage in _MAY_OVERLAP for name in touched):
             runtime_condition(expanded, model)
     except (CodegenUnsupported, QuotaExceeded) as problem:
         return str(problem)
@@ -98,22 +100,52 @@ class _Guard:
                 some.extend(exist)
             return ranges[array.name]
 
+        rows = Rows(self.model, self.printer, self._bound, self._holds)
+        areas: dict[str, list[Area]] = {}
+        apart: list[frozenset[str]] = []
+
+        def note_rows(array: Array) -> None:
+            """What the test of rows needs to know of an array."""
+            if array.name not in areas:
+                if array.rows:
+                    touched, corners, exist = self._corners(array, accesses[array.name])
+                    some.extend(exist)
+                    areas[array.name] = rows.areas(array, touched, corners, array.name in written)
+                else:
+                    first_byte, end = range_of(array)
+                    areas[array.name] = [plain_area(array.name, first_byte, end, array.name in written, array)]
+
         for k, first in enumerate(arrays):
+            if first.rows and any(a.name in written and not self._local_scalar(a) for a in arrays):
+                note_rows(first)
             for second in arrays[k + 1 :]:
-                if Storage.POINTER not in (first.storage, second.storage) or not self._same_memory(first, second):
-                    continue
-                if (first.name not in written and second.name not in written) or first.shares(second):
-                    continue
+                with_rows = first.rows or second.rows
                 if self._local_scalar(first) or self._local_scalar(second):
                     continue
+                if (first.name not in written and second.name not in written) or first.shares(second):
+                    apart.append(frozenset((first.name, second.name)))
+                    continue
+                if Storage.POINTER not in (first.storage, second.storage) or not self._same_memory(first, second):
+                    apart.append(frozenset((first.name, second.name)))
+                    if not with_rows:  # else stores may still reach the tables
+                        continue
+                if with_rows:
+                    note_rows(first)
+                    note_rows(second)
+                    continue
                 a, b = range_of(first), range_of(second)
+                apart.append(frozenset((first.name, second.name)))
                 parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
             if first.name in written and not self._local_scalar(first):
                 for p in self.nest.parameters:
                     if p.exposed and self._same_memory(first, Array(p.name, p.ctype)):
+                        if first.rows:
+                            areas.setdefault(f"&{p.base}", [plain_area(p.name, f"&{p.base}", f"&{p.base} + 1", False)])
+                            continue
                         a = range_of(first)
                         parts.append(f"pe_apart({a[0]}, {a[1]}, &{p.base}, &{p.base} + 1)")
-        return [*dict.fromkeys(some), *parts]
+        tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
+        return [*dict.fromkeys(some), *parts, *tests]
 
     @staticmethod
     def _local_scalar(array: Array) -> bool:
@@ -129,13 +161,26 @@ class _Guard:
 
     def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str, list[str]]:
         """Pointers to the first element accessed and behind the last; the tests that there are such elements."""
+        _, corners, exist = self._corners(array, accesses)
+        names = [f"__a{k}" for k in range(len(corners))]
+        access = Access(array.name, tuple(Affine.of(name) for name in names))
+        lows = dict(zip(names, (low for low, _ in corners), strict=True))
+        highs = dict(zip(names, (high for _, high in corners), strict=True))
+        first = replace(self.printer, values=lows).access(access)
+        last = replace(self.printer, values=highs).access(access)
+        return f"&{first}", f"&{last} + 1", exist
+
+    def _corners(
+        self, array: Array, accesses: list[tuple[str, int]]
+    ) -> tuple[isl.Set, list[tuple[IntExpr, IntExpr]], list[str]]:
+        """The elements accessed, the least and greatest subscript of each dimension; the tests that there are such."""
         touched: isl.Set | None = None
         for statement, index in accesses:
             part = self.model.access_relation(statement, self.model.uses(statement)[index], "unbounded").range()
             touched = part if touched is None else touched.union(part)
         assert touched is not None
         known = self.model.parameter_context()
-        corners: list[tuple[str, IntExpr, IntExpr]] = []
+        corners: list[tuple[IntExpr, IntExpr]] = []
         exist: list[str] = []
         for k, extent in enumerate(array.shape):
             kind = isl.dim_type.set
@@ -146,21 +191,27 @@ class _Guard:
             elif extent is not None:
                 low, high = Affine.constant(0), extent - 1
             else:
+                advice = "" if array.rows else " (declare it restrict)"
                 raise CodegenUnsupported(
                     f"which elements of {array.name} are accessed depends on data: whether it overlaps "
-                    "another array cannot be tested (declare it restrict)"
+                    f"another array cannot be tested{advice}"
                 )
-            corners.append((f"__a{k}", low, high))
+            corners.append((low, high))
             if isinstance(low, Affine) and isinstance(high, Affine):
                 constraint = Constraint(high - low)
                 if not known.is_subset(self._set(Model.constraint_text(constraint))):
                     exist.append(wrap(self.printer.constraint(constraint), AND))
             elif not known.is_subset(touched.params()):
                 exist.append(" >= ".join(wrap(self.printer.integer(value), RELATION + 1) for value in (high, low)))
-        access = Access(array.name, tuple(Affine.of(name) for name, _, _ in corners))
-        first = replace(self.printer, values={name: low for name, low, _ in corners}).access(access)
-        last = replace(self.printer, values={name: high for name, _, high in corners}).access(access)
-        return f"&{first}", f"&{last} + 1", exist
+        return touched, corners, exist
+
+    def _holds(self, condition: isl.Set) -> IntExpr | None:
+        """None where it holds whenever the nest's assumptions do."""
+        context = self.model.parameter_context()
+        if context.is_subset(condition):
+            return None
+        build = isl.AstBuild.from_context(context)
+        return self.walker.expr(build.expr_from_set(condition.gist(context)), {})
 
     def _bound(self, bound: isl.PwAff) -> IntExpr:
         domain = bound.domain()

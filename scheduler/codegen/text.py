@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from scheduler.codegen.premises import DEFINITIONS
+from scheduler.codegen.rows import DEFINITION as ROWS
 from scheduler.ir.nest import LoopNest
 
 INDENT = "    "
@@ -108,6 +109,10 @@ static inline __attribute__((__unused__)) void pe_stream(void *pe_to, const void
 }
 static inline __attribute__((__unused__)) void pe_streamed(void) { }
 #endif""",
+    ),
+    (
+        "pe_rows",
+        ROWS,
     ),
     (
         "pe_apart",

@@ -42,11 +42,12 @@ def _register(ctx: Context, root: Root, ctype: CType, at: int, inside: Inside | 
         ctx.outside[name] = variable
         ctx.taken.add(name)
     texts = member_texts(ctx, inside.record, ctype) if inside is not None else ()
+    rows = tables_of(declared)
     ctx.arrays[name] = ArrayInfo(
         name,
         ctype.name,
         declared,
-        _storage(variable, declared, bool(root.path)),
+        Storage.POINTER if rows else _storage(variable, declared, bool(root.path)),
         variable,
         root.text if root.path or variable.base or texts else None,
         None,
@@ -54,6 +55,7 @@ def _register(ctx: Context, root: Root, ctype: CType, at: int, inside: Inside | 
         (*shape_of(declared), len(texts)) if texts else shape_of(declared),
         bool(root.path),
         texts,
+        rows,
     )
     return name
 
@@ -74,13 +76,31 @@ def shape_of(declared: CType) -> tuple[CExpr | int | None, ...]:
     """Extents, outermost first; None for what a pointer points to."""
     extents: list[CExpr | int | None] = []
     inner: CType | None = declared
-    if declared.kind == "pointer":
-        extents.append(None)
-        inner = declared.element
-    while inner is not None and inner.kind == "array":
-        extents.append(inner.extent)
+    while inner is not None and inner.kind in ("pointer", "array"):
+        extents.append(inner.extent if inner.kind == "array" else None)
         inner = inner.element
     return tuple(extents)
+
+
+def tables_of(declared: CType) -> int:
+    """How many subscripts pick a pointer out of a table of pointers: 1 of `double **a` and `double *a[8]`."""
+    found, inner = 0, declared.element if declared.kind in ("pointer", "array") else None
+    while inner is not None and inner.kind == "pointer":
+        found, inner = found + 1, inner.element
+    return found
+
+
+def has_rows(declared: CType) -> bool:
+    """Whether the elements of such an array are reached through tables of pointers that are understood."""
+    rows, inner = tables_of(declared), declared
+    for _ in range(rows + 1):
+        assert inner.element is not None
+        inner = inner.element
+    while inner.kind == "array" and inner.element is not None:
+        if not isinstance(inner.extent, int):
+            return False
+        inner = inner.element
+    return rows > 0 and inner.kind != "pointer"
 
 
 def innermost(declared: CType) -> CType:

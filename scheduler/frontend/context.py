@@ -126,6 +126,7 @@ class ArrayInfo:
     shape: tuple[CExpr | int | None, ...] = ()
     path: bool = False  # it is no variable, but what one leads to
     members: tuple[str, ...] = ()
+    rows: int = 0  # so many subscripts pick pointers out of tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class Context:
     member_types: dict[Root, CType] = field(default_factory=dict)
     region: tuple[CStmt, ...] = ()
     indexed: set[Root] = field(default_factory=set)  # pointers to structures that are used as arrays
+    tables: set[Root] = field(default_factory=set)  # of pointers, of which the region picks different ones
     followed: dict[Root, str] = field(default_factory=dict)  # pointers that are followed anyway, where C text holds
     member_variables: dict[Root, Variable] = field(default_factory=dict)  # that stand for integers in memory
     conditions: dict[Variable, str] = field(default_factory=dict)  # under which those can be read, in C

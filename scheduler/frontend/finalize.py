@@ -184,6 +184,8 @@ def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tu
     Of a subscript it must not be known, of a pointer it must be sure that it does not.
     """
     for position, (subscript, extent) in enumerate(zip(subscripts, info.shape, strict=False)):
+        if 0 < position <= info.rows:
+            continue  # a row may be as long as it is: that it does not reach into others is tested when the code runs
         if position and access.moved and not _stays_inside(ctx, access, subscript, extent):
             reason = f"a pointer into a row of '{info.name}' may leave that row"
             raise Refuse(ctx.begin, reason, "use the array with its declared dimensions")
@@ -231,6 +233,7 @@ def _array(ctx: Context, info: ArrayInfo, inner: tuple[Affine, ...] | None, writ
         info.base,
         not written and info.storage != Storage.PRIVATE,
         members=info.members,
+        rows=info.rows,
     )
 
 
@@ -238,7 +241,7 @@ def _extent(ctx: Context, info: ArrayInfo, extent: object, position: int) -> Aff
     if isinstance(extent, int):
         return Affine.constant(extent)
     if extent is None:
-        if position == 0:
+        if position <= info.rows:
             return None
         raise Refuse(_at(ctx, info), f"a size of '{info.name}' is not known", "declare the array with its sizes")
     changed = _changed_since(ctx, info, extent)  # type: ignore[arg-type]

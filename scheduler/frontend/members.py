@@ -61,9 +61,18 @@ def _fixed(ctx: Context, expr: CExpr) -> str | None:
 
 
 def note_indexed(ctx: Context, region: tuple[CStmt, ...]) -> None:
-    """Remembers the pointers to structures that the region uses as arrays: `s->x` is then `s[0].x`."""
+    """Remembers the pointers to structures that the region uses as arrays: `s->x` is then `s[0].x`.
+
+    And the tables of pointers out of which it picks others in other iterations.
+    """
     for stmt in region:
         for expr in expressions_of(stmt):
+            if isinstance(expr, Index | Un) and expr.ctype.kind == "pointer" and path_of(ctx, expr) is None:
+                table: CExpr = expr
+                while isinstance(table := _below(table), Index | Un) and path_of(ctx, table) is None:
+                    pass
+                if (root := path_of(ctx, table)) is not None:
+                    ctx.tables.add(root)
             base: CExpr | None = None
             if isinstance(expr, Index):
                 base = expr.base
@@ -74,6 +83,14 @@ def note_indexed(ctx: Context, region: tuple[CStmt, ...]) -> None:
             root = path_of(ctx, base)
             if root is not None:
                 ctx.indexed.add(root)
+
+
+def _below(expr: CExpr) -> CExpr:
+    """The pointer or array that an element is picked out of."""
+    expr = strip(expr.base if isinstance(expr, Index) else expr.operand if isinstance(expr, Un) else expr)
+    while isinstance(expr, Bin) and expr.op in ("+", "-"):
+        expr = strip(expr.left if expr.left.ctype.kind in ("pointer", "array") else expr.right)
+    return expr
 
 
 # ----------------------------------------------------------------------------------- as parameters

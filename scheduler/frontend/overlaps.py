@@ -16,6 +16,8 @@ def restricted(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
     own = ctx.arrays[array.name].variable if array.storage == Storage.RESTRICT else None
     if own is None:
         return array
+    if any(other.rows for other in arrays.values()):  # pointers in a table may come from anywhere
+        return replace(array, storage=Storage.POINTER)
     for other in arrays.values():
         info = ctx.arrays.get(other.name)
         variable = info.variable if info is not None else None
@@ -28,7 +30,7 @@ def restricted(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
 
 def distinct(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
     """A pointer that the file shows to be apart from every other array of the nest is as good as restrict."""
-    if array.storage != Storage.POINTER or ctx.arrays[array.name].path:
+    if array.storage != Storage.POINTER or ctx.arrays[array.name].path or any(a.rows for a in arrays.values()):
         return array
     own = ctx.arrays[array.name].variable
     others = [
@@ -68,7 +70,7 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
             own = variable.ctype.name.removeprefix("unsigned ")
             same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
             info = ctx.arrays.get(array.name)
-            if info is not None and info.variable is not None and _apart(ctx, info.variable, variable):
+            if info is not None and info.variable is not None and not info.rows and _apart(ctx, info.variable, variable):
                 continue
             member = variable in ctx.member_variables.values()
             inside = info is not None and (bool(info.members) or info.path)  # of a structure

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from scheduler.frontend import inline, integers, members
 from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
-from scheduler.frontend.arrays import array_name
+from scheduler.frontend.arrays import array_name, has_rows
 from scheduler.frontend.context import Context, Dimension, Pending, Place, Pointer, Refuse, Root
 from scheduler.frontend.csyntax import (
     Bin,
@@ -219,6 +219,7 @@ def _call(ctx: Context, expr: CCall) -> Expr:
 
 # ----------------------------------------------------------------------------------------- places
 
+FOLLOWED_ADVICE = "use an array, or a table of pointers to rows (double **a)"
 ZERO = Dimension(Poly(), Literal("0", "int"))
 
 
@@ -346,8 +347,10 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
             raise Refuse(expr.at, "uses a pointer that is not understood", "use plain arrays")
         if ctype.kind == "pointer" and (place.indices or place.inside is not None):
             root = members.path_of(ctx, expr)
-            if root is None or ctype.is_volatile:
-                raise Refuse(expr.at, "follows pointers stored in memory", "use a flat or two-dimensional array")
+            if root is None or place.root in ctx.tables:
+                return _row(ctx, place, expr.at)
+            if ctype.is_volatile:
+                raise Refuse(expr.at, "follows pointers stored in memory", FOLLOWED_ADVICE)
             ctx.member_types[root] = ctype
             return Pointer(root, (ZERO,), ctype.element)
         if place.inside is not None:
@@ -356,6 +359,23 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
     if isinstance(expr, Strange):
         raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
     raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
+
+
+def _row(ctx: Context, place: Place, at: int) -> Pointer:
+    """The row that a pointer in a table leads to, which is the next dimension of what `place` is an element of.
+
+    Raises Refuse.
+    """
+    inside = "a structure" if place.inside is not None else "an array of arrays"
+    declared, element = _type_of(ctx, place.root), place.ctype.element
+    if place.inside is not None or element is None or not has_rows(declared):
+        raise Refuse(at, f"follows pointers stored in {inside}", FOLLOWED_ADVICE)
+    inner: CType | None = declared
+    while inner is not None and inner.kind in ("pointer", "array"):
+        if inner.is_volatile:
+            raise Refuse(at, f"'{place.root.text}' is volatile", "copy it to an ordinary variable outside the loop")
+        inner = inner.element
+    return Pointer(place.root, (*place.indices, ZERO), element)
 
 
 def _derived_pointer(ctx: Context, variable: Variable) -> Pointer | None:

@@ -246,7 +246,10 @@ class Storage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`shape` has one extent a dimension; None (unknown) is allowed for the outermost only.
+    """`shape` has one extent a dimension; None (unknown) is allowed for the outermost only, and behind pointers.
+
+    `rows`: each of the first so many subscripts of `a[i][j]` picks a pointer out of a table, which leads to the next
+    table or to the row: the dimensions behind them have no known extent, and nothing is known of how rows lie.
 
     `flat`: the user writes one linear subscript (`A[i*n + j]`) of a one-dimensional object, which the
     front end delinearized to `shape`. `scope`: of a PRIVATE array, the loop whose every iteration has
@@ -267,6 +270,7 @@ class Array:
     const: bool = False
     expanded: int = 0
     members: tuple[str, ...] = ()
+    rows: int = 0
 
     def shares(self, other: Array) -> bool:
         """Both are members of the same structures, of different types."""

@@ -98,13 +98,16 @@ class _NestReader(ExpressionReader):
             self.expect(")")
         flat, const = self.accept("flat"), self.accept("const")
         expanded = self.integer() if self.accept("expanded") else 0
+        rows = self.integer() if self.accept("rows") else 0
+        if not 0 <= rows < max(len(shape), 1):
+            self.fail(f"array {name}: {rows} of {len(shape)} dimensions are tables of pointers")
         base = self.string() if self.accept("base") else None
         members: list[str] = []
         if self.accept("members"):
             while self.kind == "string":
                 members.append(self.string())
         self.arrays[name] = Array(
-            name, ctype, tuple(shape), storage, flat, scope, base, const, expanded, tuple(members)
+            name, ctype, tuple(shape), storage, flat, scope, base, const, expanded, tuple(members), rows
         )
 
     # -------------------------------------------------------------------------------------- nodes

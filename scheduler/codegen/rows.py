@@ -1,0 +1,287 @@
+"""The run-time test of arrays whose rows are reached through tables of pointers: no two rows share memory.
+
+A table may hold any pointers: rows that lie one behind the other, permuted, shared, or a part of another array. The
+polyhedral model takes `a[i][j]` for the element of a two-dimensional array, which is right where no row that is written
+overlaps another row or array, and no store changes a pointer in a table. The test reads the pointers that the nest
+reads for certain, and no others: the rest of a table may hold anything, or not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from scheduler.codegen.copyable import certain_uses, copied_box
+from scheduler.codegen.expr import Printer
+from scheduler.codegen.integer_text import OR, PRODUCT, SUM, wrap
+from scheduler.codegen.nodes import IntExpr
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.nest import Array
+from scheduler.ir.tree import PackMark
+from scheduler.polyhedral.model import Model
+
+_MOST = 64  # memory areas in one test: a bit each
+
+DEFINITION = """/* Memory from first to end: an area, or of rows that tables of pointers lead to (levels > 0) the part of each. */
+struct pe_rows {
+    const void *pe_table;
+    int pe_levels, pe_written, pe_area; /* the areas are numbered from 0; parts of one stand together */
+    unsigned long pe_skip; /* areas that need not be apart from this one, a bit each */
+    long pe_from[2], pe_to[2]; /* the pointers of each level that are followed, none where from > to */
+    long pe_first, pe_end; /* bytes from what the last pointer leads to */
+};
+static inline __attribute__((__unused__)) const char *pe_follow(const void *pe_table, long pe_k)
+{
+    const char *pe_row;
+    __builtin_memcpy(&pe_row, (const char *)pe_table + pe_k * (long)sizeof pe_row, sizeof pe_row);
+    return pe_row;
+}
+static inline __attribute__((__unused__)) unsigned long pe_count(const struct pe_rows *pe_a)
+{
+    unsigned long pe_n = 1;
+    for (int pe_l = 0; pe_l < pe_a->pe_levels; pe_l++)
+        pe_n *= pe_a->pe_from[pe_l] > pe_a->pe_to[pe_l] ? 0 : (unsigned long)(pe_a->pe_to[pe_l] - pe_a->pe_from[pe_l] + 1);
+    return pe_n;
+}
+static __attribute__((__unused__)) void pe_sift(unsigned long *pe_at, unsigned long pe_root, unsigned long pe_n)
+{
+    for (unsigned long pe_child; (pe_child = 2 * pe_root + 1) < pe_n; pe_root = pe_child) {
+        pe_child += pe_child + 1 < pe_n && pe_at[pe_child] < pe_at[pe_child + 1];
+        if (pe_at[pe_root] >= pe_at[pe_child])
+            return;
+        unsigned long pe_value = pe_at[pe_root];
+        pe_at[pe_root] = pe_at[pe_child];
+        pe_at[pe_child] = pe_value;
+    }
+}
+/* The addresses where the parts begin. */
+static __attribute__((__unused__)) void pe_list(const struct pe_rows *pe_a, unsigned long *pe_at)
+{
+    if (pe_a->pe_levels == 0)
+        *pe_at = (unsigned long)pe_a->pe_table + (unsigned long)pe_a->pe_first;
+    else if (pe_count(pe_a))
+        for (long pe_i = pe_a->pe_from[0]; pe_i <= pe_a->pe_to[0]; pe_i++) {
+            const char *pe_row = pe_follow(pe_a->pe_table, pe_i);
+            if (pe_a->pe_levels == 1)
+                *pe_at++ = (unsigned long)pe_row + (unsigned long)pe_a->pe_first;
+            else
+                for (long pe_j = pe_a->pe_from[1]; pe_j <= pe_a->pe_to[1]; pe_j++)
+                    *pe_at++ = (unsigned long)pe_follow(pe_row, pe_j) + (unsigned long)pe_a->pe_first;
+        }
+}
+/* Puts addresses in order; whether each is at least so many bytes behind the one before. */
+static __attribute__((__unused__)) int pe_ordered(unsigned long *pe_at, unsigned long pe_n, unsigned long pe_size)
+{
+    int pe_sorted = 1;
+    for (unsigned long pe_k = 1; pe_k < pe_n; pe_k++)
+        pe_sorted &= pe_at[pe_k - 1] <= pe_at[pe_k];
+    if (!pe_sorted) {
+        for (unsigned long pe_k = pe_n / 2; pe_k-- > 0;)
+            pe_sift(pe_at, pe_k, pe_n);
+        for (unsigned long pe_k = pe_n; pe_k-- > 1;) {
+            unsigned long pe_value = pe_at[0];
+            pe_at[0] = pe_at[pe_k];
+            pe_at[pe_k] = pe_value;
+            pe_sift(pe_at, 0, pe_k);
+        }
+    }
+    for (unsigned long pe_k = 1; pe_k < pe_n; pe_k++)
+        if (pe_at[pe_k] - pe_at[pe_k - 1] < pe_size)
+            return 0;
+    return 1;
+}
+/* Whether no memory is in two areas of which one is written, or twice in one that is. */
+static __attribute__((__unused__)) int pe_rows_apart(const struct pe_rows *pe_parts, int pe_n)
+{
+    unsigned long *pe_at[65], pe_all = 0, *pe_memory;
+    const struct pe_rows *pe_areas[64];
+    int pe_good = 1, pe_number = 0;
+    for (int pe_k = 0; pe_k < pe_n; pe_k++)
+        pe_all += pe_count(&pe_parts[pe_k]);
+    pe_memory = pe_all > ~0ul / sizeof *pe_memory ? 0 : __builtin_malloc(pe_all * sizeof *pe_memory + 1);
+    if (!pe_memory)
+        return 0;
+    pe_at[0] = pe_memory;
+    for (int pe_k = 0; pe_k < pe_n && pe_good; pe_number++) {
+        unsigned long *pe_to = pe_at[pe_number];
+        pe_areas[pe_number] = &pe_parts[pe_k];
+        for (; pe_k < pe_n && pe_parts[pe_k].pe_area == pe_number; pe_k++) {
+            pe_list(&pe_parts[pe_k], pe_to);
+            pe_to += pe_count(&pe_parts[pe_k]);
+        }
+        const struct pe_rows *pe_a = pe_areas[pe_number];
+        unsigned long pe_size = pe_a->pe_written ? (unsigned long)(pe_a->pe_end - pe_a->pe_first) : 0;
+        pe_at[pe_number + 1] = pe_to;
+        pe_good = pe_ordered(pe_at[pe_number], (unsigned long)(pe_to - pe_at[pe_number]), pe_size);
+    }
+    for (int pe_k = 0; pe_k < pe_number && pe_good; pe_k++)
+        for (int pe_l = pe_k + 1; pe_l < pe_number && pe_good; pe_l++) {
+            const struct pe_rows *pe_a = pe_areas[pe_k], *pe_b = pe_areas[pe_l];
+            if (!(pe_a->pe_written || pe_b->pe_written) || pe_a->pe_skip >> pe_l & 1)
+                continue;
+            unsigned long pe_sa = (unsigned long)(pe_a->pe_end - pe_a->pe_first);
+            unsigned long pe_sb = (unsigned long)(pe_b->pe_end - pe_b->pe_first);
+            unsigned long *pe_x = pe_at[pe_k], *pe_y = pe_at[pe_l];
+            while (pe_x < pe_at[pe_k + 1] && pe_y < pe_at[pe_l + 1] && pe_good)
+                if (*pe_x <= *pe_y) {
+                    pe_good = *pe_y - *pe_x >= pe_sa;
+                    pe_x++;
+                } else {
+                    pe_good = *pe_x - *pe_y >= pe_sb;
+                    pe_y++;
+                }
+        }
+    __builtin_free(pe_memory);
+    return pe_good;
+}"""
+
+Box = tuple[tuple[str, str], ...]  # the first and the last pointer that is followed, of each level, as C text
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """An area of memory in the test; `table` and the bytes from `first` to `end` are C text."""
+
+    name: str
+    table: str
+    levels: int
+    boxes: tuple[Box, ...]
+    first: str
+    end: str
+    written: bool
+    array: Array | None = None  # whose elements it holds: None for pointers and numbers
+
+    def texts(self, number: int, skip: int) -> list[str]:
+        """Its parts, in C."""
+        head = f"{self.table}, {self.levels}, {self.written:d}, {number}, {skip}ul"
+        found = []
+        for box in self.boxes:
+            lows = ", ".join(low for low, _ in box) or "0"
+            highs = ", ".join(high for _, high in box) or "0"
+            found.append(f"{{{head}, {{{lows}}}, {{{highs}}},\n        {self.first}, {self.end}}}")
+        return found
+
+
+def plain_area(name: str, first: str, end: str, written: bool, array: Array | None = None) -> Area:
+    """The memory between two pointers, given as C text."""
+    size = f"(const char *)({end}) - (const char *)({first})"
+    return Area(name, first, 0, ((),), "0", size, written, array)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Makes the areas of arrays with rows. `bound`: C of a value; `holds`: of a condition, None where it always does."""
+
+    model: Model
+    printer: Printer
+    bound: Callable[[isl.PwAff], IntExpr]
+    holds: Callable[[isl.Set], IntExpr | None]
+
+    def areas(
+        self, array: Array, touched: isl.Set, corners: Sequence[tuple[IntExpr, IntExpr]], written: bool
+    ) -> list[Area]:
+        """What an array's rows have that is between the least and greatest subscripts, and the tables leading there.
+
+        `touched`: the subscripts that are used. Raises CodegenUnsupported where a pointer might be read that the
+        nest does not read.
+        """
+        base = f"({array.base or array.name})"
+        found: list[Area] = []
+        for level in range(array.rows, -1, -1):
+            boxes = self._boxes(array, touched, level)
+            if level == array.rows:
+                first, end = self._bytes(array, corners[level:])
+                found.append(Area(array.name, base, level, boxes, first, end, written, array))
+                continue
+            low, high = (wrap(self.printer.integer(value), SUM) for value in corners[level])
+            size = "(long)sizeof(void *)"
+            found.append(Area(array.name, base, level, boxes, f"({low}) * {size}", f"({high} + 1) * {size}", False))
+        return found
+
+    def _bytes(self, array: Array, corners: Sequence[tuple[IntExpr, IntExpr]]) -> tuple[str, str]:
+        """Where what is used of a row begins and ends, in bytes from its beginning."""
+        widths = [1]
+        for extent in reversed(array.shape[array.rows + 1 :]):
+            if extent is None or not extent.is_constant:
+                raise CodegenUnsupported(f"the rows of {array.name} hold arrays of unknown size")
+            widths.insert(0, widths[0] * extent.const)
+        ends = []
+        for side in (0, 1):
+            texts = [wrap(self.printer.integer(corner[side]), PRODUCT + 1) for corner in corners]
+            total = " + ".join(t if w == 1 else f"{t} * {w}" for t, w in zip(texts, widths, strict=True))
+            ends.append(f"({total}{' + 1' * side}) * (long)sizeof({array.ctype})")
+        return ends[0], ends[1]
+
+    def _boxes(self, array: Array, touched: isl.Set, level: int) -> tuple[Box, ...]:
+        """The pointers of the first `level` subscripts that are followed, in parts: in all they are those read."""
+        if level == 0:
+            return ((),)
+        kind = isl.dim_type.set
+        rest = len(array.shape) - level
+        problem = (
+            f"which rows of {array.name} are accessed depends on data, or some are left out: that they do not overlap "
+            "cannot be tested beforehand"
+        )
+        certain: isl.Set | None = None
+        for statement in self.model.placed:
+            for use in certain_uses(statement, array, self.model):
+                part = self.model.access_relation(statement, use).range()
+                certain = part if certain is None else certain.union(part)
+        if certain is None:
+            raise CodegenUnsupported(problem)
+        pointers = touched.project_out(kind, level, rest).coalesce()
+        if not pointers.is_subset(certain.project_out(kind, level, rest)):
+            raise CodegenUnsupported(problem)
+        mark = PackMark(array.name, tuple(range(level)), -1, 0)
+        parts = [pointers]
+        if not copied_box(pointers, mark).intersect_params(pointers.params()).is_subset(pointers):
+            parts = _disjoint(pointers)
+            for part in parts:
+                if not copied_box(part, mark).intersect_params(part.params()).is_subset(part):
+                    raise CodegenUnsupported(problem)
+        return tuple(self._box(part, level) for part in parts)
+
+    def _box(self, part: isl.Set, level: int) -> Box:
+        condition = self.holds(part.params())
+        found = []
+        for k in range(level):
+            low, high = (self.printer.integer(self.bound(end)) for end in (part.dim_min(k), part.dim_max(k)))
+            if condition is None:
+                found.append((low[0], high[0]))
+            else:
+                when = wrap(self.printer.integer(condition), OR)
+                found.append((f"{when} ? {wrap(low, OR)} : 0", f"{when} ? {wrap(high, OR)} : -1"))
+        return tuple(found)
+
+
+def _disjoint(pointers: isl.Set) -> list[isl.Set]:
+    """The set in parts, none of which shares a point with another."""
+    found: list[isl.Set] = []
+    seen = pointers.subtract(pointers)
+    for piece in pointers.get_basic_sets():
+        whole = isl.Set.from_basic_set(piece)
+        found += [isl.Set.from_basic_set(part) for part in whole.subtract(seen).make_disjoint().get_basic_sets()]
+        seen = seen.union(whole)
+    return found
+
+
+def rows_test(areas: Sequence[Area], apart: Iterable[frozenset[str]]) -> str:
+    """The condition, in C, that no two areas share memory of which one is written.
+
+    `apart`: pairs of arrays that need not be compared. Raises CodegenUnsupported where there are too many areas.
+    """
+    if len(areas) > _MOST:
+        raise CodegenUnsupported(f"the overlaps of {len(areas)} arrays and tables of rows cannot be tested at once")
+    known = set(apart)
+    texts: list[str] = []
+    for number, area in enumerate(areas):
+        skip = 0
+        for place, other in enumerate(areas):
+            elements = area.array is not None and other.array is not None
+            if elements and frozenset((area.name, other.name)) in known:
+                skip |= 1 << place
+        texts += area.texts(number, skip)
+    listed = ",\n    ".join(texts)
+    return f"pe_rows_apart((const struct pe_rows[]){{\n    {listed}}},\n    {len(texts)})"
