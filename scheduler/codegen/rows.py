@@ -23,6 +23,7 @@ from scheduler.ir.tree import PackMark
 from scheduler.polyhedral.model import Model
 
 _MOST = 64  # memory areas in one test: a bit each
+_MOST_BOXES = 16  # of the pointers of one table
 
 DEFINITION = """/* Memory from first to end: an area, or of rows that tables of pointers lead to (levels > 0) the part of each. */
 struct pe_rows {
@@ -218,30 +219,7 @@ class Rows:
         """The pointers of the first `level` subscripts that are followed, in parts: in all they are those read."""
         if level == 0:
             return ((),)
-        kind = isl.dim_type.set
-        rest = len(array.shape) - level
-        problem = (
-            f"which rows of {array.name} are accessed depends on data, or some are left out: that they do not overlap "
-            "cannot be tested beforehand"
-        )
-        certain: isl.Set | None = None
-        for statement in self.model.placed:
-            for use in certain_uses(statement, array, self.model):
-                part = self.model.access_relation(statement, use).range()
-                certain = part if certain is None else certain.union(part)
-        if certain is None:
-            raise CodegenUnsupported(problem)
-        pointers = touched.project_out(kind, level, rest).coalesce()
-        if not pointers.is_subset(certain.project_out(kind, level, rest)):
-            raise CodegenUnsupported(problem)
-        mark = PackMark(array.name, tuple(range(level)), -1, 0)
-        parts = [pointers]
-        if not copied_box(pointers, mark).intersect_params(pointers.params()).is_subset(pointers):
-            parts = _disjoint(pointers)
-            for part in parts:
-                if not copied_box(part, mark).intersect_params(part.params()).is_subset(part):
-                    raise CodegenUnsupported(problem)
-        return tuple(self._box(part, level) for part in parts)
+        return tuple(self._box(part, level) for part in followed(array, touched, level, self.model))
 
     def _box(self, part: isl.Set, level: int) -> Box:
         condition = self.holds(part.params())
@@ -256,13 +234,49 @@ class Rows:
         return tuple(found)
 
 
+def followed(array: Array, touched: isl.Set, level: int, model: Model) -> list[isl.Set]:
+    """The first `level` subscripts with which pointers are followed, in boxes that have none in common.
+
+    `touched`: the subscripts of the array that are used. Raises CodegenUnsupported where the nest does not follow all
+    of these pointers for certain, or they are no few boxes.
+    """
+    kind = isl.dim_type.set
+    rest = len(array.shape) - level
+    problem = (
+        f"which rows of {array.name} are accessed depends on data, or some are left out: that they do not overlap "
+        "cannot be tested beforehand"
+    )
+    certain: isl.Set | None = None
+    for statement in model.placed:
+        for use in certain_uses(statement, array, model):
+            part = model.access_relation(statement, use).range()
+            certain = part if certain is None else certain.union(part)
+    if certain is None:
+        raise CodegenUnsupported(problem)
+    pointers = touched.project_out(kind, level, rest)
+    if not pointers.is_subset(certain.project_out(kind, level, rest)):
+        raise CodegenUnsupported(problem)
+    mark = PackMark(array.name, tuple(range(level)), -1, 0)
+
+    def is_box(part: isl.Set) -> bool:
+        return bool(copied_box(part, mark).intersect_params(part.params()).is_subset(part))
+
+    if is_box(pointers):
+        return [pointers.coalesce()]
+    parts = _disjoint(pointers)
+    if len(parts) > _MOST_BOXES or not all(map(is_box, parts)):
+        raise CodegenUnsupported(problem)
+    return parts
+
+
 def _disjoint(pointers: isl.Set) -> list[isl.Set]:
     """The set in parts, none of which shares a point with another."""
     found: list[isl.Set] = []
     seen = pointers.subtract(pointers)
     for piece in pointers.get_basic_sets():
         whole = isl.Set.from_basic_set(piece)
-        found += [isl.Set.from_basic_set(part) for part in whole.subtract(seen).make_disjoint().get_basic_sets()]
+        left = whole.subtract(seen).make_disjoint().get_basic_sets()
+        found += [part for basic in left if not (part := isl.Set.from_basic_set(basic)).is_empty()]
         seen = seen.union(whole)
     return found
 
