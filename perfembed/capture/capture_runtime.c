@@ -19,12 +19,20 @@
 #define PE_UNKNOWN (~0ULL)
 enum { ALIGN = 64 };
 
+struct pe_box {
+    long from[2], to[2];
+};
+
 struct pe_object {
     unsigned long long bytes; /* PE_UNKNOWN: as far as the allocation goes, in whole rows */
     unsigned long long row;
     unsigned long long sure; /* so many bytes are certainly used */
     int pointer;             /* the size of what it points to is looked up */
     int unread;              /* what it holds before does not matter */
+    int levels, boxes;       /* it is reached through so many levels of tables of pointers, by these boxes of them */
+    const struct pe_box *box;
+    long first, end; /* bytes used of a row */
+    long table[2];   /* how many pointers the tables have */
 };
 
 struct pe_nest {
@@ -206,6 +214,12 @@ static int done;
 static struct snapshot {
     uintptr_t address;
     unsigned long long bytes, known;
+    size_t rows; /* that are used */
+    struct pe_row {
+        uintptr_t address;
+        long at; /* in the table */
+        unsigned long long offset;
+    } *row;
 } *current[PE_NESTS + 1];
 
 __attribute__((constructor)) static void start(void) { is_main_thread = 1; }
@@ -228,6 +242,76 @@ static unsigned long long write_all(int file, uintptr_t from, unsigned long long
     return written;
 }
 
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t x = ((const struct pe_row *)a)->address, y = ((const struct pe_row *)b)->address;
+    return (x > y) - (x < y);
+}
+
+static const char *follow(const void *table, long k)
+{
+    const char *row;
+    memcpy(&row, (const char *)table + k * (long)sizeof row, sizeof row);
+    return row;
+}
+
+/* The rows of an object, and where they lie in the block they are written to: as they do, with large gaps cut. */
+static int find_rows(const struct pe_object *o, struct snapshot *s, const void *table)
+{
+    size_t count = 0;
+    unsigned long long width = (unsigned long long)(o->end - o->first), offset = 0;
+    for (int b = 0; b < o->boxes; b++) {
+        size_t n = 1;
+        for (int l = 0; l < o->levels; l++) n *= (size_t)(o->box[b].to[l] - o->box[b].from[l] + 1);
+        count += n;
+    }
+    s->row = malloc(count * sizeof *s->row);
+    if (!s->row) return 0;
+    for (int b = 0; b < o->boxes; b++)
+        for (long i = o->box[b].from[0]; i <= o->box[b].to[0]; i++) {
+            const char *next = follow(table, i);
+            if (o->levels == 1) {
+                s->row[s->rows++] = (struct pe_row){(uintptr_t)next + (uintptr_t)o->first, i, 0};
+                continue;
+            }
+            for (long j = o->box[b].from[1]; j <= o->box[b].to[1]; j++)
+                s->row[s->rows++] =
+                    (struct pe_row){(uintptr_t)follow(next, j) + (uintptr_t)o->first, i * o->table[1] + j, 0};
+        }
+    qsort(s->row, s->rows, sizeof *s->row, by_address);
+    for (size_t r = 1; r < s->rows; r++) {
+        unsigned long long apart = s->row[r].address - s->row[r - 1].address;
+        if (apart > width + 8192) apart = width + (apart - width) % 4096;
+        offset += apart;
+        s->row[r].offset = offset;
+        if (apart % o->row) return 0;
+    }
+    s->address = s->row[0].address;
+    s->bytes = s->known = offset + width;
+    return 1;
+}
+
+/* The table of an object with rows, for perfembed/capture/rows.py, and behind it the addresses of the rows. */
+static int write_places(
+    int file, int i, const struct pe_object *o, const struct snapshot *s, unsigned long long *at, FILE *report)
+{
+    size_t places = (size_t)o->levels;
+    for (int l = 0, n = 1; l < o->levels; l++) places = (size_t)o->levels + (n *= (int)o->table[l]);
+    long *out = calloc(places + s->rows, sizeof *out);
+    if (!out) return 0;
+    for (int l = 0; l < o->levels; l++) out[l] = o->table[l];
+    for (size_t r = 0; r < s->rows; r++) {
+        out[(size_t)o->levels + (size_t)s->row[r].at] = (long)s->row[r].offset - o->first;
+        out[places + r] = (long)s->row[r].address;
+    }
+    unsigned long long bytes = (places + s->rows) * sizeof *out;
+    int good = write_all(file, (uintptr_t)out, bytes, *at) == bytes;
+    free(out);
+    fprintf(report, "rows %d %zu %zu %ld %llu\n", i, places, s->rows, o->end - o->first, *at);
+    *at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return good;
+}
+
 /* One file with all objects one after the other; 1 where it worked. */
 static int write_objects(const char *path, const struct pe_nest *n, struct snapshot *s, int before, FILE *report)
 {
@@ -242,6 +326,18 @@ static int write_objects(const char *path, const struct pe_nest *n, struct snaps
             fprintf(report, "object %llu %llu %llu %llu\n", (unsigned long long)s[i].address, s[i].bytes, s[i].known, at);
             continue;
         }
+        if (n->object[i].levels) {
+            unsigned long long width = (unsigned long long)(n->object[i].end - n->object[i].first);
+            for (size_t r = 0; r < s[i].rows; r++)
+                if (write_all(file, s[i].row[r].address, width, at + s[i].row[r].offset) < width) {
+                    fprintf(report, "failed %s %d %d\n", errno == EFAULT ? "unmapped" : "write", i, errno);
+                    close(file);
+                    return 0;
+                }
+            fprintf(report, "object %llu %llu %llu %llu\n", (unsigned long long)s[i].address, s[i].bytes, s[i].known, at);
+            at += (s[i].bytes + ALIGN - 1) / ALIGN * ALIGN;
+            continue;
+        }
         unsigned long long written = write_all(file, s[i].address, s[i].known, at);
         if (written < s[i].known && (errno != EFAULT || written < n->object[i].sure)) {
             fprintf(report, "failed %s %d %d\n", errno == EFAULT ? "unmapped" : "write", i, errno);
@@ -252,6 +348,12 @@ static int write_objects(const char *path, const struct pe_nest *n, struct snaps
         fprintf(report, "object %llu %llu %llu %llu\n", (unsigned long long)s[i].address, s[i].bytes, s[i].known, at);
         at += (s[i].bytes + ALIGN - 1) / ALIGN * ALIGN;
     }
+    for (int i = 0; before && i < n->objects; i++)
+        if (n->object[i].levels && !write_places(file, i, &n->object[i], &s[i], &at, report)) {
+            fprintf(report, "failed write %d %d\n", i, errno);
+            close(file);
+            return 0;
+        }
     int good = !ftruncate(file, (off_t)at);
     if (!good) fprintf(report, "failed write 0 %d\n", errno);
     close(file);
@@ -265,6 +367,14 @@ static int measure(int k, const void *const *addresses, FILE *report)
     for (int i = 0; i < n->objects; i++) {
         const struct pe_object *o = &n->object[i];
         struct snapshot *s = &current[k][i];
+        if (o->levels) {
+            if (!find_rows(o, s, addresses[i])) {
+                fprintf(report, "failed rows %d 0\n", i);
+                return 0;
+            }
+            total += s->bytes;
+            continue;
+        }
         s->address = (uintptr_t)addresses[i];
         unsigned long long left = o->pointer ? s->address ? bytes_left(s->address) : 0 : PE_UNKNOWN;
         s->bytes = o->bytes == PE_UNKNOWN && left != PE_UNKNOWN ? left / o->row * o->row : o->bytes;
@@ -304,6 +414,7 @@ void perfembed_before(int k, const long long *values, const void *const *address
         fclose(report);
         return;
     }
+    for (int i = 0; current[k] && i < n->objects; i++) free(current[k][i].row);
     free(current[k]);
     current[k] = NULL;
     finish(report);
@@ -317,6 +428,7 @@ void perfembed_after(int k)
     if (!report) _exit(121);
     fputs("after\n", report);
     write_objects(n->outputs, n, current[k], 0, report);
+    for (int i = 0; current[k] && i < n->objects; i++) free(current[k][i].row);
     free(current[k]);
     current[k] = NULL;
     finish(report);

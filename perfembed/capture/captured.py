@@ -16,6 +16,7 @@ class CapturedArray:
     `fill` says where its contents come from; `address_modulo` is its address modulo 4096 in the program.
     `known_bytes` of its bytes are the program's; the rest, beyond the end of its allocation, is zero.
     `filled`: so many elements have contents where not all are needed, the others are zero (None: all have).
+    `table`: it says where the rows of another array lie (`perfembed.capture.rows`).
     `holes`: of an array of structures, which places along the last dimension hold numbers of other types.
     """
 
@@ -27,6 +28,7 @@ class CapturedArray:
     known_bytes: int
     filled: int | None = None
     holes: frozenset[int] = frozenset()
+    table: bool = False
 
     @property
     def count(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from perfembed.capture.rows import RowsUnknown, UsedRows, used_rows
 from scheduler.errors import SchedulerError
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Constraint, Loop, LoopNest, Predicate, Storage
@@ -25,12 +26,14 @@ class ExtentUnknown(Exception):
 class Extents:
     """`shape` with concrete extents; the outermost is None where only its allocation can tell.
 
-    Elements below `sure` are certainly accessed (0: perhaps none).
+    Elements below `sure` are certainly accessed (0: perhaps none). `rows`: of an array that is reached through tables
+    of pointers, whose shape is that of the memory its rows lie in.
     """
 
     array: Array
     shape: tuple[int | None, ...]
     sure: int
+    rows: UsedRows | None = None
 
     @property
     def row(self) -> int:
@@ -99,6 +102,8 @@ class Touched:
 
     def extents(self, array: Array) -> Extents:
         """Raises ExtentUnknown for an array of which nothing is left, or that is accessed before its start."""
+        if array.rows:
+            return Extents(array, (None,), 0, self._rows(array))
         shape: list[int | None] = [None if e is None else e.evaluate(self._values) for e in array.shape]
         if any(extent is not None and extent < 1 for extent in shape):
             sizes = "".join(f"[{'' if e is None else e}]" for e in shape)
@@ -116,6 +121,19 @@ class Touched:
             return Extents(array, (shape[0], *shape[1:]), sure + 1)
         rows = high // row + 1
         return Extents(array, (max(rows, shape[0] or 1), *shape[1:]), sure + 1)
+
+    def _rows(self, array: Array) -> UsedRows:
+        try:
+            with self._model.quota():
+                parts = [self._model.access_relation(s, use).range() for s, use in self.uses(array.name)]
+                touched = parts[0]
+                for part in parts[1:]:
+                    touched = touched.union(part)
+                return used_rows(array, touched, self._model)
+        except RowsUnknown as unknown:
+            raise ExtentUnknown(str(unknown)) from None
+        except SchedulerError as problem:
+            raise ExtentUnknown(f"which rows of {array.name} are used cannot be told: {problem}") from None
 
     def reach(self, array: Array) -> int | None:
         """So many elements of an array with a known shape, from its first one on, hold all that are accessed."""

@@ -67,7 +67,7 @@ def randomise(nest: LoopNest, captured: CapturedNest, inputs: RandomisedInputs) 
 
 
 def _randomised(array: CapturedArray, used: Roles, seed: int, position: int) -> Fill:
-    if array.name in used.index:
+    if array.name in used.index or array.table:
         return array.fill
     floating = array.ctype in FLOAT_TYPES
     if not floating and array.name in used.control:

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from perfembed.building.text import c_string
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
@@ -24,6 +27,7 @@ from perfembed.capture.instrument import Around
 from perfembed.capture.profile import NestProfile, ProgramProfile, instrumented, not_watched
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, run_program
 from perfembed.capture.recorded import named_values, recorded_values, values_text
+from perfembed.capture.rows import rows_name
 from perfembed.world import last_words, run_failure
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
 from scheduler.frontend import SourceFile
@@ -34,6 +38,7 @@ _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_m
 DEFAULT_CAP_BYTES = 2 << 30
 _ROOMS = 4
 _SEARCH_S = 60.0  # for finding nests with which the program fails
+Ranges = np.ndarray[Any, np.dtype[np.uint64]]
 _ALONE = {"OMP_THREAD_LIMIT": "1"}
 
 
@@ -205,8 +210,17 @@ def _tables(plans: tuple[_Plan, ...], cap_bytes: int) -> str:
     lines = [f"#define PE_NESTS {len(plans)}", f"#define PE_WANTED {len(plans)}", f"#define PE_CAP {cap_bytes}ULL"]
     rows = []
     for k, plan in enumerate(plans):
-        objects = ", ".join(_object(extents, extents.array.name in plan.unread) for extents in plan.objects)
-        lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects or '{0, 0, 0, 0, 0}'}}};")
+        texts = []
+        for position, extents in enumerate(plan.objects):
+            unread = extents.array.name in plan.unread
+            if extents.rows is None:
+                texts.append(_object(extents, unread))
+                continue
+            boxes = ", ".join(_box(box) for box in extents.rows.boxes)
+            lines.append(f"static const struct pe_box pe_boxes_{k}_{position}[] = {{{boxes}}};")
+            texts.append(_row_object(extents, unread, k, position))
+        objects = ", ".join(texts) or "{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}"
+        lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects}}};")
         paths = ", ".join(c_string(str(path)) for path in (plan.data, plan.outputs, plan.report))
         counts = f"{plan.profile.typical_call}ULL, {len(recorded_values(plan.nest))}, {len(plan.objects)}"
         rows.append(f"    {{{counts}, {plan.after:d}, pe_objects_{k}, {paths}}},")
@@ -217,7 +231,21 @@ def _object(extents: Extents, unread: bool) -> str:
     width = element_bytes(extents.array.ctype)
     size = "PE_UNKNOWN" if extents.count is None else f"{extents.count * width}ULL"
     pointer = extents.array.storage in (Storage.POINTER, Storage.RESTRICT) or extents.count is None
-    return f"{{{size}, {extents.row * width}ULL, {extents.sure * width}ULL, {pointer:d}, {unread:d}}}"
+    sizes = f"{size}, {extents.row * width}ULL, {extents.sure * width}ULL"
+    return f"{{{sizes}, {pointer:d}, {unread:d}, 0, 0, 0, 0, 0, {{0}}}}"
+
+
+def _box(box: tuple[tuple[int, int], ...]) -> str:
+    return f"{{{{{', '.join(str(low) for low, _ in box)}}}, {{{', '.join(str(high) for _, high in box)}}}}}"
+
+
+def _row_object(extents: Extents, unread: bool, k: int, position: int) -> str:
+    rows, width = extents.rows, element_bytes(extents.array.ctype)
+    assert rows is not None
+    levels = f"{len(rows.table)}, {len(rows.boxes)}, pe_boxes_{k}_{position}"
+    ends = f"{rows.first * width}, {rows.end * width}"
+    table = ", ".join(map(str, rows.table))
+    return f"{{0, {width}, 0, 1, {unread:d}, {levels}, {ends}, {{{table}}}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +271,20 @@ def _read(plan: _Plan, problem: str | None, cap_bytes: int) -> CapturedNest | Ca
         before, now = plan.profile.values[changed], values[changed]
         return CaptureFailed(name, f"the program does not repeat itself: {changed} was {before} and then {now}")
     written = [_Written(*map(int, words[1:])) for words in lines if words[0] == "object"]
-    arrays = tuple(_array(plan, e, w) for e, w in zip(plan.objects, written[: len(plan.objects)], strict=True))
+    tables = {int(words[1]): _RowsWritten(*map(int, words[2:])) for words in lines if words[0] == "rows"}
+    arrays = tuple(
+        captured
+        for k, (e, w) in enumerate(zip(plan.objects, written[: len(plan.objects)], strict=True))
+        for captured in (_array(plan, e, w), *([_table(plan, e, tables[k])] if k in tables else []))
+    )
     outputs = tuple(
         (e.array.name, CapturedFill(str(plan.outputs), w.offset))
         for e, w in zip(plan.objects, written[len(plan.objects) :], strict=False)
     )
     parameters: Mapping[str, int] = {p.name: values[p.name] for p in plan.nest.parameters}
-    total = sum(w.size for w in written[: len(arrays)])
-    return CapturedNest(name, parameters, arrays, _overlaps(plan.nest, arrays, written), total, call, outputs)
+    total = sum(w.size for w in written[: len(plan.objects)])
+    overlaps = _overlaps(plan, written, tables)
+    return CapturedNest(name, parameters, arrays, overlaps, total, call, outputs)
 
 
 def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
@@ -263,19 +297,51 @@ def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
     return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known, holes=holes)
 
 
-def _overlaps(
-    nest: LoopNest, arrays: tuple[CapturedArray, ...], written: list[_Written]
-) -> tuple[tuple[str, str], ...]:
-    ranges = [(a.name, w.address, w.address + w.known) for a, w in zip(arrays, written, strict=False)]
-    return tuple(
-        (a, b)
-        for (a, p, q), (b, r, s) in combinations(ranges, 2)
-        if p < s and r < q and not nest.array(a).shares(nest.array(b))
-    )
+@dataclass(frozen=True, slots=True)
+class _RowsWritten:
+    """The pointers to rows as the program reported them: `count` places in a table, and addresses of used rows."""
+
+    count: int
+    used: int
+    bytes: int  # of a row
+    offset: int  # of the places in the file; the addresses follow
+
+
+def _table(plan: _Plan, extents: Extents, rows: _RowsWritten) -> CapturedArray:
+    name = rows_name(extents.array.name)
+    return CapturedArray(name, "long", (rows.count,), CapturedFill(str(plan.data), rows.offset), 0, 0, table=True)
+
+
+def _ranges(plan: _Plan, written: _Written, rows: _RowsWritten | None) -> Ranges:
+    """[n, 2]: where the memory of an object begins and ends, in order."""
+    if rows is None:
+        return np.array([[written.address, written.address + written.known]], dtype=np.uint64)
+    begins = np.fromfile(plan.data, np.uint64, rows.used, offset=rows.offset + 8 * rows.count)
+    begins.sort()
+    return np.stack((begins, begins + np.uint64(rows.bytes)), axis=1)
+
+
+def _overlaps(plan: _Plan, written: list[_Written], tables: Mapping[int, _RowsWritten]) -> tuple[tuple[str, str], ...]:
+    names = [e.array.name for e in plan.objects]
+    ranges = [_ranges(plan, w, tables.get(k)) for k, w in enumerate(written[: len(names)])]
+    found = [(n, n) for n, r in zip(names, ranges, strict=True) if bool((r[1:, 0] < r[:-1, 1]).any())]
+    for (a, p), (b, q) in combinations(zip(names, ranges, strict=True), 2):
+        if not plan.nest.array(a).shares(plan.nest.array(b)) and _meet(p, q):
+            found.append((a, b))
+    return tuple(found)
+
+
+def _meet(first: Ranges, second: Ranges) -> bool:
+    """Whether some range of the first meets one of the second; in each they begin in order and have one length."""
+    after = np.searchsorted(second[:, 1], first[:, 0], side="right")
+    inside = after < len(second)
+    return bool((second[after[inside], 0] < first[inside, 1]).any())
 
 
 def _reason(plan: _Plan, kind: str, index: int, number: int, cap_bytes: int) -> str:
     array = plan.objects[index].array
+    if kind == "rows":
+        return f"the rows of {array.name} begin between its elements"
     if kind == "large":
         return too_large(number, cap_bytes)
     if kind == "null":

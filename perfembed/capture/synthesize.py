@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from perfembed.capture.extents import (
 from perfembed.capture.fills import dtype_of
 from perfembed.capture.record import DEFAULT_CAP_BYTES, too_large
 from perfembed.capture.roles import assignments, bounds, opaque_subscripts, roles
+from perfembed.capture.rows import rows_name
 from profilers.workload import ELEMENT_TYPES, FLOAT_TYPES, CapturedFill, Fill, RandomFill
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Cast, Expr, Loop, LoopNest, Node, Read, Statement, Storage
@@ -82,6 +84,11 @@ def _synthesize(
             raise _Refused(f"{array.name} has elements of type {array.ctype}, which is not supported")
         if array.name in used.index and array.name not in plan.contents and array.name not in plan.limits:
             raise _unfillable(array.name)
+        if array.rows:
+            found = _rows(plan, touched, array, workdir, seed * 4096 + position, array.name in used.control)
+            arrays += found
+            total += sum(a.count * element_bytes(a.ctype) for a in found)
+            continue
         shape = _shape(plan, touched, array)
         fill = _fill(plan, array, workdir, seed * 4096 + position, array.name in used.control)
         arrays.append(CapturedArray(array.name, array.ctype, shape, fill, 16, 0))
@@ -89,6 +96,24 @@ def _synthesize(
     if total > cap_bytes:
         raise _Refused(too_large(total, cap_bytes))
     return CapturedNest(nest.name, values, tuple(arrays), (), total)
+
+
+def _rows(
+    plan: _Plan, touched: Touched, array: Array, workdir: Path, stream: int, control: bool
+) -> list[CapturedArray]:
+    """An array with rows one behind the other, and where they lie."""
+    rows = touched.extents(array).rows
+    assert rows is not None
+    count, width = math.prod(rows.table), element_bytes(array.ctype)
+    length = rows.end - rows.first
+    places = np.array([*rows.table, *((k * length - rows.first) * width for k in range(count))], dtype=np.int64)
+    path = workdir / f"{plan.nest.name}.{rows_name(array.name)}.bin"
+    path.write_bytes(places.tobytes())
+    fill = _fill(plan, array, workdir, stream, control)
+    return [
+        CapturedArray(array.name, array.ctype, (count * length,), fill, 16, 0),
+        CapturedArray(rows_name(array.name), "long", places.shape, CapturedFill(str(path), 0), 0, 0, table=True),
+    ]
 
 
 def _values(nest: LoopNest, parameters: Mapping[str, int]) -> dict[str, int]:

@@ -27,6 +27,8 @@ def make_workload(
     written = {spec.name for spec in specs if spec.written}
     for first, second in captured.overlaps:
         if first in written or second in written:
+            if first == second:
+                return CaptureFailed(nest.name, f"rows of {first} overlap in memory, so it cannot be measured alone")
             return CaptureFailed(nest.name, f"{first} and {second} overlap in memory, so it cannot be measured alone")
     if isinstance(fills, RandomisedInputs):
         captured = randomise(nest, captured, fills)

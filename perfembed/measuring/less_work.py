@@ -114,8 +114,10 @@ def touched_only(nest: LoopNest, captured: CapturedNest) -> CapturedNest:
     """The inputs of a nest that touches less of them: what lies behind all that it touches is zero."""
     touched = Touched(nest, captured.parameters)
     arrays = []
+    known = {array.name: array for array in nest.arrays}
     for array in captured.arrays:
-        reach = touched.reach(nest.array(array.name))
+        own = known.get(array.name)
+        reach = None if own is None or own.rows else touched.reach(own)
         arrays.append(array if reach is None else replace(array, filled=min(reach, array.count)))
     return replace(captured, arrays=tuple(arrays))
 

@@ -25,7 +25,7 @@ from scheduler.polyhedral.model import Model
 _MOST = 64  # memory areas in one test: a bit each
 _MOST_BOXES = 16  # of the pointers of one table
 
-DEFINITION = """/* Memory from first to end: an area, or of rows that tables of pointers lead to (levels > 0) the part of each. */
+DEFINITION = """/* An area from first to end, or (levels > 0) that part of each row that tables of pointers lead to. */
 struct pe_rows {
     const void *pe_table;
     int pe_levels, pe_written, pe_area; /* the areas are numbered from 0; parts of one stand together */
@@ -43,7 +43,10 @@ static inline __attribute__((__unused__)) unsigned long pe_count(const struct pe
 {
     unsigned long pe_n = 1;
     for (int pe_l = 0; pe_l < pe_a->pe_levels; pe_l++)
-        pe_n *= pe_a->pe_from[pe_l] > pe_a->pe_to[pe_l] ? 0 : (unsigned long)(pe_a->pe_to[pe_l] - pe_a->pe_from[pe_l] + 1);
+        if (pe_a->pe_to[pe_l] < pe_a->pe_from[pe_l])
+            pe_n = 0;
+        else
+            pe_n *= (unsigned long)(pe_a->pe_to[pe_l] - pe_a->pe_from[pe_l] + 1);
     return pe_n;
 }
 static __attribute__((__unused__)) void pe_sift(unsigned long *pe_at, unsigned long pe_root, unsigned long pe_n)
@@ -173,7 +176,7 @@ def plain_area(name: str, first: str, end: str, written: bool, array: Array | No
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Makes the areas of arrays with rows. `bound`: C of a value; `holds`: of a condition, None where it always does."""
+    """Makes the areas of arrays with rows. `bound`: what a value is; `holds`: a condition, None: it always is so."""
 
     model: Model
     printer: Printer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scheduler.codegen.expr import Printer
@@ -43,6 +43,11 @@ class ArgumentSpec:
     is_parameter: bool
 
 
+def rows_name(array: str) -> str:
+    """The argument that says where the rows of an array lie in its memory (`perfembed.capture.rows`)."""
+    return f"{array}.rows"
+
+
 def plain(nest: LoopNest) -> LoopNest:
     """The nest with every array under its own name, as `kernel_source` declares them (no `base`)."""
     return replace(nest, arrays=tuple(replace(a, base=None, members=()) for a in nest.arrays))
@@ -65,7 +70,12 @@ def kernel_source(
     written = {u.access.array for s in placed_statements(nest) for u in uses(s) if u.is_write}
     arrays = [a for a in nest.arrays if a.storage is not Storage.PRIVATE]
     specs = [ArgumentSpec(p.name, p.ctype, False, True) for p in nest.parameters]
-    specs += [ArgumentSpec(a.name, a.ctype, a.name in written, False) for a in arrays]
+    places: dict[str, int] = {}
+    for array in arrays:
+        places[array.name] = len(specs)
+        specs.append(ArgumentSpec(array.name, array.ctype, array.name in written, False))
+        if array.rows:
+            specs.append(ArgumentSpec(rows_name(array.name), "long", False, False))
     storage, formal, actual, unpack, repack = [], [], [], [], []
     for index, parameter in enumerate(nest.parameters):
         if parameter.name in fixed:
@@ -73,8 +83,14 @@ def kernel_source(
         formal.append(f"{parameter.ctype} {parameter.name}")
         actual.append(f"*(const {parameter.ctype} *)args[{index}]")
     cases = []
-    for index, array in enumerate(arrays, len(nest.parameters)):
-        if array.storage is Storage.GLOBAL and None not in array.shape:
+    tables: list[str] = []
+    for array in arrays:
+        index = places[array.name]
+        if array.rows:
+            tables += _table_function(array)
+            formal.append(_row_type(array)(f"{'*' * (array.rows + 1)}{array.name}"))
+            actual.append(f"pe_table_{array.name}(args[{index}], args[{index + 1}])")
+        elif array.storage is Storage.GLOBAL and None not in array.shape:
             storage.append("static " + declarator(array.ctype, array.name, _extents(array, values)) + ";")
             cases.append(f"case {index}: return {'&' if array.is_scalar else ''}{array.name};")
         elif array.is_scalar:
@@ -95,6 +111,7 @@ def kernel_source(
     lines = [
         *known,
         *storage,
+        *tables,
         "",
         "void *pe_storage(int i);",
         "void pe_kernel(void *const *args);",
@@ -113,7 +130,7 @@ def kernel_source(
         "void pe_kernel(void *const *args)",
         *block("", ["(void)args;", f"pe_nest({', '.join(actual)});"]),
     ]
-    includes = ["stddef.h", "stdint.h", "stdbool.h"]
+    includes = ["stddef.h", "stdint.h", "stdbool.h", *(["stdlib.h"] if tables else [])]
     functions = {name for node in nest.body for name in _calls(node)}
     if functions - _STDLIB:
         includes.append("math.h")
@@ -137,6 +154,45 @@ def _extents(array: Array, values: Mapping[str, int]) -> list[str]:
             total *= e
         extents = [total]
     return [str(e) for e in extents]
+
+
+def _row_type(array: Array) -> Callable[[str], str]:
+    """Makes the declaration of a name with so many stars: of a pointer to pointers to an array's rows."""
+    tail = "".join(f"[{e.const}]" for e in array.shape[array.rows + 1 :] if e is not None)
+    return lambda name: f"{array.ctype} ({name}){tail}" if tail else f"{array.ctype} {name}"
+
+
+def _table_function(array: Array) -> list[str]:
+    """Makes the tables of pointers once for each block that the rows lie in."""
+    declared, stars = _row_type(array), "*" * array.rows
+    levels = array.rows
+    count = " * ".join(f"places[{k}]" for k in range(levels))
+    body = [
+        f"static {declared(f'{stars}*top')};",
+        f"static {declared('**rows')};",
+        "static char *made;",
+        "char *base = block;",
+        "const long *places = where;",
+        "if (made == base)",
+        "    return top;",
+        f"rows = malloc(sizeof *rows * (size_t)({count} + 1));",
+        "if (!rows)",
+        "    abort();",
+        f"for (long k = 0; k < {count}; k++)",
+        f"    rows[k] = (void *)(base + places[{levels} + k]);",
+    ]
+    if levels == 1:
+        body.append("top = rows;")
+    else:
+        body += [
+            "top = malloc(sizeof *top * (size_t)(places[0] + 1));",
+            "if (!top)",
+            "    abort();",
+            "for (long k = 0; k < places[0]; k++)",
+            "    top[k] = rows + k * places[1];",
+        ]
+    body += ["made = base;", "return top;"]
+    return block(f"static void *pe_table_{array.name}(void *block, const void *where)", body)
 
 
 def _pointer(array: Array, printer: Printer) -> tuple[str, str]:

@@ -70,7 +70,12 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
             own = variable.ctype.name.removeprefix("unsigned ")
             same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
             info = ctx.arrays.get(array.name)
-            if info is not None and info.variable is not None and not info.rows and _apart(ctx, info.variable, variable):
+            if (
+                info is not None
+                and info.variable is not None
+                and not info.rows
+                and _apart(ctx, info.variable, variable)
+            ):
                 continue
             member = variable in ctx.member_variables.values()
             inside = info is not None and (bool(info.members) or info.path)  # of a structure
