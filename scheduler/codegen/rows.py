@@ -18,6 +18,7 @@ from scheduler.codegen.expr import Printer
 from scheduler.codegen.integer_text import OR, PRODUCT, SUM, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array
 from scheduler.ir.tree import PackMark
 from scheduler.polyhedral.model import Model
@@ -211,6 +212,8 @@ class Rows:
             if extent is None or not extent.is_constant:
                 raise CodegenUnsupported(f"the rows of {array.name} hold arrays of unknown size")
             widths.insert(0, widths[0] * extent.const)
+        if array.members:  # whole structures
+            corners = (*corners[:-1], (Affine.constant(0), Affine.constant(len(array.members) - 1)))
         ends = []
         for side in (0, 1):
             texts = [wrap(self.printer.integer(corner[side]), PRODUCT + 1) for corner in corners]

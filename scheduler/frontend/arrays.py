@@ -72,6 +72,9 @@ def _storage(variable: Variable, declared: CType, member: bool) -> Storage:
     return Storage.GLOBAL if declared.is_scalar and variable.address_taken else Storage.LOCAL
 
 
+MOST_TABLES = 2  # of which the run-time test reads pointers
+
+
 def shape_of(declared: CType) -> tuple[CExpr | int | None, ...]:
     """Extents, outermost first; None for what a pointer points to."""
     extents: list[CExpr | int | None] = []
@@ -100,7 +103,7 @@ def has_rows(declared: CType) -> bool:
         if not isinstance(inner.extent, int):
             return False
         inner = inner.element
-    return rows > 0 and inner.kind != "pointer"
+    return 0 < rows <= MOST_TABLES and inner.kind != "pointer"
 
 
 def innermost(declared: CType) -> CType:

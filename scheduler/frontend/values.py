@@ -386,9 +386,13 @@ def _derived_pointer(ctx: Context, variable: Variable) -> Pointer | None:
     init, element = variable.init, variable.ctype.element
     if init is None or element is None or variable.owner or variable.storage != "local" or not set_once(variable):
         return None
+    addressed = {id(e.operand) for e in subexpressions(init) if isinstance(e, Un) and e.op == "&"}
     for part in subexpressions(init):
         if not isinstance(part, Lit | Ref | Conv | Bin | Un | Index):
             return None
+        loaded = isinstance(part, Index) or (isinstance(part, Un) and part.op == "*")
+        if loaded and part.ctype.kind != "array" and id(part) not in addressed:
+            return None  # what it is read from may be gone
         if isinstance(part, Ref):
             array = part.var.ctype.kind == "array" and part.var.storage != "param" and ctx.visible(part.var)
             if not array and not integers.unchanging(ctx, part.var):

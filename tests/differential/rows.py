@@ -1,4 +1,4 @@
-"""Random C programs with tables of pointers to rows, which lie in any way: apart, permuted, shared, overlapping, short."""
+"""Random C programs with tables of pointers to rows, which lie in any way: permuted, shared, overlapping."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ class Writer:
 
     def program(self) -> str:
         rng = self.rng
-        n, m, l = (rng.choice((3, 6, 9, 14, 21)) for _ in range(3))
-        called = [(n, m, l), (rng.randint(0, 3), rng.randint(0, 3), rng.randint(0, 3)), (n, rng.randint(0, m), l)]
+        n, m, depth = (rng.choice((3, 6, 9, 14, 21)) for _ in range(3))
+        small = tuple(rng.randint(0, 3) for _ in range(3))
+        called = [(n, m, depth), small, (n, rng.randint(0, m), depth)]
         nests = "\n".join(self.nest() for _ in range(rng.randint(1, 3)))
 
         def how() -> str:
-            return rng.choice(("BLOCK", "SINGLE", "PERMUTED", "REVERSED", *(() if self.clean else ("TWICE", "SHIFTED"))))
+            return rng.choice(
+                ("BLOCK", "SINGLE", "PERMUTED", "REVERSED", *(() if self.clean else ("TWICE", "SHIFTED")))
+            )
 
         other = "0" if self.clean or rng.random() < 0.5 else "a"
-        calls = [
-            f"    work(a, b, k, c, &s, u, v, x, f, {', '.join(map(str, sizes))});"
-            for sizes in called
-        ]
+        calls = [f"    work(a, b, k, c, &s, u, v, x, f, {', '.join(map(str, sizes))});" for sizes in called]
         second = "a" if not self.clean and rng.random() < 0.3 else "b"
-        calls.append(f"    work({second}, b, k, c, &s, u, {'v' if self.clean else 'u'}, x, f, {n}, {m}, {l});")
+        calls.append(f"    work({second}, b, k, c, &s, u, {'v' if self.clean else 'u'}, x, f, {n}, {m}, {depth});")
         rows = f"for (int i = {self.low}; i < N; i++)"
         return "\n".join(
             (
@@ -73,18 +73,19 @@ class Writer:
                 "struct space { int n, m; double **g; };",
                 "static double *fixed[32];",
                 _LAYOUTS,
-                "__attribute__((noinline)) void work(double **a, double **b, int **k, double *const *c, struct space *s,",
-                "    double ***u, double ***v, double *x, const int *f, int n, int m, int l)",
+                "__attribute__((noinline)) void work(double **a, double **b, int **k, double *const *c,",
+                "    struct space *s, double ***u, double ***v, double *x, const int *f, int n, int m, int l)",
                 "{",
                 "    double total = 0;",
                 "    int i, j;",
-                "    (void)i; (void)j; (void)a; (void)b; (void)k; (void)c; (void)s; (void)u; (void)v; (void)f; (void)l;",
+                "    (void)i; (void)j; (void)a; (void)b; (void)k; (void)c; (void)s; (void)u; (void)v; (void)f;",
+                "    (void)l;",
                 nests,
                 "    x[0] += total;",
                 "}",
                 "int main(void)",
                 "{",
-                f"    enum {{ N = {n}, M = {m}, L = {l} }};",
+                f"    enum {{ N = {n}, M = {m}, L = {depth} }};",
                 f"    double **a = table_double(N, M, {how()}, {self.low}, 0);",
                 f"    double **b = table_double(N, M, {how()}, {self.low}, {other});",
                 f"    double **c = table_double(N, M, {how()}, {self.low}, {other});",
@@ -98,10 +99,10 @@ class Writer:
                 "#ifndef FIRST",
                 *calls[1:],
                 "#endif",
-                f"    {rows} {{ show(\"a\", a[i], M * 8); show(\"b\", b[i], M * 8); show(\"c\", c[i], M * 8); }}",
-                f"    {rows} {{ show(\"g\", g[i], M * 8); show(\"k\", k[i], M * 4); show(\"fixed\", fixed[i], M * 8); }}",
-                "    for (int i = 0; i < N; i++) for (int j = 0; j < M; j++) show(\"u\", u[i][j], L * 8), "
-                "show(\"v\", v[i][j], L * 8);",
+                f'    {rows} {{ show("a", a[i], M * 8); show("b", b[i], M * 8); show("c", c[i], M * 8); }}',
+                f'    {rows} {{ show("g", g[i], M * 8); show("k", k[i], M * 4); show("fixed", fixed[i], M * 8); }}',
+                '    for (int i = 0; i < N; i++) for (int j = 0; j < M; j++) show("u", u[i][j], L * 8), '
+                'show("v", v[i][j], L * 8);',
                 '    show("x", x, 64 * 8);',
                 "    return 0;",
                 "}",
@@ -128,7 +129,10 @@ class Writer:
         if not cubic and rng.random() < 0.15 and "j <=" not in heads[1]:
             heads.append("for (int p = 0; p < m; p++)")
         if rng.random() < 0.12:
-            heads.insert(len(heads) - 1 if heads[-1].find("j") > 0 else len(heads), "if (f[i % 32] > 0)" if heads[0].find("i =") > 0 else "")
+            heads.insert(
+                len(heads) - 1 if heads[-1].find("j") > 0 else len(heads),
+                "if (f[i % 32] > 0)" if heads[0].find("i =") > 0 else "",
+            )
         statements = [self.cubic() if cubic else self.statement() for _ in range(rng.randint(1, 2))]
         return f"    {' '.join(heads)} {{\n" + "".join(f"        {s}\n" for s in statements) + "    }"
 

@@ -187,10 +187,34 @@ def test_structures() -> None:
     assert shape(found, "v_a") == "8"
 
 
-def test_pointers_to_pointers_are_refused() -> None:
-    found = refusal("void f(int n, double **A) {\n for (int i = 0; i < n; i++)\n  A[i][i] = 0; }")
-    assert "pointers stored in memory" in found.reason
-    assert (found.span.line, found.span.column) == (3, 3)
+def test_rows_behind_tables_of_pointers() -> None:
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) "
+    for declared in ("double **a", "double *a[]", "double *a[n]", "double *const *a"):
+        (array,) = nest(f"void f(int n, {declared}) {{ {loops} a[i][j] = a[0][j] + *(*(a + i) + 1); }}").arrays
+        assert (array.rows, len(array.shape), array.storage) == (1, 2, Storage.POINTER)
+    found = nest(f"struct g {{ int ***u; }}; void f(int n, struct g *g) {{ {loops} g->u[i][1][j] = 1; }}")
+    assert (found.arrays[0].base, found.arrays[0].rows) == ("g->u", 2)
+    row = nest(f"void f(int n, double **a) {{ {loops} {{ double *row = a[i]; row[j] = 1; }} }}")
+    assert row.arrays[0].rows == 1
+    other = nest(f"void f(int n, double **a, double *restrict x) {{ {loops} x[i] += a[i][j]; }}")
+    assert {a.storage for a in other.arrays} == {Storage.POINTER}  # a row may be made of x
+
+
+def test_pointers_to_pointers_that_are_refused() -> None:
+    for declared, place, reason in (
+        ("double ****a", "a[i][i][i][i]", "pointers stored in an array of arrays"),
+        ("double *a[4][5]", "a[i][i][i]", "pointers stored in an array of arrays"),
+        ("struct s { double *u; } *a", "a[i].u[i]", "pointers stored in a structure"),
+        ("double *volatile *a", "a[i][i]", "volatile"),
+    ):
+        found = refusal(f"void f(int n, {declared}) {{\n for (int i = 0; i < n; i++)\n  {place} = 0; }}")
+        assert reason in found.reason
+        assert (found.span.line, found.span.column) == (3, 3)
+
+
+def test_a_pointer_from_a_table_is_not_read_again() -> None:
+    found = nest("void f(int n, double **a) { double *p = a[0]; g(a); for (int i = 0; i < n; i++) p[i] = 1; }")
+    assert found.arrays[0].base is None
 
 
 def test_a_subscript_known_to_leave_its_dimension() -> None:
