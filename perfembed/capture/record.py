@@ -6,11 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from perfembed.building.text import c_string
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
@@ -24,6 +20,8 @@ from perfembed.capture.extents import (
     outer_arrays,
 )
 from perfembed.capture.instrument import Around
+from perfembed.capture.objects import box_text, object_text, rows_text
+from perfembed.capture.overlaps import RowsWritten, Written, overlaps
 from perfembed.capture.profile import NestProfile, ProgramProfile, instrumented, not_watched
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, run_program
 from perfembed.capture.recorded import named_values, recorded_values, values_text
@@ -31,14 +29,13 @@ from perfembed.capture.rows import rows_name
 from perfembed.world import last_words, run_failure
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
 from scheduler.frontend import SourceFile
-from scheduler.ir.nest import Array, LoopNest, Storage
+from scheduler.ir.nest import Array, LoopNest
 
 _HERE = Path(__file__).parent
 _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
 DEFAULT_CAP_BYTES = 2 << 30
 _ROOMS = 4
 _SEARCH_S = 60.0  # for finding nests with which the program fails
-Ranges = np.ndarray[Any, np.dtype[np.uint64]]
 _ALONE = {"OMP_THREAD_LIMIT": "1"}
 
 
@@ -214,48 +211,17 @@ def _tables(plans: tuple[_Plan, ...], cap_bytes: int) -> str:
         for position, extents in enumerate(plan.objects):
             unread = extents.array.name in plan.unread
             if extents.rows is None:
-                texts.append(_object(extents, unread))
+                texts.append(object_text(extents, unread))
                 continue
-            boxes = ", ".join(_box(box) for box in extents.rows.boxes)
+            boxes = ", ".join(box_text(box) for box in extents.rows.boxes)
             lines.append(f"static const struct pe_box pe_boxes_{k}_{position}[] = {{{boxes}}};")
-            texts.append(_row_object(extents, unread, k, position))
+            texts.append(rows_text(extents, unread, f"pe_boxes_{k}_{position}"))
         objects = ", ".join(texts) or "{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}"
         lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects}}};")
         paths = ", ".join(c_string(str(path)) for path in (plan.data, plan.outputs, plan.report))
         counts = f"{plan.profile.typical_call}ULL, {len(recorded_values(plan.nest))}, {len(plan.objects)}"
         rows.append(f"    {{{counts}, {plan.after:d}, pe_objects_{k}, {paths}}},")
     return "\n".join([*lines, "static const struct pe_nest pe_nests[PE_NESTS] = {", *rows, "};"]) + "\n"
-
-
-def _object(extents: Extents, unread: bool) -> str:
-    width = element_bytes(extents.array.ctype)
-    size = "PE_UNKNOWN" if extents.count is None else f"{extents.count * width}ULL"
-    pointer = extents.array.storage in (Storage.POINTER, Storage.RESTRICT) or extents.count is None
-    sizes = f"{size}, {extents.row * width}ULL, {extents.sure * width}ULL"
-    return f"{{{sizes}, {pointer:d}, {unread:d}, 0, 0, 0, 0, 0, {{0}}}}"
-
-
-def _box(box: tuple[tuple[int, int], ...]) -> str:
-    return f"{{{{{', '.join(str(low) for low, _ in box)}}}, {{{', '.join(str(high) for _, high in box)}}}}}"
-
-
-def _row_object(extents: Extents, unread: bool, k: int, position: int) -> str:
-    rows, width = extents.rows, element_bytes(extents.array.ctype)
-    assert rows is not None
-    levels = f"{len(rows.table)}, {len(rows.boxes)}, pe_boxes_{k}_{position}"
-    ends = f"{rows.first * width}, {rows.end * width}"
-    table = ", ".join(map(str, rows.table))
-    return f"{{0, {width}, 0, 1, {unread:d}, {levels}, {ends}, {{{table}}}}}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """One object as the program reported it."""
-
-    address: int
-    size: int
-    known: int
-    offset: int
 
 
 def _read(plan: _Plan, problem: str | None, cap_bytes: int) -> CapturedNest | CaptureFailed:
@@ -270,8 +236,8 @@ def _read(plan: _Plan, problem: str | None, cap_bytes: int) -> CapturedNest | Ca
     if changed := next((n for n, value in values.items() if value != plan.profile.values[n]), None):
         before, now = plan.profile.values[changed], values[changed]
         return CaptureFailed(name, f"the program does not repeat itself: {changed} was {before} and then {now}")
-    written = [_Written(*map(int, words[1:])) for words in lines if words[0] == "object"]
-    tables = {int(words[1]): _RowsWritten(*map(int, words[2:])) for words in lines if words[0] == "rows"}
+    written = [Written(*map(int, words[1:])) for words in lines if words[0] == "object"]
+    tables = {int(words[1]): RowsWritten(*map(int, words[2:])) for words in lines if words[0] == "rows"}
     arrays = tuple(
         captured
         for k, (e, w) in enumerate(zip(plan.objects, written[: len(plan.objects)], strict=True))
@@ -283,11 +249,12 @@ def _read(plan: _Plan, problem: str | None, cap_bytes: int) -> CapturedNest | Ca
     )
     parameters: Mapping[str, int] = {p.name: values[p.name] for p in plan.nest.parameters}
     total = sum(w.size for w in written[: len(plan.objects)])
-    overlaps = _overlaps(plan, written, tables)
-    return CapturedNest(name, parameters, arrays, overlaps, total, call, outputs)
+    names = [e.array.name for e in plan.objects]
+    shared = overlaps(plan.nest, names, plan.data, written, tables)
+    return CapturedNest(name, parameters, arrays, shared, total, call, outputs)
 
 
-def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
+def _array(plan: _Plan, extents: Extents, written: Written) -> CapturedArray:
     array, width = extents.array, element_bytes(extents.array.ctype)
     inner = tuple(extent or 1 for extent in extents.shape[1:])
     shape = (written.size // (extents.row * width), *inner) if extents.shape else ()
@@ -297,45 +264,9 @@ def _array(plan: _Plan, extents: Extents, written: _Written) -> CapturedArray:
     return CapturedArray(array.name, array.ctype, shape, fill, modulo, written.known, holes=holes)
 
 
-@dataclass(frozen=True, slots=True)
-class _RowsWritten:
-    """The pointers to rows as the program reported them: `count` places in a table, and addresses of used rows."""
-
-    count: int
-    used: int
-    bytes: int  # of a row
-    offset: int  # of the places in the file; the addresses follow
-
-
-def _table(plan: _Plan, extents: Extents, rows: _RowsWritten) -> CapturedArray:
+def _table(plan: _Plan, extents: Extents, rows: RowsWritten) -> CapturedArray:
     name = rows_name(extents.array.name)
     return CapturedArray(name, "long", (rows.count,), CapturedFill(str(plan.data), rows.offset), 0, 0, table=True)
-
-
-def _ranges(plan: _Plan, written: _Written, rows: _RowsWritten | None) -> Ranges:
-    """[n, 2]: where the memory of an object begins and ends, in order."""
-    if rows is None:
-        return np.array([[written.address, written.address + written.known]], dtype=np.uint64)
-    begins = np.fromfile(plan.data, np.uint64, rows.used, offset=rows.offset + 8 * rows.count)
-    begins.sort()
-    return np.stack((begins, begins + np.uint64(rows.bytes)), axis=1)
-
-
-def _overlaps(plan: _Plan, written: list[_Written], tables: Mapping[int, _RowsWritten]) -> tuple[tuple[str, str], ...]:
-    names = [e.array.name for e in plan.objects]
-    ranges = [_ranges(plan, w, tables.get(k)) for k, w in enumerate(written[: len(names)])]
-    found = [(n, n) for n, r in zip(names, ranges, strict=True) if bool((r[1:, 0] < r[:-1, 1]).any())]
-    for (a, p), (b, q) in combinations(zip(names, ranges, strict=True), 2):
-        if not plan.nest.array(a).shares(plan.nest.array(b)) and _meet(p, q):
-            found.append((a, b))
-    return tuple(found)
-
-
-def _meet(first: Ranges, second: Ranges) -> bool:
-    """Whether some range of the first meets one of the second; in each they begin in order and have one length."""
-    after = np.searchsorted(second[:, 1], first[:, 0], side="right")
-    inside = after < len(second)
-    return bool((second[after[inside], 0] < first[inside, 1]).any())
 
 
 def _reason(plan: _Plan, kind: str, index: int, number: int, cap_bytes: int) -> str:

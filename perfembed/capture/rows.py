@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import islpy as isl
+import numpy as np
 
+from perfembed.capture.captured import CapturedArray
+from profilers.workload import CapturedFill
 from scheduler.codegen.rows import followed
 from scheduler.codegen.workload import rows_name
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array
 from scheduler.polyhedral.model import Model
 
-__all__ = ["RowsUnknown", "UsedRows", "rows_name", "used_rows"]
+__all__ = ["RowsUnknown", "UsedRows", "even_places", "rows_name", "used_rows"]
 
 Box = tuple[tuple[int, int], ...]  # the first and the last pointer of each level
 
@@ -71,3 +75,13 @@ def used_rows(array: Array, touched: isl.Set, model: Model) -> UsedRows:
     first = sum(w * low for w, (low, _) in zip(weights, ends, strict=True))
     end = sum(w * high for w, (_, high) in zip(weights, ends, strict=True)) + 1
     return UsedRows(boxes, first, end)
+
+
+def even_places(rows: UsedRows, array: Array, width: int, path: Path) -> CapturedArray:
+    """The array that says where rows lie, of `width` bytes an element, that follow one another; written to `path`."""
+    length = rows.end - rows.first
+    places = np.array(
+        [*rows.table, *((k * length - rows.first) * width for k in range(math.prod(rows.table)))], dtype=np.int64
+    )
+    path.write_bytes(places.tobytes())
+    return CapturedArray(rows_name(array.name), "long", places.shape, CapturedFill(str(path), 0), 0, 0, table=True)

@@ -21,7 +21,7 @@ from perfembed.capture.extents import (
 from perfembed.capture.fills import dtype_of
 from perfembed.capture.record import DEFAULT_CAP_BYTES, too_large
 from perfembed.capture.roles import assignments, bounds, opaque_subscripts, roles
-from perfembed.capture.rows import rows_name
+from perfembed.capture.rows import even_places, rows_name
 from profilers.workload import ELEMENT_TYPES, FLOAT_TYPES, CapturedFill, Fill, RandomFill
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Cast, Expr, Loop, LoopNest, Node, Read, Statement, Storage
@@ -106,14 +106,9 @@ def _rows(
     assert rows is not None
     count, width = math.prod(rows.table), element_bytes(array.ctype)
     length = rows.end - rows.first
-    places = np.array([*rows.table, *((k * length - rows.first) * width for k in range(count))], dtype=np.int64)
-    path = workdir / f"{plan.nest.name}.{rows_name(array.name)}.bin"
-    path.write_bytes(places.tobytes())
+    places = even_places(rows, array, width, workdir / f"{plan.nest.name}.{rows_name(array.name)}.bin")
     fill = _fill(plan, array, workdir, stream, control)
-    return [
-        CapturedArray(array.name, array.ctype, (count * length,), fill, 16, 0),
-        CapturedArray(rows_name(array.name), "long", places.shape, CapturedFill(str(path), 0), 0, 0, table=True),
-    ]
+    return [CapturedArray(array.name, array.ctype, (count * length,), fill, 16, 0), places]
 
 
 def _values(nest: LoopNest, parameters: Mapping[str, int]) -> dict[str, int]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from scheduler.codegen.premises import DEFINITIONS
-from scheduler.codegen.rows import DEFINITION as ROWS
+from scheduler.codegen.rows_text import DEFINITION as ROWS
 from scheduler.ir.nest import LoopNest
 
 INDENT = "    "
