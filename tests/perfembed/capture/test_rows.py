@@ -27,7 +27,7 @@ int main(void)
     for (int t = 0; t < 3; t++)
         /*<*/for (int i = 1; i < N; i++)
             for (int j = 2; j < M; j++)
-                a[i][j] = a[i][j - 1] * 0.5 + b[i - 1][j];/*>*/
+                a[i][j] += a[i][j - 1] * 0.5 + b[i - 1][j];/*>*/
     printf("%g\\n", a[3][5]);
     return 0;
 }
@@ -36,7 +36,7 @@ IR = """nest rows {
   array a: double[?][?] pointer rows 1;
   array b: double[?][?] pointer const rows 1;
   for i: int in [1, 9) step 1 {
-    for j: int in [2, 14) step 1 { S0: a[i][j] = a[i][j - 1] * 0.5 + b[i - 1][j]; }
+    for j: int in [2, 14) step 1 { S0: a[i][j] += a[i][j - 1] * 0.5 + b[i - 1][j]; }
   }
 }
 """
