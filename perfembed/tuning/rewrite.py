@@ -71,6 +71,9 @@ def rewrite_with_places(
         text = emit(scheduled, model, original=before, vector_bytes=vector_bytes, checked=True, context=context)
         text = _in_file(text)
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
+        if hidden := source.premises[rewrite.nest.name].hidden:
+            names = ", ".join(map(spelled, hidden))
+            comment += f"; holds what {names} of other files did then: tune again when they change"
         runtime = runtime_condition(replayer.nest, replayer.model)
         condition = tests.condition(spelled(runtime) if runtime else None)
         defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]

@@ -9,6 +9,7 @@ expand to where it stands. Both come out of `cc -E`; nothing in them is compiled
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -33,6 +34,8 @@ _LONGEST = 3000  # C99 compilers take literals of 4095 characters
 _WIDTH = 100
 _CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
 _KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
+_ASKS = re.compile(r"#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef|include)\b(?!\s*[<\"])(.*)", re.DOTALL)
+_ASKED = frozenset(("defined", "__has_include", "__has_attribute", "__has_builtin"))
 _TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_ARGS__)\n"
 _ABI = (
     "defined __GNUC__ && __STDC_VERSION__ >= 199901L",
@@ -102,6 +105,8 @@ class Surroundings:
         self._directive: dict[str, str] = {}
         self._torn: frozenset[str] = frozenset()  # macros that hold half of a pair of parentheses
         self._untestable: dict[str, str] = {}
+        self._defined: Counter[str] = Counter()  # how often lines define or undefine a macro
+        self._headers = [(text, Text(text).directives()) for text in source.headers]
 
     # ------------------------------------------------------------------------------------ the probes
 
@@ -115,6 +120,7 @@ class Surroundings:
         self._active = {int(offset) for offset in re.findall(r"\bpe_branch_(\d+)\b", first)}
         found = macros(first)
         self._macros = found
+        self._defined = Counter(re.findall(r"^#(?:define|undef) ([\w$]+)", first, re.MULTILINE))
         self._unsigned = "__CHAR_UNSIGNED__" in found
         self._torn = unbalanced(found)
         marks = []
@@ -122,8 +128,10 @@ class Surroundings:
             assert nest.span is not None
             premises = self.source.premises[nest.name]
             self._directive[nest.name] = " && ".join(self._conditions(premises))
-            items = tuple(dict.fromkeys(self._texts(premises)))
-            if torn := [item for item in items if item.partition("(")[0] in self._torn]:
+            items = tuple(dict.fromkeys((*self._texts(premises), *self._foreign(premises))))
+            if (foreign := self._unknown_body(premises)) is not None:
+                self._untestable[nest.name], items = foreign, ()
+            elif torn := [item for item in items if item.partition("(")[0] in self._torn]:
                 self._untestable[nest.name], items = f"the macro '{torn[0]}' holds half of a pair of parentheses", ()
             elif (changed := self._changed(premises)) is not None:
                 self._untestable[nest.name], items = changed, ()
@@ -140,10 +148,6 @@ class Surroundings:
         found: dict[str, Tests | Untestable] = {}
         for number, nest in enumerate(self.source.nests):
             items, premises = self._items[nest.name], self.source.premises[nest.name]
-            if premises.hidden:
-                reason = f"it holds the body of '{premises.hidden[0]}' of another file, which may change"
-                found[nest.name] = Untestable(f"{reason} (move that function into this file)")
-                continue
             if nest.name in self._untestable:
                 found[nest.name] = Untestable(self._untestable[nest.name])
                 continue
@@ -205,6 +209,42 @@ class Surroundings:
                 mentions = dead & set(re.findall(r"[\w$]+", use.text))
                 if mentions or not (macro.system or is_constant(macro, dict(self._macros))):
                     yield self._item(use)
+
+    def _foreign(self, premises: Premises) -> Iterator[str]:
+        """What functions of other files whose bodies the nest holds may be made of: all names in those, the macros in
+        the files, and what the conditionals there ask for."""
+        for body in premises.bodies:
+            for use in names(body, 0, len(body), ()):
+                macro = self._macros.get(use.name)
+                if macro is None or not macro.system:
+                    yield self._item(use)
+        for text, directives in self._headers if premises.bodies else ():
+            for use in names(text, 0, len(text), directives):
+                macro = self._macros.get(use.name)
+                if macro is not None and not macro.system and (macro.parameters is None or use.arguments is not None):
+                    yield self._item(use)
+            yield from self._asked(directives)
+
+    def _asked(self, directives: Iterable[Directive]) -> Iterator[str]:
+        for line in directives:
+            match = _ASKS.match(line.text)
+            for word in re.findall(r"[^\W\d][\w$]*", match[1]) if match else ():
+                macro = self._macros.get(word)
+                if word not in _ASKED and (macro is None or not macro.system):
+                    yield word
+
+    def _unknown_body(self, premises: Premises) -> str | None:
+        """Why what a body of another file depends on cannot be tested; None where it can."""
+        if not premises.hidden:
+            return None
+        if not all(premises.bodies):
+            reason = f"it holds the body of '{premises.hidden[0]}' of another file, which has preprocessor lines"
+            return f"{reason} or comes from a macro (move that function into this file)"
+        for item in self._foreign(premises):
+            name = item.partition("(")[0]
+            if self._defined[name] > 1:
+                return f"'{name}', on which '{premises.hidden[0]}' of another file depends, is defined more than once"
+        return None
 
     def _changed(self, premises: Premises) -> str | None:
         around = [c for c in self.conditionals if any(_overlap(c, text) for text in premises.texts)]

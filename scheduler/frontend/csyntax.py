@@ -214,6 +214,7 @@ class Items:
 
 
 TOO_DEEP = "an expression nested too deeply"
+RECORD_VALUE = "an initializer of a structure"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,7 +319,8 @@ CStmt = Union[ExprStmt, DeclStmt, Compound, IfStmt, ForStmt, ReturnStmt, JumpStm
 
 @dataclass(eq=False, slots=True)
 class CFunction:
-    """`oddity`: what makes its body something else than what a call runs, as `which ...`."""
+    """`oddity`: what makes its body something else than what a call runs, as `which ...`. `text`: of one that another
+    file holds, where it can be read and has no preprocessor lines."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -332,6 +334,7 @@ class CFunction:
     has_goto: bool = False
     part_of: str = ""  # the function that returns a structure of which this one returns a member
     oddity: str = ""
+    text: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +363,7 @@ class Unit:
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
+    headers: tuple[bytes, ...] = ()  # texts of the included files that are not the system's; with helpers from there
     text: Text = field(init=False)
     directives: tuple[Directive, ...] = field(init=False)
 

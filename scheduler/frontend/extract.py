@@ -98,6 +98,7 @@ def extract(unit: Unit) -> SourceFile:
         finder.premises,
         finder.sharing,
         unit.trigraphs,
+        unit.headers,
     )
 
 

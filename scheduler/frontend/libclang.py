@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 cindex: Any = import_module("clang.cindex")
@@ -103,3 +104,14 @@ def in_macro(location: Any) -> bool:
 
 def in_system_header(cursor: Cursor) -> bool:
     return bool(library().clang_Location_isInSystemHeader(cursor.location))
+
+
+def included_texts(unit: Any) -> tuple[bytes, ...]:
+    """The included files that are not the system's, each once. Raises OSError."""
+    found: dict[str, bytes] = {}
+    for include in unit.get_includes():
+        file = include.include
+        place = cindex.SourceLocation.from_offset(unit, file, 0)
+        if file.name not in found and not library().clang_Location_isInSystemHeader(place):
+            found[file.name] = Path(file.name).read_bytes()
+    return tuple(found.values())

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from scheduler.frontend import libclang
@@ -36,6 +37,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.exact import once
 from scheduler.frontend.expressions import MAX_DEPTH, Expressions
+from scheduler.frontend.lexical import Text
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass, TypeKind
 from scheduler.frontend.scalars import flatten
 
@@ -60,6 +62,8 @@ class Lowering(Expressions):
         self.in_file = False
         while self.helpers:
             self.function(self.helpers.pop())
+        if any(function.text for function in self.unit.functions.values()):
+            self.unit.headers = libclang.included_texts(self.tu)
         self._count_writes()
         return self.unit
 
@@ -127,13 +131,15 @@ class Lowering(Expressions):
             self.in_file,
             tuple((p.type.spelling, p.spelling) for p in cursor.get_arguments()),
             oddity=self._function_oddity(cursor, lowered.begin),
+            text=b"" if self.in_file else _foreign_text(cursor),
         )
 
     def _function_oddity(self, cursor: Cursor, body: int) -> str:
         if cursor.type.kind == TypeKind.FUNCTIONPROTO and cursor.type.is_function_variadic():
             return "takes a variable number of arguments"
         texts = [self._text(c, 200) for c in cursor.get_children() if c.kind == CursorKind.UNEXPOSED_ATTR]
-        texts.append(self.content[self.begin(cursor) : body].decode("utf-8", "replace") if self.in_file else "")
+        whole = self.content[self.begin(cursor) : body] if self.in_file else _foreign_text(cursor)
+        texts.append(whole.decode("utf-8", "replace"))
         found = _CHANGING_ATTRIBUTE.search(" ".join(texts))
         return f"has the attribute '{found[1]}'" if found is not None else ""
 
@@ -322,3 +328,17 @@ _OTHERS = {
     CursorKind.NULL_STMT: "null",
     CursorKind.UNEXPOSED_STMT: "pragma",
 }
+
+
+def _foreign_text(cursor: Cursor) -> bytes:
+    """The text of a function of another file; empty where it has preprocessor lines or comes from a macro."""
+    start, end = cursor.extent.start, cursor.extent.end
+    if start.file is None or end.file is None or start.file.name != end.file.name or libclang.in_macro(start):
+        return b""
+    try:
+        content = Path(start.file.name).read_bytes()
+    except OSError:
+        return b""
+    if any(start.offset <= line.begin < end.offset for line in Text(content).directives()):
+        return b""
+    return content[start.offset : end.offset]

@@ -9,6 +9,7 @@ from scheduler.frontend.arith import bits
 from scheduler.frontend.context import Context, Dimension, Inside, Refuse, Root
 from scheduler.frontend.csyntax import Bin, CExpr, CStmt, CType, Index, Lit, Member, Ref, Un, Variable, strip
 from scheduler.frontend.csyntax import all_expressions as expressions_of
+from scheduler.frontend.followed import followed_before
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.records import leaves
 from scheduler.frontend.scalars import changed_paths
@@ -145,6 +146,11 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
     """C text of a condition under which the pointers can be followed in front of the nest, "" where they always can."""
     if all(root in ctx.followed for root in followed):
         return " && ".join(dict.fromkeys(c for root in followed if (c := ctx.followed[root])))
+    before = followed_before(ctx.function, ctx.region[0].begin) if ctx.region else frozenset()
+    if all(root in ctx.followed or (not root.path and root.variable in before) for root in followed):
+        for root in followed:
+            ctx.followed.setdefault(root, "")
+        return _readable(ctx, followed)
     if not ctx.domain.exact or len(ctx.loops) > 1:
         return None
     condition = ""

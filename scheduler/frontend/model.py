@@ -51,7 +51,8 @@ class Premises:
     function around it. `values` and `types`: C expressions (or type names) with the value or the type they had.
     `dead`: variables from outside that nothing was seen to read behind the nest. `whole_file`: what other
     functions do with pointers was looked at, too. `samples`: calls of inlined functions of other files, and what their
-    bodies give there; `hidden`: those of them of which no sample can be taken.
+    bodies give there; `hidden`: those of them of which no sample can be taken; `bodies`: the texts of those, where they
+    are known.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -62,6 +63,7 @@ class Premises:
     whole_file: bool = False
     samples: tuple[tuple[str, Expr], ...] = ()
     hidden: tuple[str, ...] = ()
+    bodies: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Sharing:
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
-    reads them.
+    reads them; `headers`: the texts of included files that are not the system's, where nests hold bodies from there.
     """
 
     path: str
@@ -118,6 +120,7 @@ class SourceFile:
     premises: Mapping[str, Premises] = field(default_factory=dict)
     sharing: Mapping[str, Sharing] = field(default_factory=dict)
     trigraphs: bool = False
+    headers: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

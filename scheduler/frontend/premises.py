@@ -51,6 +51,7 @@ def premises(
     variables = _variables(ctx, region, called)
     own = {spelled(v.name) for v in declared_inside((*region, *(f.body for f in called)))}
     own |= {spelled(v.name) for f in called for v in f.parameters}
+    hidden = [f for f in called if not f.in_file and not _samples(ctx, f)]
     return Premises(
         texts=texts,
         function=(ctx.function.begin, ctx.function.end),
@@ -59,7 +60,8 @@ def premises(
         dead=tuple(sorted({spelled(v.whole.name) for v in _set_inside(ctx, region)})),
         whole_file=_looked_around(ctx, nest),
         samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
-        hidden=tuple(sorted(f.part_of or f.name for f in called if not f.in_file and not _samples(ctx, f))),
+        hidden=tuple(sorted({f.part_of or f.name for f in hidden})),
+        bodies=tuple(dict.fromkeys(f.text for f in hidden)),
     )
 
 

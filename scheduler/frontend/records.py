@@ -16,6 +16,7 @@ from typing import Union
 from scheduler.frontend.arith import bits
 from scheduler.frontend.csyntax import (
     INT,
+    RECORD_VALUE,
     Bin,
     CCall,
     CExpr,
@@ -295,7 +296,7 @@ class _Splitter:
         try:
             return self.leaf(init, steps, ctype)
         except _Unclear:
-            return Strange("an initializer of a structure", (self.expr(init),), ctype, init.at)
+            return Strange(RECORD_VALUE, (self.expr(init),), ctype, init.at)
 
     def _copied(self, assignment: Set, begin: int, end: int) -> CStmt:
         """`a = b;` member by member."""

@@ -309,6 +309,37 @@ double A[100]; int main(void) { for (int i = 0; i < 100; i++) A[i] = f(0.1 * i, 
         later="static inline double f(double x, int k) { return x * x - k; }\n",
         alike=(("-O0",), ("-O3", "-march=native", "-ffp-contract=fast")),
     ),
+    "function of a header with arrays": Case(
+        """#include "h.h"
+struct m a; double A[100]; int main(void) { make(&a); for (int i = 0; i < 100; i++) A[i] = at(&a, i) + i;
+ printf("%.17g %.17g\\n", A[33], A[7]); }""",
+        (("-DSTEP=3",), ("-DWHOLE",), ("-DFROM=4",), ("-DFACTOR=2.5",), ("-DTWICE",), ("-Ddouble=float",)),
+        header="""#ifndef H
+#define H
+#ifndef STEP
+#define STEP 1
+#endif
+#ifndef FROM
+#define FROM 0
+#endif
+#ifndef FACTOR
+#define FACTOR 1.5
+#endif
+enum { FIRST = FROM };
+struct m { int step; double data[500]; };
+static inline void make(struct m *a) { a->step = STEP; for (int i = 0; i < 500; i++) a->data[i] = 0.3 * i; }
+#ifdef WHOLE
+static inline double at(const struct m *a, int i) { return a->data[i]; }
+#else
+static inline double at(const struct m *a, int i) { return a->data[STEP * i + FIRST] * FACTOR; }
+#endif
+#ifdef TWICE
+#define at(a, i) (2 * at(a, i))
+#endif
+#endif
+""",
+        alike=(("-O0",), ("-O3", "-DOTHER=3")),
+    ),
     "unsigned char": Case(
         """char A[300]; int B[300]; int main(void) { for (int i = 0; i < 300; i++) A[i] = (char)i;
  for (int i = 0; i < 300; i++) B[i] = A[i] * 2; printf("%d\\n", B[200]); }""",
@@ -388,8 +419,17 @@ def test_text_that_depends_on_its_line_is_left_alone(tmp_path: Path) -> None:
     assert all(isinstance(tests, Untestable) for tests in surveyed(source).tests.values())
 
 
-def test_function_of_a_header_that_cannot_be_tested(tmp_path: Path) -> None:
-    (tmp_path / "h.h").write_text("static double f(const double *p, int i) { return p[i] * 2; }\n")
+UNKNOWN = {
+    "preprocessor lines": "static double f(const double *p, int i) {\n#ifdef X\ni++;\n#endif\nreturn p[i] * 2; }\n",
+    "made by a macro": "#define F(n) static double n(const double *p, int i) { return p[i] * 2; }\nF(f)\n",
+    "changed on the way": "#define T 2\nstatic double f(const double *p, int i) { return p[i] * T; }\n"
+    "#undef T\n#define T 3\n",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_function_of_a_header_that_cannot_be_tested(name: str, tmp_path: Path) -> None:
+    (tmp_path / "h.h").write_text(UNKNOWN[name])
     text = b'#include "h.h"\ndouble A[9], B[9];\nvoid g(void) { for (int i = 0; i < 9; i++) A[i] = f(B, i); }\n'
     source = read(tmp_path / "a.c", text)
     (tests,) = surveyed(source).tests.values()
