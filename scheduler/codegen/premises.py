@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from scheduler.codegen.expr import Printer
+from scheduler.codegen.foreign import foreign_names
+from scheduler.codegen.premise_tests import same_tests, samples_tests, types_tests, values_tests
 from scheduler.frontend import SourceFile
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.model import Premises
@@ -30,12 +31,9 @@ from scheduler.frontend.preprocessing import (
 )
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_LONGEST = 3000  # C99 compilers take literals of 4095 characters
 _WIDTH = 100
 _CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
 _KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
-_ASKS = re.compile(r"#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef|include)\b(?!\s*[<\"])(.*)", re.DOTALL)
-_ASKED = frozenset(("defined", "__has_include", "__has_attribute", "__has_builtin"))
 _TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_ARGS__)\n"
 _ABI = (
     "defined __GNUC__ && __STDC_VERSION__ >= 199901L",
@@ -164,7 +162,7 @@ class Surroundings:
                     found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
-                parts = (*_same(texts), *_types(premises), *_values(premises), *_samples(premises))
+                parts = (*same_tests(texts), *types_tests(premises), *values_tests(premises), *samples_tests(premises))
                 found[nest.name] = Tests(self._directive[nest.name], parts)
         return found
 
@@ -211,39 +209,19 @@ class Surroundings:
                     yield self._item(use)
 
     def _foreign(self, premises: Premises) -> Iterator[str]:
-        """What functions of other files whose bodies the nest holds may be made of: all names in those, the macros in
-        the files, and what the conditionals there ask for."""
-        for body in premises.bodies:
-            for use in names(body, 0, len(body), ()):
-                macro = self._macros.get(use.name)
-                if macro is None or not macro.system:
-                    yield self._item(use)
-        for text, directives in self._headers if premises.bodies else ():
-            for use in names(text, 0, len(text), directives):
-                macro = self._macros.get(use.name)
-                if macro is not None and not macro.system and (macro.parameters is None or use.arguments is not None):
-                    yield self._item(use)
-            yield from self._asked(directives)
-
-    def _asked(self, directives: Iterable[Directive]) -> Iterator[str]:
-        for line in directives:
-            match = _ASKS.match(line.text)
-            for word in re.findall(r"[^\W\d][\w$]*", match[1]) if match else ():
-                macro = self._macros.get(word)
-                if word not in _ASKED and (macro is None or not macro.system):
-                    yield word
+        return map(self._item, foreign_names(premises.bodies, self._headers, self._macros))
 
     def _unknown_body(self, premises: Premises) -> str | None:
         """Why what a body of another file depends on cannot be tested; None where it can."""
         if not premises.hidden:
             return None
+        whose = f"'{premises.hidden[0]}' of another file"
         if not all(premises.bodies):
-            reason = f"it holds the body of '{premises.hidden[0]}' of another file, which has preprocessor lines"
-            return f"{reason} or comes from a macro (move that function into this file)"
-        for item in self._foreign(premises):
-            name = item.partition("(")[0]
-            if self._defined[name] > 1:
-                return f"'{name}', on which '{premises.hidden[0]}' of another file depends, is defined more than once"
+            reason = f"it holds the body of {whose}, which has preprocessor lines or comes from a macro"
+            return f"{reason} (move that function into this file)"
+        for use in foreign_names(premises.bodies, self._headers, self._macros):
+            if self._defined[use.name] > 1:
+                return f"'{use.name}', on which {whose} depends, is defined more than once"
         return None
 
     def _changed(self, premises: Premises) -> str | None:
@@ -289,44 +267,3 @@ class Surroundings:
 
 def _overlap(conditional: Conditional, text: tuple[int, int]) -> bool:
     return conditional.begin < text[1] and text[0] < conditional.end
-
-
-def _same(texts: list[tuple[str, str]]) -> Iterator[str]:
-    """Tests of what texts expand to, as few as compilers take."""
-    for item, literal in texts:
-        if literal == '""':  # compilers do not agree on the white space around nothing
-            yield f"pe_same({literal}, {item})"
-    group: list[tuple[str, str]] = []
-    for item, literal in [*(t for t in texts if t[1] != '""'), ("", "")]:
-        size = sum(len(a) + 2 for _, a in group)
-        if group and (not item or size + len(literal) > _LONGEST):
-            expected = ", ".join(a[1:-1] for _, a in group)
-            yield _wrapped(f'pe_same("{expected}"', [i for i, _ in group])
-            group = []
-        group.append((item, literal))
-
-
-def _wrapped(head: str, items: list[str]) -> str:
-    """A call with its arguments on lines of their own."""
-    lines = [f"{head},", "    "]
-    for number, item in enumerate(items, 1):
-        if len(lines[-1]) + len(item) > _WIDTH:
-            lines.append("    ")
-        lines[-1] += f"{item}, " if number < len(items) else item
-    return "\n    ".join(line.rstrip() for line in lines) + ")"
-
-
-def _types(premises: Premises) -> Iterator[str]:
-    for text, ctype in premises.types:
-        yield f"pe_is({text}, {ctype})"
-
-
-def _values(premises: Premises) -> Iterator[str]:
-    for text, value in premises.values:
-        yield f"{text} == {value}"
-
-
-def _samples(premises: Premises) -> Iterator[str]:
-    printer = Printer()
-    for call, result in premises.samples:
-        yield f"pe_agree({call}, {printer.expr(result)[0]})"
