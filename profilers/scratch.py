@@ -53,13 +53,16 @@ def remove_folder(path: Path, descriptor: int) -> None:
 
 
 def make_removable(path: Path) -> None:
-    """Folders below, and this one, that were made read-only can be emptied afterwards."""
-    with contextlib.suppress(OSError):
-        os.chmod(path, 0o700)
-    for folder, names, _ in os.walk(path):
-        for name in names:
-            with contextlib.suppress(OSError):
-                os.chmod(os.path.join(folder, name), 0o700, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
+    """Folders below, and this one, that were made read-only can be emptied afterwards; never what a link leads to."""
+    waiting = [os.fspath(path)]
+    while waiting:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                continue
+            os.chmod(folder, 0o700)  # Linux has none that would not follow a link
+            with os.scandir(folder) as entries:
+                waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def _remove_tree(path: Path) -> None:

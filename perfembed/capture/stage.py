@@ -145,6 +145,8 @@ class Stage:
     def _leave(self, path: str) -> Left:
         """What the program left there; the bytes of a file are taken away to be kept."""
         where = self.directory / path
+        if not self._is_in_copy(where):
+            return Left("nothing")
         try:
             status = os.lstat(where)
         except OSError:
@@ -168,6 +170,8 @@ class Stage:
         assert self._stamps is not None
         for path in reversed(changed):  # what lies in a folder before the folder
             where = self.directory / path
+            if not self._is_in_copy(where):
+                continue  # a link stands in place of a folder above it, and goes when its turn comes
             _make_writable(where.parent)
             if not (_is_folder(self._originals.get(path)) and where.is_dir() and not where.is_symlink()):
                 _remove(where)
@@ -188,6 +192,15 @@ class Stage:
             now = self._scan()
             self._stamps = {path: now[path] for path in self._originals if path in now}
         self._clean = True
+
+    def _is_in_copy(self, where: Path) -> bool:
+        """Every folder above it is one: a program can put a link to what is the user's in its place."""
+        above = where.parent
+        while above != self.directory:
+            if above.is_symlink() or not above.is_dir():
+                return False
+            above = above.parent
+        return True
 
 
 def around(user: Path, root: Path) -> dict[Path, dict[str, Path]]:
@@ -223,7 +236,7 @@ def _remove(where: Path) -> None:
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     with contextlib.suppress(OSError):
-        if not os.access(folder, os.R_OK | os.X_OK):
+        if not folder.is_symlink() and not os.access(folder, os.R_OK | os.X_OK):
             os.chmod(folder, 0o700)
         with os.scandir(folder) as found:
             return list(found)
@@ -232,7 +245,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _make_writable(folder: Path) -> None:
     with contextlib.suppress(OSError):
-        if not os.access(folder, os.W_OK | os.X_OK):
+        if not folder.is_symlink() and not os.access(folder, os.W_OK | os.X_OK):
             os.chmod(folder, os.stat(folder).st_mode | 0o700)
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from profilers import scratch
-from profilers.scratch import scratch_folder, sweep, unfinished_file
+from profilers.scratch import make_removable, scratch_folder, sweep, unfinished_file
 
 PROGRAM = """
 import sys
-from profilers.scratch import scratch_folder, unfinished_file
+from profilers.scratch import make_removable, scratch_folder, unfinished_file
 with scratch_folder(sys.argv[1]) as folder, unfinished_file(sys.argv[1]) as file:
     (folder / "a" / "b").mkdir(parents=True)
     (folder / "a" / "b" / "c").write_text("something")
@@ -170,3 +170,27 @@ def test_threads_have_folders_of_their_own(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(set(found)) == 8 and names(tmp_path) == set()
+
+
+def test_what_links_lead_to_stays_as_it_is(tmp_path: Path) -> None:
+    """A folder with a link to the system's, or the user's, once took the rights of everybody else away there."""
+    theirs = tmp_path / "theirs"
+    (theirs / "below").mkdir(parents=True)
+    theirs.chmod(0o755)
+    (theirs / "below").chmod(0o555)
+    with scratch_folder() as folder:
+        (folder / "locked" / "deeper").mkdir(parents=True)
+        (folder / "link").symlink_to(theirs)
+        (folder / "locked" / "link").symlink_to(theirs / "below")
+        (folder / "locked" / "deeper").chmod(0o500)
+        (folder / "locked").chmod(0o500)
+        make_removable(folder)
+        assert os.stat(folder / "locked" / "deeper").st_mode & 0o777 == 0o700
+    assert not folder.exists()
+    assert theirs.stat().st_mode & 0o777 == 0o755 and (theirs / "below").stat().st_mode & 0o777 == 0o555
+    make_removable(theirs)
+    link = tmp_path / "link"
+    theirs.chmod(0o755)
+    link.symlink_to(theirs)
+    make_removable(link)
+    assert theirs.stat().st_mode & 0o777 == 0o755

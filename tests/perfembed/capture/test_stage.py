@@ -228,3 +228,25 @@ def test_what_a_program_locks_is_put_right_and_removed(tmp_path: Path) -> None:
     less = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
     done = subprocess.run([*less, sys.executable, "-c", call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_folders_beside_keep_their_rights(user: Path, tmp_path: Path) -> None:
+    outside = user.parent / "data"
+    before = {path: path.stat().st_mode for path in (outside, user.parent, tmp_path, Path("/usr"), Path("/etc"))}
+    for _ in range(2):  # the second one removes what is left of the first
+        stage = Stage(World(user), tmp_path / "stage")
+        made = sh(stage, "ln -s ../data own; mkdir -p new/x; ln -s / new/x/all; chmod 500 new/x new")
+        assert made.exit_code == 0 and sh(stage, "ls").exit_code == 0
+    assert {path: path.stat().st_mode for path in before} == before
+
+
+def test_a_link_in_place_of_a_folder_leads_to_nothing_that_is_removed(user: Path, tmp_path: Path) -> None:
+    outside = user.parent / "data"
+    (outside / "deep").write_text("the user's\n")
+    outside.chmod(0o555)
+    stage = Stage(World(user), tmp_path / "stage")
+    assert (
+        sh(stage, f"chmod 755 sub/locked; rm -r sub && ln -s {outside} sub && cat sub/deep").stdout == b"the user's\n"
+    )
+    assert sh(stage, "cat sub/deep").stdout == b"deep\n"
+    assert (outside / "deep").read_text() == "the user's\n" and outside.stat().st_mode & 0o777 == 0o555
