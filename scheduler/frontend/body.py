@@ -25,6 +25,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.forward import substitution_for
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.members import parameter
 from scheduler.frontend.scalar_uses import dead_after
 from scheduler.frontend.scalars import access_path, changed_paths, flatten, stored_variables
 from scheduler.ir.nest import (
@@ -133,8 +134,11 @@ def _check_bound_reads(ctx: Context, stmt: ForStmt) -> None:
     if stmt.condition is None:
         return
     changes = changed_paths(stmt.body, ctx.work.changes)
+    fixed: set[int] = set()  # what is read in front of the nest, where stores that could change it are tested for
     for expr in subexpressions(stmt.condition):
-        path = access_path(expr) if isinstance(expr, Ref | Member) else None
+        if isinstance(expr, Member) and expr.arrow and parameter(ctx, expr) is not None:
+            fixed |= {id(part) for part in subexpressions(expr)}
+        path = access_path(expr) if isinstance(expr, Ref | Member) and id(expr) not in fixed else None
         if path is not None and path in changes and ctx.active(path[0]) is None:
             name = ".".join((path[0].name, *path[1]))
             reason = f"the loop changes '{name}', which its limit depends on"

@@ -95,3 +95,13 @@ def test_one_structure_and_many_of_them_are_the_same_array() -> None:
         "leaves its dimension"
         in refusal(GRID + "void f(int n, struct cell *c) { for (int i = 0; i < n; i++) c[i].f[3] = 0; }").reason
     )
+
+
+def test_a_limit_behind_a_pointer_is_read_in_front_where_stores_could_change_it() -> None:
+    code = """struct box { int n, h; int *data; };
+    void f(const struct box *x) { int q = x->n;
+      for (int n = 0; n < 3; n++) for (int i = 0; i < x->h; i++) x->data[n * x->h + i] = i + q; }"""
+    found = nest(code)
+    assert [(p.base, p.where, p.exposed) for p in found.parameters if p.base] == [("x->h", "", True)]
+    changed = code.replace("x->data[n * x->h + i] = i", "x->h = i").replace("const ", "")
+    assert "limit" in refusal(changed).reason
