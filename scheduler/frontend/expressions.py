@@ -24,6 +24,7 @@ from scheduler.frontend.csyntax import (
     Step,
     Strange,
     Un,
+    strip,
 )
 from scheduler.frontend.declarations import LONG_TEXT, Declarations, scope_of
 from scheduler.frontend.libclang import Cursor, CursorKind
@@ -105,6 +106,9 @@ class Expressions(Declarations):
                 return Strange("a union", (), ctype, at)
             if parts and field is not None and not field.is_bitfield():
                 base = self.expr(parts[0])
+                pointed = strip(base)
+                if isinstance(pointed, Un) and pointed.op == "&" and pointed.operand.ctype.kind == "record":
+                    base = pointed.operand  # (&s)->m is s.m, as macros write it
                 self._record(field.semantic_parent.type.get_canonical())
                 if isinstance(base, Member) and not base.name:  # of a structure without a name
                     return Member(base.base, cursor.spelling, base.arrow, ctype, at)

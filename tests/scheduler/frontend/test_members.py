@@ -105,3 +105,13 @@ def test_a_limit_behind_a_pointer_is_read_in_front_where_stores_could_change_it(
     assert [(p.base, p.where, p.exposed) for p in found.parameters if p.base] == [("x->h", "", True)]
     changed = code.replace("x->data[n * x->h + i] = i", "x->h = i").replace("const ", "")
     assert "limit" in refusal(changed).reason
+
+
+def test_members_of_what_an_address_is_taken_of() -> None:
+    code = """struct box { int n, m; double *u; }; struct all { struct box a, b; };
+    #define AT(g, i, j) (g)->u[(i) * (g)->m + (j)]
+    void f(struct all *w) { int n = w->a.n, m = w->a.m;
+      for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) AT(&w->a, i, j) = 2.0 * AT(&w->b, i, j); }"""
+    found = nest(code)
+    assert {a.base for a in found.arrays} == {"w->a.u", "w->b.u"}
+    assert {p.base for p in found.parameters if p.base} >= {"w->a.m", "w->b.m"}
