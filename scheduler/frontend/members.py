@@ -151,11 +151,11 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
         for root in followed:
             ctx.followed.setdefault(root, "")
         return _readable(ctx, followed)
-    if not ctx.domain.exact or len(ctx.loops) > 1:
+    if not ctx.domain.exact:
         return None
     condition = ""
     if ctx.loops:
-        found = _runs(ctx, ctx.loops[0].name)
+        found = _runs(ctx)
         if found is None:
             return None
         condition, constraints = found
@@ -165,22 +165,30 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
     return condition
 
 
-def _runs(ctx: Context, iterator: str) -> tuple[str, list[Constraint]] | None:
-    """That the loop around has an iteration, as C text and as constraints."""
-    lows, highs = [], []
+def _runs(ctx: Context) -> tuple[str, list[Constraint]] | None:
+    """That the loops around have an iteration, as C text and as constraints; None where limits depend on each other."""
+    lows: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.loops}
+    highs: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.loops}
+    needed = []
     for constraint in ctx.domain.constraints:
-        affine, coefficient = constraint.affine, constraint.affine.coefficient(iterator)
-        rest = affine - Affine.of(iterator) * coefficient
-        if constraint.kind != ">=" or abs(coefficient) > 1 or iterator in rest.names():
+        around = constraint.affine.names() & lows.keys()
+        if constraint.kind != ">=" or len(around) > 1:
             return None
-        if coefficient == 1:
-            lows.append(-rest)
-        elif coefficient == -1:
-            highs.append(rest)
-    needed = [Constraint(high - low) for low in lows for high in highs]
-    needed = [c for c in needed if not (c.affine.is_constant and c.affine.const >= 0)]
+        if not around:
+            needed.append(constraint)
+            continue
+        (iterator,) = around
+        coefficient = constraint.affine.coefficient(iterator)
+        rest = constraint.affine - Affine.of(iterator) * coefficient
+        if abs(coefficient) != 1 or iterator in rest.names():
+            return None
+        (lows if coefficient == 1 else highs)[iterator].append(rest * -coefficient)
+    if not all(lows.values()) or not all(highs.values()):
+        return None
+    needed += [Constraint(high - low) for name in lows for low in lows[name] for high in highs[name]]
+    needed = [c for c in dict.fromkeys(needed) if not (c.affine.is_constant and c.affine.const >= 0)]
     texts = [_text(ctx, c.affine) for c in needed]
-    if not lows or not highs or any(t is None for t in texts):
+    if any(t is None for t in texts):
         return None
     return " && ".join(f"{t} >= 0" for t in texts), needed
 
