@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Union
 
-import numpy as np
-
 from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
@@ -20,6 +18,7 @@ from scheduler.schedule import Schedule, format_transformation, leading_splits
 from scheduler.transform import Reschedule, Shift, Sink, Split
 from scheduler.transform.common import the_loop
 from scheduler.transform.initial import initial_tree
+from scheduler.transform.reschedule import rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class Replayer:
             matrix = [[row.coefficient(name) for name in iterators] for row in one.rows]
             if not all(row.is_linear for row in one.rows):
                 raise NotApplicable(f"the rows of statement {one.statement} must be without divisions")
-            if iterators and (not matrix or np.linalg.matrix_rank(np.array(matrix)) < len(iterators)):
+            if rank(matrix) < len(iterators):
                 raise NotApplicable(f"iterations of statement {one.statement} would run at the same time")
 
     def replay(self, schedule: Schedule) -> Replayed:

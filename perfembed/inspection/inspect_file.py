@@ -119,8 +119,8 @@ def inspect_file(
     What is not analysed `limit_s` after the beginning, or takes too long itself, says so.
     """
     began = time.monotonic()
-    left_s = limit_s - (time.monotonic() - began)
-    return inspect_source(parse(path, content, options), functions, left_s)
+    source = parse(path, content, options)
+    return inspect_source(source, functions, limit_s - (time.monotonic() - began))
 
 
 def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = 7.0) -> Inspection:

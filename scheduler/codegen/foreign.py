@@ -17,8 +17,8 @@ Header = tuple[bytes, tuple[Directive, ...]]
 def foreign_names(bodies: Iterable[bytes], headers: Iterable[Header], macros: Mapping[str, Macro]) -> Iterator[Use]:
     """All names in the bodies; where there are any, the macros used in the headers, and what conditionals there ask.
 
-    `headers`: the texts of all included files that are not the system's, with their preprocessor lines: which body a
-    function has, what its enumerators are and how its structures look is said there.
+    `headers`: the texts of all included files that are not the system's, with their preprocessor lines (of the file
+    itself only these): which body a function has, what its enumerators are and how its structures look is said there.
     """
     bodies = tuple(bodies)
     for body in bodies:
@@ -33,7 +33,7 @@ def foreign_names(bodies: Iterable[bytes], headers: Iterable[Header], macros: Ma
         for line in directives:
             match = _ASKS.match(line.text)
             for word in re.findall(r"[^\W\d][\w$]*", match[1]) if match else ():
-                if word not in _ASKED and not _of_system(word, macros):
+                if word not in _ASKED:
                     yield Use(word, None, word)
 
 

@@ -37,16 +37,19 @@ def _wrapped(head: str, items: list[str]) -> str:
 
 
 def types_tests(premises: Premises) -> Iterator[str]:
+    """Of objects and type names."""
     for text, ctype in premises.types:
         yield f"pe_is({text}, {ctype})"
 
 
 def values_tests(premises: Premises) -> Iterator[str]:
+    """Of enumerators, sizes and constants."""
     for text, value in premises.values:
         yield f"{text} == {value}"
 
 
 def samples_tests(premises: Premises) -> Iterator[str]:
+    """Of functions of other files that give numbers for numbers."""
     printer = Printer()
     for call, result in premises.samples:
         yield f"pe_agree({call}, {printer.expr(result)[0]})"

@@ -104,7 +104,8 @@ class Surroundings:
         self._torn: frozenset[str] = frozenset()  # macros that hold half of a pair of parentheses
         self._untestable: dict[str, str] = {}
         self._defined: Counter[str] = Counter()  # how often lines define or undefine a macro
-        self._headers = [(text, Text(text).directives()) for text in source.headers]
+        # Which headers are included, the file's own lines say.
+        self._headers = [(b"", self.directives), *((text, Text(text).directives()) for text in source.headers)]
 
     # ------------------------------------------------------------------------------------ the probes
 
@@ -220,6 +221,9 @@ class Surroundings:
             reason = f"it holds the body of {whose}, which has preprocessor lines or comes from a macro"
             return f"{reason} (move that function into this file)"
         for use in foreign_names(premises.bodies, self._headers, self._macros):
+            macro = self._macros.get(use.name)
+            if macro is not None and macro.parameters is not None and use.arguments is None:
+                return f"what '{use.name}', on which {whose} depends, expands to cannot be asked"
             if self._defined[use.name] > 1:
                 return f"'{use.name}', on which {whose} depends, is defined more than once"
         return None

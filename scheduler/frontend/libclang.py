@@ -106,12 +106,15 @@ def in_system_header(cursor: Cursor) -> bool:
     return bool(library().clang_Location_isInSystemHeader(cursor.location))
 
 
-def included_texts(unit: Any) -> tuple[bytes, ...]:
-    """The included files that are not the system's, each once. Raises OSError."""
+def included_texts(unit: Any) -> dict[str, bytes]:
+    """The included files that are not the system's, by their names; none where one of them cannot be read."""
     found: dict[str, bytes] = {}
     for include in unit.get_includes():
         file = include.include
         place = cindex.SourceLocation.from_offset(unit, file, 0)
         if file.name not in found and not library().clang_Location_isInSystemHeader(place):
-            found[file.name] = Path(file.name).read_bytes()
-    return tuple(found.values())
+            try:
+                found[file.name] = Path(file.name).read_bytes()
+            except OSError:
+                return {}
+    return found

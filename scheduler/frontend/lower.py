@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from scheduler.frontend import libclang
@@ -37,7 +36,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.exact import once
 from scheduler.frontend.expressions import MAX_DEPTH, Expressions
-from scheduler.frontend.lexical import Text
+from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass, TypeKind
 from scheduler.frontend.scalars import flatten
 
@@ -63,7 +62,7 @@ class Lowering(Expressions):
         while self.helpers:
             self.function(self.helpers.pop())
         if any(function.text for function in self.unit.functions.values()):
-            self.unit.headers = libclang.included_texts(self.tu)
+            self.unit.headers = tuple(content for content, _ in self.foreign.values())
         self._count_writes()
         return self.unit
 
@@ -109,6 +108,7 @@ class Lowering(Expressions):
             return
         body = None
         parameters = []
+        text = b"" if self.in_file else self._foreign_text(cursor)
         for child in cursor.get_children():
             if child.kind == CursorKind.PARM_DECL:
                 parameters.append(self.variable(child, storage="param"))
@@ -130,15 +130,33 @@ class Lowering(Expressions):
             cursor.storage_class == StorageClass.STATIC,
             self.in_file,
             tuple((p.type.spelling, p.spelling) for p in cursor.get_arguments()),
-            oddity=self._function_oddity(cursor, lowered.begin),
-            text=b"" if self.in_file else _foreign_text(cursor),
+            oddity=self._function_oddity(
+                cursor, self.content[self.begin(cursor) : lowered.begin] if self.in_file else text
+            ),
+            text=text,
         )
 
-    def _function_oddity(self, cursor: Cursor, body: int) -> str:
+    @cached_property
+    def foreign(self) -> dict[str, tuple[bytes, tuple[Directive, ...]]]:
+        """Included files that are not the system's, with their preprocessor lines."""
+        texts = libclang.included_texts(self.tu)
+        return {name: (content, Text(content).directives()) for name, content in texts.items()}
+
+    def _foreign_text(self, cursor: Cursor) -> bytes:
+        """Of a function of another file; empty where it has preprocessor lines, comes from a macro or is not known."""
+        start, end = cursor.extent.start, cursor.extent.end
+        found = self.foreign.get(start.file.name) if start.file is not None else None
+        if found is None or end.file is None or start.file.name != end.file.name or libclang.in_macro(start):
+            return b""
+        content, directives = found
+        if any(start.offset <= line.begin < end.offset for line in directives):
+            return b""
+        return content[start.offset : end.offset]
+
+    def _function_oddity(self, cursor: Cursor, whole: bytes) -> str:
         if cursor.type.kind == TypeKind.FUNCTIONPROTO and cursor.type.is_function_variadic():
             return "takes a variable number of arguments"
         texts = [self._text(c, 200) for c in cursor.get_children() if c.kind == CursorKind.UNEXPOSED_ATTR]
-        whole = self.content[self.begin(cursor) : body] if self.in_file else _foreign_text(cursor)
         texts.append(whole.decode("utf-8", "replace"))
         found = _CHANGING_ATTRIBUTE.search(" ".join(texts))
         return f"has the attribute '{found[1]}'" if found is not None else ""
@@ -328,17 +346,3 @@ _OTHERS = {
     CursorKind.NULL_STMT: "null",
     CursorKind.UNEXPOSED_STMT: "pragma",
 }
-
-
-def _foreign_text(cursor: Cursor) -> bytes:
-    """The text of a function of another file; empty where it has preprocessor lines or comes from a macro."""
-    start, end = cursor.extent.start, cursor.extent.end
-    if start.file is None or end.file is None or start.file.name != end.file.name or libclang.in_macro(start):
-        return b""
-    try:
-        content = Path(start.file.name).read_bytes()
-    except OSError:
-        return b""
-    if any(start.offset <= line.begin < end.offset for line in Text(content).directives()):
-        return b""
-    return content[start.offset : end.offset]

@@ -106,6 +106,23 @@ def time_maps(tree: Tree) -> Reschedule:
     return Reschedule(tuple(maps))
 
 
+def rank(matrix: Sequence[Sequence[int]]) -> int:
+    """Of an integer matrix, exactly (elimination without fractions)."""
+    rows = [list(row) for row in matrix]
+    found = 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((k for k in range(found, len(rows)) if rows[k][column]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        head = rows[found]
+        for k in range(found + 1, len(rows)):
+            factor = rows[k][column]
+            rows[k] = [head[column] * x - factor * y for x, y in zip(rows[k], head, strict=True)]
+        found += 1
+    return found
+
+
 def _origins(tree: Tree) -> Mapping[str, None]:
     """The loops of the nest that the tree's loops come from. Raises NotApplicable for trees that lose by it."""
     for loop in tree_loops(tree):

@@ -421,10 +421,31 @@ def test_text_that_depends_on_its_line_is_left_alone(tmp_path: Path) -> None:
 
 UNKNOWN = {
     "preprocessor lines": "static double f(const double *p, int i) {\n#ifdef X\ni++;\n#endif\nreturn p[i] * 2; }\n",
+    "condition with arguments": "#define HAS(x) x\n#if HAS(1)\n"
+    "static double f(const double *p, int i) { return p[i]; }\n#endif\n",
     "made by a macro": "#define F(n) static double n(const double *p, int i) { return p[i] * 2; }\nF(f)\n",
     "changed on the way": "#define T 2\nstatic double f(const double *p, int i) { return p[i] * T; }\n"
     "#undef T\n#define T 3\n",
 }
+
+
+def test_another_header_with_a_function_of_the_same_name(tmp_path: Path) -> None:
+    """Which one is included, the file says and not the headers."""
+    body = "static inline double at(const double *p, int i) { return p[%s]; }\n"
+    (tmp_path / "near.h").write_text(body % "i")
+    (tmp_path / "far.h").write_text(body % "99 - i")
+    code = """#ifdef FAR
+#include "far.h"
+#else
+#include "near.h"
+#endif
+double A[100], B[100]; int main(void) { for (int i = 0; i < 100; i++) B[i] = i * 0.5;
+ for (int i = 0; i < 100; i++) A[i] = at(B, i); printf("%g %g\\n", A[3], A[70]); }"""
+    original, written = tmp_path / "original.c", tmp_path / "written.c"
+    source = read(original, (_HEAD + code).encode())
+    written.write_bytes(identity(source, ()))
+    for flags in ((), ("-DFAR",)):
+        assert printed(written, flags) == printed(original, flags)
 
 
 @pytest.mark.parametrize("name", UNKNOWN)

@@ -12,7 +12,7 @@ from scheduler.ir.text import parse_nest
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
-from scheduler.transform.reschedule import Reschedule, TimeMap, time_maps
+from scheduler.transform.reschedule import Reschedule, TimeMap, rank, time_maps
 
 SEIDEL = parse_nest("""nest seidel {
   param n: int in [3, ?]; param m: int in [1, ?]; array A: double[n];
@@ -99,3 +99,11 @@ def _mixed(rng: random.Random, one: TimeMap) -> TimeMap:
     if rows and rng.random() < 0.2:
         rows[0] = rows[0] * -1 + Affine.constant(rng.randrange(3))
     return TimeMap(one.statement, one.positions, tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [([], 0), ([[0, 0]], 0), ([[1, 2], [2, 4]], 1), ([[0, 1], [1, 0], [3, 3]], 2), ([[10**17, 1], [10**17, 2]], 2)],
+)
+def test_rank(matrix: list[list[int]], expected: int) -> None:
+    assert rank(matrix) == expected
