@@ -87,8 +87,11 @@ class Trials:
     def expired(self) -> bool:
         """Whether what is left of the budget is needed to check and confirm the best so far, if that is any better.
 
-        What a slow nest needs for it is known from its runs; that of others is a share of the budget.
+        What a slow nest needs for it is known from its runs; that of others is a share of the budget. One candidate is
+        always measured, however long it took to find it.
         """
+        if not self._at_s:
+            return False
         end = self.deadline
         if self._spared and self.best_s < HOPEFUL * self.original_s:
             end = self.end - _CLOSING_RUNS * (self.around_s + self.best_s) - _CLOSING_S

@@ -87,3 +87,12 @@ def test_short_nests_and_those_without_a_spared_original_run_whole(whole: Measur
     tried = trials(whole, Told(), 5.0)
     tried.around_s = 0.1
     assert not tried.begin_short() and not tried.tried.less_work
+
+
+def test_one_candidate_is_measured_however_late_it_is(whole: Measurer) -> None:
+    """Where finding candidates took all of a small budget, the first of them is still worth a run."""
+    tried = Trials(whole, TrialLimits(0.0, 1.5, 8.0, 4), Tried(), lambda event: None, NoLedger(), 5.0)
+    assert not tried.expired()
+    found = tried.measure(scheduled(whole, GOOD, TILED))
+    assert found[0] and found[1] is None and tried.tried.candidates == 1
+    assert tried.expired()
