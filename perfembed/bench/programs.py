@@ -222,12 +222,17 @@ class _Program:
         nests = [nest for nest in said["nests"] if nest["status"] != "refused"]
         score.nests = len(nests)
         score.nests_tuned = sum(nest["status"] == "tuned" for nest in nests)
-        score.seen = min(1.0, sum(nest["share"] or 0.0 for nest in nests))
-        score.tuned = min(1.0, sum(nest["share"] or 0.0 for nest in nests if nest["status"] == "tuned"))
+        score.seen = min(1.0, sum(map(_share, nests)))
+        score.tuned = min(1.0, sum(_share(nest) for nest in nests if nest["status"] == "tuned"))
         refused = (nest for nest in said["nests"] if nest["status"] == "refused")
         score.refused = dict(Counter(_kind(nest["reason"]) for nest in refused))
         kept = (nest for nest in nests if nest["status"] != "tuned" and (nest["share"] or 0.0) >= 0.05)
         score.kept = dict(Counter(_kind(nest["reason"]) for nest in kept))
+
+
+def _share(nest: Mapping[str, Any]) -> float:
+    """Of the program's time, without what is another nest's."""
+    return (nest["share"] or 0.0) - nest["inside"]
 
 
 def _kind(reason: str) -> str:

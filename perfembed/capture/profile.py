@@ -41,7 +41,8 @@ class NestProfile:
 
     `values` are the parameters and integer scalars at the typical call; `distinct` counts the different
     sets of values among the calls that were kept. `other_threads` counts calls that were not made by the
-    main thread; they are in no other figure.
+    main thread; they are in no other figure. `inside`: the part of `share` in which another nest was running, which
+    calls the function that this one is in.
     """
 
     name: str
@@ -53,6 +54,7 @@ class NestProfile:
     values: Mapping[str, int]
     distinct: int
     other_threads: int
+    inside: float = 0.0
     problem: str = ""  # why it could not be watched; nothing is known of it then
 
 
@@ -148,7 +150,7 @@ class _Profiling:
         for nest in self.nests:
             last = [f for names, f in tried.items() if names[-1:] == (nest.name,) and isinstance(f, ProgramFailed)]
             problem = not_watched(last[-1].reason if last else "")
-            blank = NestProfile(nest.name, 0, 0.0, 0.0, None, 0.0, MappingProxyType({}), 0, 0, problem)
+            blank = NestProfile(nest.name, 0, 0.0, 0.0, None, 0.0, MappingProxyType({}), 0, 0, problem=problem)
             nests.append(good.get(nest.name, blank))
         if best is not None:
             return replace(best, nests=tuple(nests))
@@ -237,20 +239,22 @@ def _read(text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestPr
             calls[numbers[0]].append(_Call(numbers[1], numbers[2], tuple(numbers[3:])))
     profiles = []
     for words in islice((w for w in lines if w[0] == "nest"), len(nests)):
-        index, count, nanoseconds, foreign = (int(word) for word in words[1:])
+        index, count, nanoseconds, foreign, inside = (int(word) for word in words[1:])
         nest, seconds = nests[index], nanoseconds / 1e9
+        share = min(1.0, seconds / wall_s) if wall_s > 0 else 0.0
         typical = _typical(calls[index])
         profiles.append(
             NestProfile(
                 name=nest.name,
                 calls=count,
                 seconds=seconds,
-                share=min(1.0, seconds / wall_s) if wall_s > 0 else 0.0,
+                share=share,
                 typical_call=typical.number if typical else None,
                 typical_seconds=typical.nanoseconds / 1e9 if typical else 0.0,
                 values=named_values(nest, typical.values) if typical else MappingProxyType({}),
                 distinct=len({call.values for call in calls[index]}),
                 other_threads=foreign,
+                inside=share * inside / nanoseconds if nanoseconds else 0.0,
             )
         )
     return tuple(profiles)

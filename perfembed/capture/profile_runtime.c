@@ -13,11 +13,12 @@ enum { HEAD = 2 }; /* a record: nanoseconds, call number, the values */
 
 static struct nest {
     unsigned long long calls, stride, foreign;
-    long long nanoseconds, *records, *pending;
+    long long nanoseconds, inside, *records, *pending; /* inside: of others */
     struct timespec started;
     int depth, count;
 } nests[PE_NESTS + 1];
 
+static int active; /* nests of the main thread */
 static __thread int is_main_thread;
 static pid_t process;
 static long long clock_cost;
@@ -35,6 +36,7 @@ void perfembed_begin(int k, const long long *values)
         return;
     }
     if (n->depth++) return;
+    active++;
     if (pe_values[k] && n->pending) memcpy(n->pending, values, sizeof(long long) * (size_t)pe_values[k]);
     clock_gettime(CLOCK_MONOTONIC, &n->started);
 }
@@ -67,6 +69,7 @@ void perfembed_end(int k)
     if (took < 0) took = 0;
     n->calls++;
     n->nanoseconds += took;
+    if (--active) n->inside += took;
     record(n, k, took);
 }
 
@@ -78,7 +81,7 @@ static void report(void)
     for (int k = 0; k < PE_NESTS; k++) {
         struct nest *n = &nests[k];
         size_t width = HEAD + (size_t)pe_values[k];
-        fprintf(f, "nest %d %llu %lld %llu\n", k, n->calls, n->nanoseconds, n->foreign);
+        fprintf(f, "nest %d %llu %lld %llu %lld\n", k, n->calls, n->nanoseconds, n->foreign, n->inside);
         for (int i = 0; i < n->count; i++) {
             fprintf(f, "call %d", k);
             for (size_t w = 0; w < width; w++) fprintf(f, " %lld", n->records[(size_t)i * width + w]);

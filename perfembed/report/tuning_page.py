@@ -90,13 +90,14 @@ def program_parts(result: TuneResult) -> tuple[list[_Part], float, float]:
     """(the nests that have a share of the program's time, longest first; the whole before; the whole after).
 
     What the nests take afterwards follows from what was measured of each; what is left of the program's measured time
-    is the rest. Without a `main` the parts are single calls, and the wholes their sums.
+    is the rest; what runs inside of another nest is that one's. Without a `main` the parts are single calls, and the
+    wholes their sums.
     """
     whole = result.program_before_s
     parts: list[_Part] = []
     for report in result.nests:
         if whole and report.share is not None:
-            taken = report.share * whole
+            taken = (report.share - report.inside) * whole
         elif not whole and report.original_s is not None:
             taken = report.original_s
         else:

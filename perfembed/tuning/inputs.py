@@ -38,14 +38,19 @@ class NestInputs:
     share: float | None
     in_program_s: float | None
     seconds: float = 0.0  # of all its calls in the program
+    inside: float = 0.0  # the part of `share` in which another nest was running
 
     @property
     def gain_s(self) -> float:
-        """What tuning it can save of the program's time at most: all that its data need not take to be read once."""
+        """What tuning it can save of the program's time at most: all that its data need not take to be read once.
+
+        What it takes inside of other nests is theirs.
+        """
         if self.in_program_s is None:
             return 1.0  # nothing is known: all nests alike
         least_s = self.captured.total_bytes / _BANDWIDTH
-        return self.seconds * max(_LEAST_GAIN, 1.0 - least_s / self.in_program_s)
+        own = 1.0 - self.inside / self.share if self.share else 1.0
+        return self.seconds * max(_LEAST_GAIN, own * (1.0 - least_s / self.in_program_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,8 @@ def _collected(
         if isinstance(inputs, CaptureFailed):
             skipped.append(NoInputs(by_name[nest.name], nest.share, inputs.reason))
         else:
-            found.append(NestInputs(by_name[nest.name], inputs, nest.share, nest.typical_seconds or None, nest.seconds))
+            typical_s = nest.typical_seconds or None
+            found.append(NestInputs(by_name[nest.name], inputs, nest.share, typical_s, nest.seconds, nest.inside))
     return Inputs(profile, tuple(found), tuple(skipped))
 
 

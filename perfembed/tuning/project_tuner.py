@@ -71,6 +71,7 @@ class Tuning:
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
         self.reports: dict[str, NestReport] = {}
+        self.inside: dict[str, float] = {}  # the part of it in which other nests run
         self.shares: dict[str, float | None] = {}  # of the program's time, of the nests that wait
         self.members: Members
         self.winners: Winners
@@ -126,6 +127,7 @@ class Tuning:
                     least_of_slow=_LEAST_OF_SLOW,
                 )
                 profile = inputs.profile
+                self.inside = {nest.name: nest.inside for nest in profile.nests} if profile is not None else {}
                 self.budget.original_s = profile.wall_s if profile is not None else 0.0
                 self.resources.learn_rates(inputs.found, version, self.budget.left())
                 for skipped in inputs.skipped:
@@ -149,7 +151,7 @@ class Tuning:
         limits: Ceilings | None = None
         with contextlib.suppress(KeyboardInterrupt):  # what is written is written
             limits = self._draw(version) if self.options.pictures else None
-        reports = [self._report_of(nest) for nest in self.project.nests]
+        reports = [replace(self._report_of(n), inside=self.inside.get(n.name, 0.0)) for n in self.project.nests]
         reports += [refused(rejection) for source in self.project.sources for rejection in source.rejections]
         return TuneResult(
             path=files[0].path,

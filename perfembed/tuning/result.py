@@ -182,6 +182,7 @@ class NestReport:
     less_work: str = ""  # which iterations candidates were measured on, where not on all; the winner is run on all
     trials: tuple[TrialReport, ...] = ()  # what was run, in the order of time
     picture: NestPicture | None = None  # where `TuneOptions.pictures`
+    inside: float = 0.0  # the part of `share` in which another nest was running, which calls this one's function
 
 
 @dataclass(frozen=True, slots=True)

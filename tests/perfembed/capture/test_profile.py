@@ -70,6 +70,26 @@ def test_many_calls_keep_a_sample(tmp_path: Path) -> None:
     assert nest.typical_call is not None and 1 <= nest.values["n"] <= 50
 
 
+def test_time_inside_of_another_nest_is_told_apart(tmp_path: Path) -> None:
+    text = """#include <stdio.h>
+static double a[20000];
+double sum(int n) { double s = 0; /*<*/for (int i = 0; i < n; i++) s += a[i];/*>*/ return s; }
+int main(void)
+{
+    double s = 0; int n = 200;
+    /*<*/for (int i = 0; i < n; i++) s += sum(20000);/*>*/
+    for (int r = 0; r < 50; r++) s += sum(20000);
+    printf("%g\\n", s);
+    return 0;
+}
+"""
+    source = marked(tmp_path / "sum.c", text, sum_nest("inner"), sum_nest("outer"))
+    profile = good_profile(source, tmp_path / "work")
+    inner, outer = profile.nest("inner"), profile.nest("outer")
+    assert inner.calls == 250 and outer.calls == 1 and outer.inside == 0.0
+    assert 0.5 * inner.share < inner.inside < inner.share
+
+
 def test_a_nest_that_is_never_run(tmp_path: Path) -> None:
     text = PROGRAM.replace("r < 40", "r < 0").replace("total += sum(10, a);", "")
     nest = good_profile(marked(tmp_path / "sum.c", text, sum_nest()), tmp_path / "work").nest("sum")
