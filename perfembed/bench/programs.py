@@ -19,11 +19,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from perfembed.capture.compared import alike
 from perfembed.errors import EnvironmentMissing, UsageError
+from profilers.machine import describe_machine
 from profilers.scratch import scratch_folder
 
 _BUILD_S, _TUNE_S = 120.0, 600.0
@@ -64,9 +66,16 @@ class ProgramScore:
     output: bool | None = None
     tuning_s: float = 0.0
     problem: str = ""
+    date: str = ""
+    machine: str = ""
 
     def best(self, form: str) -> float:
         return min(self.seconds.get(form, ()), default=math.nan)
+
+    @property
+    def spread(self) -> float:
+        """How much longer than the fastest run of a form the slowest one took, of the form where that is most."""
+        return max((max(runs) / min(runs) - 1 for runs in self.seconds.values() if runs), default=math.nan)
 
     def gain(self, over: str) -> float:
         return self.best(over) / self.best(TUNED)
@@ -130,6 +139,8 @@ def _measured(folder: Path, bench: ProgramsBench) -> ProgramScore:
         about.get("about", ""),
         sum(len(p.read_text(encoding="utf-8", errors="replace").splitlines()) for p in sources),
         len(sources),
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine().cpu_model,
     )
     with scratch_folder() as scratch:
         try:
@@ -232,7 +243,7 @@ class _Program:
 
 def _share(nest: Mapping[str, Any]) -> float:
     """Of the program's time, without what is another nest's."""
-    return (nest["share"] or 0.0) - nest["inside"]
+    return float((nest["share"] or 0.0) - nest["inside"])
 
 
 def _kind(reason: str) -> str:

@@ -70,6 +70,12 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def markdown_table(rows: list[list[str]]) -> list[str]:
+    """The first row is the head; the columns between the first and the last one are aligned to the right."""
+    rule = ["---", *["---:"] * (len(rows[0]) - 2), "---"]
+    return ["| " + " | ".join(cells) + " |" for cells in [rows[0], rule, *rows[1:]]]
+
+
 def table(rows: list[list[str]], indent: int = 2) -> list[str]:
     """Columns aligned to the left; the last one is not padded."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)] if rows else []

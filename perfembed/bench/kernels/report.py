@@ -10,7 +10,7 @@ from perfembed.bench.kernels.model import OPENBLAS, BenchResult
 from perfembed.bench.kernels.rows import LARGE_SHARE, Row
 from perfembed.bench.kernels.summary import SLOWER, against_best, best_peer, candidates_of, columns, row_bound, summary
 from perfembed.report.documents import document, plain
-from perfembed.report.style import Style, count, seconds, times
+from perfembed.report.style import Style, count, markdown_table, seconds, times
 from profilers.calibration import Calibration
 
 POLLY_AIM = 1.3
@@ -44,7 +44,7 @@ def render_kernels(result: BenchResult, style: Style, *, markdown: bool = False)
     names = columns(result.rows)
     rows = [_header(names), *(_cells(row, names, result.calibration) for row in result.rows)]
     lines = [_title(result, markdown), ""]
-    lines += _markdown(rows) if markdown else _table(rows, style)
+    lines += markdown_table(rows) if markdown else _table(rows, style)
     lines += ["", *_conclusions(result)]
     notes = [*_missing(result), *_notes(result.rows)]
     if (result.calibration is None or result.calibration.noisy) and result.rows:
@@ -108,11 +108,6 @@ def _table(rows: list[list[str]], style: Style) -> list[str]:
         return "  ".join([cells[0].ljust(widths[0]), *middle, cells[-1]]).rstrip()
 
     return [style.paint(line(rows[0]), "bold"), *map(line, rows[1:])]
-
-
-def _markdown(rows: list[list[str]]) -> list[str]:
-    rule = ["---", *["---:"] * (len(rows[0]) - 2), "---"]
-    return ["| " + " | ".join(cells) + " |" for cells in [rows[0], rule, *rows[1:]]]
 
 
 def _conclusions(result: BenchResult) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 
 from perfembed.errors import UsageError
 
+FORMATS = ("table", "markdown", "json")
 SHIPPED = "tests/kernels/*.c"
 
 Files = Annotated[

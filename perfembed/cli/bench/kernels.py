@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import Files, input_files, say
+from perfembed.cli.bench.common import FORMATS, Files, input_files, say
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
     Cc,
@@ -27,8 +27,6 @@ from perfembed.cli.options import (
 from perfembed.cli.session import Session
 from perfembed.cli.world import Args
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
-
-_FORMATS = ("table", "markdown", "json")
 
 
 def command(
@@ -99,8 +97,8 @@ def command(
     session = context.ensure_object(Session)
     if set_ not in ("large", "small", "xlarge"):
         raise UsageError(f"--set {set_!r}: expected large, small or xlarge")
-    if format_ not in _FORMATS:
-        raise UsageError(f"--format {format_!r}: expected {', '.join(_FORMATS)}")
+    if format_ not in FORMATS:
+        raise UsageError(f"--format {format_!r}: expected {', '.join(FORMATS)}")
     session.json = format_ == "json"
     small = set_ == "small"
     budget_s = budget_seconds(budget if budget is not None else "10s" if small else "60s")

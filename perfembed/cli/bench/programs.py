@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import say
-from perfembed.cli.options import Json, Quiet, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.bench.common import FORMATS, say
+from perfembed.cli.options import Quiet, Threads, Traceback, budget_seconds, thread_count
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
 
@@ -28,7 +28,9 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="PATH", help="Rows go here; a run that ended goes on there.")
     ] = None,
-    json: Json = False,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="table|markdown|json", help="How it is printed.")
+    ] = "table",
     quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
@@ -42,6 +44,9 @@ def command(
     from perfembed.report.style import Style
 
     session = context.ensure_object(Session)
+    if format_ not in FORMATS:
+        raise UsageError(f"--format {format_!r}: expected {', '.join(FORMATS)}")
+    session.json = format_ == "json"
     found = tuple(folders) if folders else tuple(sorted(p.parent for p in _SHIPPED.glob("*/program.toml")))
     if not found:
         raise UsageError(f"no programs in {_SHIPPED}", "name their folders")
@@ -57,7 +62,10 @@ def command(
         say(f"{number} of {len(found)} programs", quiet)
 
     result = run_programs(bench, known, done)
-    print(programs_document(result) if json else render_programs(result, Style(session.color(sys.stdout))))
+    if format_ == "json":
+        print(programs_document(result))
+    else:
+        print(render_programs(result, Style(session.color(sys.stdout)), markdown=format_ == "markdown"))
     if any(score.output is False for score in result.scores):
         return EXIT_VERIFICATION
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
