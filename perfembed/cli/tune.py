@@ -59,7 +59,7 @@ from perfembed.cli.world import Args, CheckFile, Env, RunLimit, Stdin, Tolerance
 from perfembed.errors import UsageError
 from perfembed.retrieval.options import same_things
 
-SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive")
+SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive", "sample")
 
 
 def command(

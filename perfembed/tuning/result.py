@@ -34,7 +34,7 @@ class TuneOptions:
     world: World = field(default_factory=World)  # that the program runs in
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
-    search: str = "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive"
+    search: str = "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive", "sample"
     evaluate: Evaluate = "run"
     neighbours: int = 5  # donors a nest, of a transfer
     measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts

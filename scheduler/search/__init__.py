@@ -10,8 +10,9 @@ from scheduler.search.exhaustive import Exhaustive
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.search.mcts import Mcts
 from scheduler.search.random import RandomSearch
+from scheduler.search.sampling import SampleSearch
 
-SEARCHES = ("beam", "mcts", "random", "exhaustive")
+SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample")
 
 
 def make_search(
@@ -35,4 +36,6 @@ def make_search(
             return RandomSearch(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
         case "exhaustive":
             return Exhaustive(space, evaluate, batch=batch, limit=limit, expired=expired)
+        case "sample":
+            return SampleSearch(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
     raise ValueError(f"no search is called {name!r}: expected {', '.join(SEARCHES)}")

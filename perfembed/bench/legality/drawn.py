@@ -10,15 +10,19 @@ from itertools import islice
 
 from scheduler.generator import random_schedule, random_step
 from scheduler.machine.target import Target
+from scheduler.matrices.sample import Unsampled
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Space
+from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
+from scheduler.search.sampling import Samples, SampleSearch
 from scheduler.transform import Pack, RegisterBlock, Tile, Transformation
 
 _LENGTH = 6  # steps of a random schedule
 _PROPOSED = 0.2  # share of the programs whose search space is looked at
+_PRETENDED = 600  # of all sizes, so that loops are worth tiling
 _BLOCKS = {1: 1, 2: 2, 3: 3, 4: 2, 6: 3, 8: 4, 12: 5, 16: 4}  # small extents must still fill a block
 
 
@@ -68,6 +72,23 @@ def _proposed(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Sc
         if isinstance(replayer.replay(small), ScheduledNest) and rng.random() < 0.7:
             small = space.parallelized(small)
         yield small
+
+
+def sampled_schedules(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
+    """Matrices drawn at random, each as it is and completed by tiles and marks, in sizes that fit tiny extents."""
+    space = Space(replayer, Target(threads=3), {p.name: _PRETENDED for p in replayer.nest.parameters})
+    search = SampleSearch(space, lambda schedules: [None] * len(schedules), seed=rng.getrandbits(32))
+    try:
+        samples = Samples(space, rng)
+        for _ in range(count):
+            found = samples.next()
+            if found is None:
+                return
+            yield (found,)
+            for schedule in search.completed((found,)):
+                yield tuple(small_step(step, rng) for step in schedule)
+    except (Unsampled, QuotaExceeded):
+        return
 
 
 def small_step(step: Transformation, rng: random.Random) -> Transformation:

@@ -20,13 +20,17 @@ Kind = OneOf[
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`schedules` a program, as many of their planted variants; the first `compiled` programs are compiled too."""
+    """`schedules` a program, as many of their planted variants; the first `compiled` programs are compiled too.
+
+    `matrices`: so many more schedules come from sampled matrices, each as it is and completed by tiles and marks.
+    """
 
     programs: int
     seed: int
     first: int = 0
     schedules: int = 3
     planted: int = 3
+    matrices: int = 1
     compiled: int = 0
     compilers: tuple[str, ...] = ("gcc",)
     threads: tuple[int, ...] = (1, 2, 3)

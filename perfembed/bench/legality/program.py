@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import traceback
+from itertools import chain
 
-from perfembed.bench.legality.drawn import drawn_schedules
+from perfembed.bench.legality.drawn import drawn_schedules, sampled_schedules
 from perfembed.bench.legality.model import Campaign, Disagreement, Kind, Runnable, Tally
 from perfembed.bench.legality.planted import Variant, variants
 from perfembed.bench.legality.privates import privates_problem
@@ -79,7 +80,9 @@ class _Program:
     def run(self) -> None:
         replayer = self.subject.replayer
         legal: list[ScheduledNest] = []
-        for schedule in drawn_schedules(replayer, self.rng, self.campaign.schedules):
+        drawn = drawn_schedules(replayer, self.rng, self.campaign.schedules)
+        own = random.Random(f"{self.campaign.seed}:{self.index}:matrices")
+        for schedule in chain(drawn, sampled_schedules(replayer, own, self.campaign.matrices)):
             self.counts["schedules"] += 1
             replayed = replayer.replay(schedule)
             try:

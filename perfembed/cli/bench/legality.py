@@ -22,6 +22,9 @@ def command(
     planted: Annotated[
         int, typer.Option("--planted", metavar="N", min=0, help="Broken versions of each legal schedule.")
     ] = 3,
+    matrices: Annotated[
+        int, typer.Option("--matrices", metavar="N", min=0, help="And so many sampled schedule matrices a program.")
+    ] = 1,
     compiled: Annotated[
         int | None,
         typer.Option("--compiled", metavar="N", min=0, help="Programs that are also compiled.  [default: 1 in 20]"),
@@ -54,6 +57,7 @@ def command(
         first=first,
         schedules=schedules,
         planted=planted,
+        matrices=matrices,
         compiled=wanted,
         compilers=_compilers(compilers, session) if wanted else (),
         jobs=jobs,

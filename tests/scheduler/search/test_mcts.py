@@ -68,5 +68,5 @@ def test_the_same_for_the_same_seed_and_within_the_limit() -> None:
 
 
 def test_unknown_search() -> None:
-    with pytest.raises(ValueError, match="no search is called 'best': expected beam, mcts, random, exhaustive"):
+    with pytest.raises(ValueError, match="no search is called 'best': expected beam, mcts, random, exhaustive, sample"):
         search("best", PAIR, 1)
