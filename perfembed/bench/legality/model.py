@@ -30,7 +30,7 @@ class Campaign:
     first: int = 0
     schedules: int = 3
     planted: int = 3
-    matrices: int = 1
+    matrices: int = 0
     compiled: int = 0
     compilers: tuple[str, ...] = ("gcc",)
     threads: tuple[int, ...] = (1, 2, 3)
