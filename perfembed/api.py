@@ -54,16 +54,16 @@ def tune(
 ) -> TuneResult:
     """Tunes the loop nests of a C file; `output` is where the faster file goes (None: nowhere).
 
-    `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the schedules
-    of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts", "random",
-    "exhaustive", "sample". `evaluate`: "run" measures all that a search meets, "model" predicts it, "model+run"
-    predicts it and measures the best `measure`, as beam and mcts do by default. `trust_openmp`: believe the pragmas
-    where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the program's, which
-    runs in a copy of the current folder; `world`: what it is given instead of these. `parameters`: the sizes where it has no
-    main. `weights`: a folder with other cost models than those that ship. `cache`: a folder for what is measured of the
-    machine's memory, once; without one nothing is. `environment`: of compilers and programs, by default little more
-    than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws, too. Raises
-    `perfembed.errors.PerfembedError`.
+    `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the
+    schedules of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts",
+    "random", "exhaustive", "sample". `evaluate`: "run" measures all that a search meets, "model" predicts it,
+    "model+run" predicts it and measures the best `measure`, as beam and mcts do by default. `trust_openmp`: believe
+    the pragmas where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the
+    program's, which runs in a copy of the current folder; `world`: what it is given instead of these. `parameters`:
+    the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a
+    folder for what is measured of the machine's memory, once; without one nothing is. `environment`: of compilers
+    and programs, by default little more than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws,
+    too. Raises `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning.file_tuner import tune as run
     from profilers.machine import describe_machine
