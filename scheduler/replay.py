@@ -9,7 +9,7 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.normalize.scalars import expand_privates
-from scheduler.polyhedral.contraction import Contractor, undetermined_bound
+from scheduler.polyhedral.contraction import Contractor, Window, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
 from scheduler.polyhedral.legality import Checker, Reassociate
 from scheduler.polyhedral.model import Model, QuotaExceeded
@@ -26,7 +26,8 @@ class ScheduledNest:
     """A nest with the loop tree a schedule gave it; where the schedule splits loops, the nest as that leaves it.
 
     `contracted` says, for each PRIVATE array with expanded dimensions that need not be stored, the tree
-    loop inside whose body it is declared without them (None: at the top of the nest). `reductions` are
+    loop inside whose body it is declared without them (None: at the top of the nest), `windows` those of which a block
+    of elements is enough. `reductions` are
     (loop, statement, array) triples: the loop runs concurrently and each of its threads or lanes updates something of
     its own in place of the array.
     """
@@ -35,6 +36,7 @@ class ScheduledNest:
     tree: tuple[TreeNode, ...]
     schedule: Schedule = ()
     contracted: tuple[tuple[str, str | None], ...] = ()
+    windows: tuple[Window, ...] = ()
     reductions: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -166,13 +168,14 @@ class Replayer:
             return verdict
         try:
             contracted = self.contractor.contracted(tree)
+            windows = self.contractor.windows(tree, frozenset(name for name, _ in contracted))
         except QuotaExceeded as error:
             return Unknown(str(error))
-        stored = {name for name, _ in contracted}
+        stored = {name for name, _ in contracted} | {window.array for window in windows}
         for array in self.contractor.arrays:
             if array.name not in stored and None in array.shape:
                 return Refused(len(schedule), f"{array.name} would have to be kept for iterations of unknown number")
-        return ScheduledNest(self.nest, tree, schedule, contracted, self.checker.reductions(tree))
+        return ScheduledNest(self.nest, tree, schedule, contracted, windows, self.checker.reductions(tree))
 
     def shortest(self, schedule: Schedule) -> Schedule:
         """A schedule with the same tree from which no step or pair of steps can be left out."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from scheduler.codegen.carried import carry_values
 from scheduler.codegen.edges import expand_partial
 from scheduler.codegen.expr import Printer
-from scheduler.codegen.heap import thread_array
+from scheduler.codegen.heap import allocation, thread_array
 from scheduler.codegen.integer_text import OR, RELATION, wrap
 from scheduler.codegen.node_algebra import names_of, rename
 from scheduler.codegen.nodes import (
@@ -25,7 +25,10 @@ from scheduler.codegen.nodes import (
     Private,
     Scope,
     Text,
+    Tile,
     When,
+    Windowed,
+    add,
     walk,
 )
 from scheduler.codegen.original import array_declaration, increment
@@ -97,7 +100,7 @@ class Emitter:
         if (
             self.context == "team"
             and not self.threaded
-            and isinstance(node, Instance | Block | Micro | Packed | Private)
+            and isinstance(node, Instance | Block | Micro | Packed | Private | Windowed)
         ):
             raise CodegenUnsupported(
                 "every thread of the parallel region would run what stands outside of shared loops"
@@ -132,6 +135,8 @@ class Emitter:
             return self.body(node.body if expanded is None else expanded)
         if isinstance(node, Micro):
             return micro_lines(node, printer, self.statements, self.fresh)
+        if isinstance(node, Windowed):
+            return self._windowed(node)
         if isinstance(node, Packed):
             return self._packed(node)
         assert isinstance(node, Text)
@@ -146,6 +151,26 @@ class Emitter:
             self.allocations.extend([part[1:]] if part is not None else [])
         part = self.parts[array.name]
         return array_declaration(array, self.printer, drop) if part is None else part[0]
+
+    def _windowed(self, node: Windowed) -> list[str]:
+        window, array = node.window, self.printer.arrays[node.window.array]
+        extents = (*array.shape[array.expanded :], Affine.constant(window.size))
+        block = replace(array, shape=extents, expanded=0, flat=False)
+        name = array.base or array.name
+        lines: list[str] = []
+        if self.threaded or thread_array(block, 0, self.printer, lambda base: base) is None:
+            lines.append(self._private(block, 0))
+            if len(extents) > 1 and "=" not in lines[0]:  # gcc warns of what it cannot see is written
+                lines.append(f'__asm__("" : "=m"({name}));')
+        else:
+            name = self.fresh(f"pe_{name}")
+            self.allocations.append(allocation(replace(block, base=name), self.printer))
+        dims = (*range(array.expanded, len(array.shape)), window.dimension)
+        origin = tuple(
+            add(node.start, window.offset) if d == window.dimension else Affine() for d in range(len(array.shape))
+        )
+        place = Tile(name, array.ctype, dims, origin)
+        return [*lines, *replace(self, printer=self.printer.with_redirect(array.name, place)).body(node.body)]
 
     def _packed(self, node: Packed) -> list[str]:
         code = pack_code(node, self.printer, self.multiples, self.fresh)

@@ -20,6 +20,7 @@ from scheduler.codegen.nodes import (
     Scope,
     Values,
     When,
+    Windowed,
     add,
     scale,
     with_bodies,
@@ -43,6 +44,8 @@ def names_in(node: CNode) -> frozenset[str]:
         return names_of(node.value)
     if isinstance(node, Block):
         return frozenset(n for p in node.points for n in names_of(p.origin))
+    if isinstance(node, Windowed):
+        return names_of(node.start)
     if isinstance(node, Packed):
         bounds = (*node.low, *node.high, *(() if node.needed is None else (node.needed,)))
         return frozenset(n for bound in bounds for n in names_of(bound))
@@ -110,6 +113,8 @@ def rename(node: CNode, values: Mapping[str, IntExpr]) -> CNode:
         return replace(node, time=substitute(node.time, values) if node.time is not None else None)
     if isinstance(node, Branch):
         return replace(node, condition=substitute(node.condition, values))
+    if isinstance(node, Windowed):
+        return replace(node, start=substitute(node.start, values))
     if isinstance(node, Packed):
         return replace(
             node,

@@ -10,6 +10,7 @@ from typing import Union
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Expr
 from scheduler.ir.tree import PackMark
+from scheduler.polyhedral.contraction import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,15 @@ class Private:
 
 
 @dataclass(frozen=True, slots=True)
+class Windowed:
+    """The body with a private array that has a block of its elements only, from `start` of the tile loop on."""
+
+    window: Window
+    start: IntExpr
+    body: tuple[CNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """The body with an array's block copied to a buffer first.
 
@@ -186,13 +196,15 @@ class Text:
     lines: tuple[str, ...]
 
 
-CNode = Union[For, Scope, Branch, When, Instance, Let, Bind, Private, Packed, Block, Micro, Text]  # noqa: UP007
+CNode = Union[  # noqa: UP007
+    For, Scope, Branch, When, Instance, Let, Bind, Private, Windowed, Packed, Block, Micro, Text
+]
 
 
 def children(node: CNode) -> tuple[CNode, ...]:
     if isinstance(node, Branch):
         return (*node.then, *node.orelse)
-    return node.body if isinstance(node, For | Scope | When | Packed | Block) else ()
+    return node.body if isinstance(node, For | Scope | When | Windowed | Packed | Block) else ()
 
 
 def walk(nodes: tuple[CNode, ...]) -> Iterator[CNode]:
@@ -206,7 +218,7 @@ def with_bodies(node: CNode, change: Callable[[tuple[CNode, ...]], tuple[CNode, 
     """The node with each of its bodies changed."""
     if isinstance(node, Branch):
         return replace(node, then=change(node.then), orelse=change(node.orelse))
-    if isinstance(node, For | Scope | When | Packed | Block):
+    if isinstance(node, For | Scope | When | Windowed | Packed | Block):
         return replace(node, body=change(node.body))
     return node
 

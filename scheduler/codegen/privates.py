@@ -1,15 +1,28 @@
-"""Where private arrays and scalars are declared: in a loop's body, at the top, or on the heap."""
+"""Where private arrays and scalars are declared: in a loop (whole, or a block of them), at the top, or on the heap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scheduler.codegen.nodes import CNode, For, Instance, Private, Scope, walk, with_bodies
+from scheduler.codegen.nodes import (
+    Branch,
+    CNode,
+    For,
+    Instance,
+    IntExpr,
+    Private,
+    Scope,
+    Windowed,
+    children,
+    walk,
+    with_bodies,
+)
 from scheduler.codegen.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array, Storage
 from scheduler.ir.tree import TreeLoop, statements_below
+from scheduler.polyhedral.contraction import Window
 from scheduler.replay import ScheduledNest
 
 
@@ -21,32 +34,57 @@ class PrivatePlan:
     top: tuple[Array, ...]
     heap: tuple[Array, ...]
     dropped: tuple[tuple[str, int], ...]
+    windows: tuple[Window, ...] = ()
 
 
 def plan_privates(scheduled: ScheduledNest, poly: PolyTree, nodes: tuple[CNode, ...]) -> PrivatePlan:
     """Arrays whose owning loop came out in pieces, a reader apart from its writers, stay expanded."""
     plan = _plan(scheduled, poly)
     torn = {name for loop, names in plan.inside for name in names if _is_torn(name, loop, poly, nodes)}
+    torn |= {w.array for w in plan.windows if _is_torn(w.array, w.loop, poly, nodes)}
     if not torn:
         return plan
+    whole = tuple(window for window in scheduled.windows if window.array not in torn)
     kept = tuple((name, loop) for name, loop in scheduled.contracted if name not in torn)
     for array in scheduled.nest.arrays:
         if array.name in torn and (not array.expanded or None in array.shape):
             raise CodegenUnsupported(f"the loop that owns private {array.name} falls into pieces")
-    return _plan(replace(scheduled, contracted=kept), poly)
+    return _plan(replace(scheduled, contracted=kept, windows=whole), poly)
 
 
 def _is_torn(name: str, loop: str, poly: PolyTree, nodes: tuple[CNode, ...]) -> bool:
-    """Some piece of the loop reads the array without holding every statement that writes it."""
+    """One iteration of the loop may have come out in two pieces, of which one reads what the other one writes.
+
+    Two loops of the code never stand for the same iteration, as isl puts what coincides at a depth into one; pieces
+    without a loop may.
+    """
     uses = {s: [u for u in poly.model.uses(s) if u.access.array == name] for s in poly.model.placed}
     writers = {s for s, found in uses.items() if any(u.is_write for u in found)}
     readers = {s for s, found in uses.items() if any(not u.is_write for u in found)}
-    for node in walk(nodes):
-        if isinstance(node, For | Scope) and node.loop == loop:
-            here = {n.statement for n in walk((node,)) if isinstance(n, Instance)}
-            if here & readers and not writers <= here:
+    pieces = [
+        (piece, sides, {n.statement for n in walk((piece,)) if isinstance(n, Instance)})
+        for piece, sides in _pieces(nodes, loop, {})
+    ]
+    for reading, read_sides, read in pieces:
+        for writing, written_sides, written in pieces:
+            apart = reading is not writing and bool(read & readers and (written & writers) - read)
+            loops = isinstance(reading, For) and isinstance(writing, For)
+            exclusive = any(written_sides.get(branch, side) != side for branch, side in read_sides.items())
+            if apart and not loops and not exclusive:
                 return True
     return False
+
+
+def _pieces(nodes: tuple[CNode, ...], loop: str, sides: dict[int, bool]) -> Iterator[tuple[CNode, dict[int, bool]]]:
+    """What stands for iterations of a loop, with the side of each branch around it."""
+    for node in nodes:
+        if isinstance(node, For | Scope) and node.loop == loop:
+            yield node, sides
+        elif isinstance(node, Branch):
+            yield from _pieces(node.then, loop, {**sides, id(node): True})
+            yield from _pieces(node.orelse, loop, {**sides, id(node): False})
+        else:
+            yield from _pieces(children(node), loop, sides)
 
 
 def _plan(scheduled: ScheduledNest, poly: PolyTree) -> PrivatePlan:
@@ -56,12 +94,13 @@ def _plan(scheduled: ScheduledNest, poly: PolyTree) -> PrivatePlan:
         if a.storage is Storage.PRIVATE
     }
     contracted = dict(scheduled.contracted)
+    windows = frozenset(window.array for window in scheduled.windows)
     inside: dict[str, list[str]] = {}
     top: list[Array] = []
     heap: list[Array] = []
     dropped: dict[str, int] = {}
     for array in scheduled.nest.arrays:
-        if not users.get(array.name):
+        if not users.get(array.name) or array.name in windows:
             continue
         if array.name in contracted:
             dropped[array.name] = array.expanded
@@ -75,7 +114,8 @@ def _plan(scheduled: ScheduledNest, poly: PolyTree) -> PrivatePlan:
             top.append(array)
         else:
             inside.setdefault(where, []).append(array.name)
-    return PrivatePlan(tuple((k, tuple(v)) for k, v in inside.items()), tuple(top), tuple(heap), tuple(dropped.items()))
+    within = tuple((k, tuple(v)) for k, v in inside.items())
+    return PrivatePlan(within, tuple(top), tuple(heap), tuple(dropped.items()), scheduled.windows)
 
 
 def _scope_loop(array: Array, users: list[str], poly: PolyTree) -> str | None:
@@ -103,15 +143,23 @@ def declare_privates(nodes: tuple[CNode, ...], plan: PrivatePlan, poly: PolyTree
     inside = dict(plan.inside)
     uses = {s: {u.access.array for u in poly.model.uses(s)} for s in poly.model.placed}
 
-    def visit(body: tuple[CNode, ...]) -> tuple[CNode, ...]:
-        return tuple(node_of(node) for node in body)
+    def visit(body: tuple[CNode, ...], times: Mapping[str, IntExpr | None]) -> tuple[CNode, ...]:
+        return tuple(node_of(node, times) for node in body)
 
-    def node_of(node: CNode) -> CNode:
-        node = with_bodies(node, visit)
-        if isinstance(node, For | Scope) and node.loop in inside:
-            used = {a for n in walk((node,)) if isinstance(n, Instance) for a in uses[n.statement]}
-            declared = tuple(Private(name) for name in inside[node.loop] if name in used)
-            return replace(node, body=(*declared, *node.body))
-        return node
+    def node_of(node: CNode, times: Mapping[str, IntExpr | None]) -> CNode:
+        if isinstance(node, For | Scope):
+            times = {**times, node.loop: node.time}
+        node = with_bodies(node, lambda body: visit(body, times))
+        if not isinstance(node, For | Scope):
+            return node
+        used = {a for n in walk((node,)) if isinstance(n, Instance) for a in uses[n.statement]}
+        body = (*(Private(name) for name in inside.get(node.loop, ()) if name in used), *node.body)
+        for window in plan.windows:
+            if window.loop == node.loop and window.array in used:
+                start = times.get(window.tile)
+                if start is None:
+                    raise CodegenUnsupported(f"the blocks of loop {window.tile} are not known one by one")
+                body = (Windowed(window, start, body),)
+        return replace(node, body=body)
 
-    return visit(nodes)
+    return visit(nodes, {})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from scheduler.computed.contraction import contractions
 from scheduler.computed.factorization import factorizations
+from scheduler.computed.lanes import lanes
 from scheduler.computed.pivots import pivots
 from scheduler.computed.stencils import time_tiles
 from scheduler.computed.streams import streams
@@ -18,6 +19,7 @@ GENERATORS: tuple[Callable[[Space], tuple[Schedule, ...]], ...] = (
     factorizations,
     time_tiles,
     pivots,
+    lanes,
     streams,
 )
 MOST = 6  # schedules of a nest

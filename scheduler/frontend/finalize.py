@@ -32,6 +32,7 @@ from scheduler.ir.nest import (
     Subscript,
 )
 from scheduler.ir.walk import action_uses, placed_statements
+from scheduler.polyhedral.private_scopes import narrow_scopes
 
 
 def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> LoopNest:
@@ -92,7 +93,7 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
             arrays[info.name] = _array(ctx, info, flat.get(info.name), info.name in written)
     arrays.update(scalars)
     check_aliases(ctx, arrays, written)
-    return LoopNest(
+    nest = LoopNest(
         name,
         tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
         tuple(distinct(ctx, arrays, restricted(ctx, arrays, array)) for array in arrays.values()),
@@ -101,6 +102,7 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         span,
         ctx.function.name,
     )
+    return narrow_scopes(nest)
 
 
 def _tightest(assumptions: list[Constraint]) -> tuple[Constraint, ...]:

@@ -1,4 +1,4 @@
-"""Whether private storage may be declared where replay says: one copy for one iteration, and the other way round."""
+"""Whether private storage may be declared where replay says: one element for one iteration, and the other way round."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from scheduler.replay import ScheduledNest
 
 
 def privates_problem(scheduled: ScheduledNest, run: Run) -> str:
-    """Looks at every access of the run; empty if each contracted array is used as its declaration allows."""
+    """Looks at every access of the run; empty if arrays that are not stored whole are used as their declarations allow."""
+    windows = {window.array: window for window in scheduled.windows}
     wanted = {name: loop for name, loop in scheduled.contracted if loop is not None}
+    wanted |= {window.array: window.loop for window in scheduled.windows}
     if not wanted:
         return ""
     placed = {p.statement.name: p for p in placed_statements(scheduled.nest)}
@@ -33,11 +35,23 @@ def privates_problem(scheduled: ScheduledNest, run: Run) -> str:
         for array, subscripts in accesses[statement]:
             added = tuple(s.evaluate(values) for s in subscripts if isinstance(s, Affine))
             rows = tuple(_rows(scheduled, statement, wanted[array], values))
+            if array in windows:
+                window = windows[array]
+                slot = added[window.dimension] - window.offset.evaluate(run.parameters)
+                slot -= _row(scheduled, statement, window.tile).evaluate(values)
+                if not 0 <= slot < window.size:
+                    return f"{array}{added} is at place {slot} of {window.size} in iteration {rows} of {window.loop}"
+                rows = (*rows, slot)
             if copy_of.setdefault((array, rows), added) != added:
                 return f"one iteration {rows} of {wanted[array]} uses {array}{copy_of[array, rows]} and {array}{added}"
             if owner_of.setdefault((array, added), rows) != rows:
                 return f"{array}{added} is used in iterations {owner_of[array, added]} and {rows} of {wanted[array]}"
     return ""
+
+
+def _row(scheduled: ScheduledNest, statement: str, loop: str) -> Affine:
+    path = (node for _, node in path_to(scheduled.tree, statement) if isinstance(node, TreeLoop))
+    return next(node.row(statement) for node in path if node.name == loop)
 
 
 def _rows(scheduled: ScheduledNest, statement: str, loop: str, values: dict[str, int]) -> Iterator[int]:

@@ -1,0 +1,133 @@
+"""Recurrences in lanes: several iterations of a parallel loop go through the sequential loops inside side by side.
+
+A solver that walks along lines waits for each step of its recurrence, and no loop inside can be vectorized. The loop
+over the lines is cut into blocks, and each block becomes the innermost loop of everything that it does; what an
+iteration keeps for itself has one element for each line of the block. Source: Nuzman and Zaks, "Outer-loop
+vectorization: revisited for short SIMD architectures" (PACT 2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from scheduler.errors import NotApplicable
+from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
+from scheduler.ir.types import known_type
+from scheduler.moves.space import Space
+from scheduler.normalize.fission import maximal_fission
+from scheduler.normalize.stride import directions
+from scheduler.replay import ScheduledNest
+from scheduler.schedule import Schedule
+from scheduler.transform import Interchange, Tile, Vectorize
+
+_VECTORS = 8, 2  # of lines side by side
+_ROOM = 0.5  # of the second cache for what the lines of a block keep
+_WAITING = 0.2  # of the statements inside the loop have to run in sequential loops, at least
+_ALONG = 0.7  # of their accesses have to lie side by side for neighbours
+_MOST_SINKS = 64
+
+
+def lanes(space: Space) -> tuple[Schedule, ...]:
+    """Two block sizes of the outermost parallel loop with recurrences inside whose iterations lie side by side.
+
+    Raises QuotaExceeded.
+    """
+    sequential = space.sequential(())
+    found: dict[Schedule, None] = {}
+    for loop in tree_loops(space.replayer.tree(())):
+        if loop.name in sequential or loop.opaque or not _waits(space, loop, sequential):
+            continue
+        for vectors in _VECTORS:
+            schedule = _in_lanes(space, loop, vectors)
+            if schedule is not None:
+                found.setdefault(schedule)
+        if found:
+            break
+    return tuple(found)
+
+
+def _waits(space: Space, loop: TreeLoop, sequential: frozenset[str]) -> bool:
+    """Whether the loop's time goes into recurrences inside that its neighbours could go through beside it."""
+    if any(one.name == loop.name for chain in space.leaf_chains(()) for one in chain):
+        return False  # a perfect nest: it need not be split, and its best order is looked for anyway
+    below = {one.name for one in tree_loops(loop.children)}
+    inside = [chain for chain in space.leaf_chains(()) if chain[-1].name in below]
+    waiting = [chain for chain in inside if chain[-1].name in sequential and not chain[-1].opaque]
+    if sum(map(space.work, waiting)) < _WAITING * sum(map(space.work, inside)) or not waiting:
+        return False
+    steps = directions(space.replayer.tree(()), loop)
+    near = [
+        space.stride(use, steps[statement]) <= 1
+        for chain in waiting
+        for statement, _ in chain[-1].rows
+        for use in space.replayer.model.uses(statement)
+        if not space.replayer.nest.array(use.access.array).expanded
+    ]
+    return bool(near) and sum(near) >= _ALONG * len(near)
+
+
+def _in_lanes(space: Space, loop: TreeLoop, vectors: int) -> Schedule | None:
+    """The loop in blocks, each of them innermost; None where the order does not allow it."""
+    element = min((space.element_bytes_of(statement) for statement, _ in loop.rows), default=8)
+    least = max(2, space.target.vector_bytes // element)
+    count = vectors * least
+    while count >= least:
+        if count >= space.extent(loop):
+            count //= 2
+            continue
+        schedule = _sunk(space, (Tile((loop.name,), (count,)),), loop)
+        if schedule is None:
+            return None
+        replayed = space.replayer.replay(schedule)
+        if not isinstance(replayed, ScheduledNest):
+            return None
+        if _kept(space, replayed, loop) <= _ROOM * space.target.l2_bytes:
+            innermost = [one.name for one in _blocks(space, schedule, loop)]
+            marked = (*schedule, *map(Vectorize, innermost))
+            schedule = marked if space.legal(marked) else space.vectorized(schedule)
+            return space.parallelized(schedule)
+        count //= 2
+    return None
+
+
+def _sunk(space: Space, schedule: Schedule, loop: TreeLoop) -> Schedule | None:
+    """The loop split around everything that is in it, and each part made innermost."""
+    for _ in range(_MOST_SINKS):
+        schedule = maximal_fission(space.replayer, schedule, lambda one: _is_mixed(one, loop))
+        mixed = [one for one in tree_loops(space.replayer.tree(schedule)) if _is_mixed(one, loop)]
+        if not mixed:
+            return schedule
+        outer = mixed[0]
+        inner = outer.children[0]
+        if len(outer.children) > 1 or not isinstance(inner, TreeLoop):
+            return None
+        schedule = (*schedule, Interchange(outer.name, inner.name))
+        try:
+            if not space.legal(schedule):
+                return None
+        except NotApplicable:
+            return None
+    return None
+
+
+def _is_mixed(one: TreeLoop, loop: TreeLoop) -> bool:
+    """Whether it is a part of the loop inside of its blocks with loops in it."""
+    return one.origin == loop.origin and not one.tile and not all(isinstance(child, Leaf) for child in one.children)
+
+
+def _blocks(space: Space, schedule: Schedule, loop: TreeLoop) -> Iterator[TreeLoop]:
+    """The parts of the loop inside of its blocks."""
+    return (one for one in tree_loops(space.replayer.tree(schedule)) if one.origin == loop.origin and not one.tile)
+
+
+def _kept(space: Space, scheduled: ScheduledNest, loop: TreeLoop) -> float:
+    """Bytes of what the lines of a block keep for themselves, as far as it is used."""
+    longest = max((space.extent(one) for one in tree_loops(loop.children)), default=1)
+    total = 0.0
+    for window in scheduled.windows:
+        array = space.replayer.nest.array(window.array)
+        extents = (extent for extent in space.shape(array)[array.expanded :] if extent is not None)
+        elements = math.prod(min(extent, longest) for extent in extents)
+        total += elements * window.size * known_type(array.ctype).bits // 8
+    return total
