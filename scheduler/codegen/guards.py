@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import indent
 
 import islpy as isl
 
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.expr import Printer
+from scheduler.codegen.inspected import extremes
 from scheduler.codegen.integer_text import AND, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.ranges import Ranges
 from scheduler.codegen.rows import Area, Rows, plain_area, rows_test
+from scheduler.codegen.text import INDENT
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
@@ -42,7 +46,12 @@ def untestable(nest: LoopNest) -> str:
     expanded = expand_privates(nest)
     try:
         model = Model(expanded)
-        touched = {u.access.array for s in model.placed for u in model.uses(s) if not u.access.is_affine}
+        touched = {
+            u.access.array
+            for s, placed in model.placed.items()
+            for u in model.uses(s)
+            if not u.access.is_affine or any(loop.is_opaque for loop in placed.loops)
+        }
         rows = any(array.rows for array in expanded.arrays)
         if rows or any(nest.array(name).storage in _MAY_OVERLAP for name in touched):
             runtime_condition(expanded, model)
@@ -90,12 +99,16 @@ class _Guard:
                     written.add(use.access.array)
         arrays = [a for a in self.nest.arrays if a.name in accesses and a.storage in _MAY_OVERLAP]
         ranges: dict[str, tuple[str, str]] = {}
+        computed = Ranges(self.nest, self.model, self.printer, self._bound, self._holds)
         parts: list[str] = []
         some: list[str] = []  # no address is formed of an array that has no elements
 
         def range_of(array: Array) -> tuple[str, str]:
             if array.name not in ranges:
-                first_byte, end, exist = self._range(array, accesses[array.name])
+                try:
+                    first_byte, end, exist = self._range(array, accesses[array.name])
+                except CodegenUnsupported as problem:
+                    first_byte, end, exist = self._computed(array, computed, problem)
                 ranges[array.name] = first_byte, end
                 some.extend(exist)
             return ranges[array.name]
@@ -145,7 +158,18 @@ class _Guard:
                         a = range_of(first)
                         parts.append(f"pe_apart({a[0]}, {a[1]}, &{p.base}, &{p.base} + 1)")
         tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
-        return [*dict.fromkeys(some), *parts, *tests]
+        found = [*dict.fromkeys(some), *parts, *tests]
+        declared = computed.declarations()
+        return [f"__extension__({{\n{indent(declared, INDENT)}{INDENT}{' && '.join(found)}; }})"] if declared else found
+
+    @staticmethod
+    def _computed(array: Array, ranges: Ranges, problem: CodegenUnsupported) -> tuple[str, str, list[str]]:
+        """The bytes that are accessed, as the written code computes them; that it knows them."""
+        try:
+            span = ranges.span(array)
+        except CodegenUnsupported:
+            raise problem from None
+        return f"{span}.pe_first", f"{span}.pe_end", [f"{span}.pe_known"]
 
     @staticmethod
     def _local_scalar(array: Array) -> bool:
@@ -183,11 +207,11 @@ class _Guard:
         corners: list[tuple[IntExpr, IntExpr]] = []
         exist: list[str] = []
         for k, extent in enumerate(array.shape):
-            kind = isl.dim_type.set
             low: IntExpr
             high: IntExpr
-            if touched.dim_has_lower_bound(kind, k) and touched.dim_has_upper_bound(kind, k):
-                low, high = self._bound(touched.dim_min(k)), self._bound(touched.dim_max(k))
+            ends = extremes(touched, k)
+            if ends is not None:
+                low, high = map(self._bound, ends)
             elif extent is not None:
                 low, high = Affine.constant(0), extent - 1
             else:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from scheduler.codegen.premises import DEFINITIONS
+from scheduler.codegen.ranges_text import DEFINITION as RANGES
 from scheduler.codegen.rows_text import DEFINITION as ROWS
 from scheduler.ir.nest import LoopNest
 
@@ -113,6 +114,10 @@ static inline __attribute__((__unused__)) void pe_streamed(void) { }
     (
         "pe_rows",
         ROWS,
+    ),
+    (
+        "pe_spanned",
+        RANGES,
     ),
     (
         "pe_apart",

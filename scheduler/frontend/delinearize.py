@@ -58,12 +58,13 @@ def delinearize(
     """A shape all accesses agree on; assumptions it needs are added to `facts`. None: there is none."""
     polys = [p for p, _ in accesses]
     if _is_symbolic(polys, is_parameter):
-        for assume in (False, True):
-            for fine in (True, False):
-                strides = _symbolic_strides(polys, is_parameter, fine)
-                found = strides and _shaped(facts, accesses, strides, is_parameter, assume)
-                if found:
-                    return found
+        for moving in (True, False):  # first without strides that multiply no iterator, as in `A[(n - 1) * m + j]`
+            for assume in (False, True):
+                for fine in (True, False):
+                    strides = _symbolic_strides(polys, is_parameter, fine, moving)
+                    found = strides and _shaped(facts, accesses, strides, is_parameter, assume)
+                    if found:
+                        return found
         return None
     for trial, levels in enumerate(_constant_strides(accesses)):
         if trial == _MAX_TRIALS:
@@ -85,8 +86,12 @@ def _is_symbolic(polys: list[Poly], is_parameter: Callable[[str], bool]) -> bool
     return any(all(split(mono, is_parameter)) for poly in polys for mono, _ in poly.terms)
 
 
-def _symbolic_strides(polys: list[Poly], is_parameter: Callable[[str], bool], fine: bool) -> tuple[Stride, ...] | None:
-    """Strides, largest first, each divisible by the next. `fine`: 9n, 3n, n are three, not one."""
+def _symbolic_strides(
+    polys: list[Poly], is_parameter: Callable[[str], bool], fine: bool, moving: bool
+) -> tuple[Stride, ...] | None:
+    """Strides, largest first, each divisible by the next. `fine`: 9n, 3n, n are three, not one. `moving`: only those
+    of iterators.
+    """
     coefficients: dict[Monomial, set[int]] = {}
     several: dict[Monomial, set[int]] = {}  # of iterators that meet in one subscript
     for poly in polys:
@@ -101,6 +106,10 @@ def _symbolic_strides(polys: list[Poly], is_parameter: Callable[[str], bool], fi
             if len(found) > 1:
                 several.setdefault(parameters, set()).update(found)
     constants = coefficients.pop((), set())
+    if moving:
+        parts = [split(mono, is_parameter) for poly in polys for mono, _ in poly.terms]
+        iterated = {parameters for iterators, parameters in parts if iterators}
+        coefficients = {parameters: found for parameters, found in coefficients.items() if parameters in iterated}
     levels: list[Stride] = []
     for parameters in sorted(coefficients, key=lambda m: (-len(m), str(m))):
         least = gcd(*coefficients[parameters])

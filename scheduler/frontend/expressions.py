@@ -7,6 +7,7 @@ import re
 from scheduler.frontend import libclang
 from scheduler.frontend.arith import literal_text
 from scheduler.frontend.csyntax import (
+    ASSERTION,
     TOO_DEEP,
     Bin,
     CCall,
@@ -125,6 +126,9 @@ class Expressions(Declarations):
         elif kind == CursorKind.STRING_LITERAL:
             return Lit(cursor.spelling, None, ctype, at)
         if kind == CursorKind.StmtExpr:
+            asserted = _asserted(cursor)
+            if asserted is not None:
+                return Strange(ASSERTION, (self.expr(asserted),), ctype, at)
             self.hide(cursor)
         parts = [c for c in cursor.get_children() if c.kind.is_expression()]
         return Strange(_STRANGE.get(kind, "an expression"), tuple(self.expr(c) for c in parts), ctype, at)
@@ -189,6 +193,17 @@ class Expressions(Declarations):
             if foreign and len(self.helpers) < 100 and not libclang.in_system_header(definition):
                 self.helpers.append(definition)
         return CCall(target.spelling, arguments, ctype, at)
+
+
+def _asserted(cursor: Cursor) -> Cursor | None:
+    """The condition of `({ if (condition) ; else __assert_fail(…); })`, which assert of the GNU C library becomes."""
+    inner = [statement for compound in cursor.get_children() for statement in compound.get_children()]
+    if len(inner) != 1 or inner[0].kind != CursorKind.IF_STMT:
+        return None
+    parts = list(inner[0].get_children())
+    if [p.kind for p in parts[1:]] != [CursorKind.NULL_STMT, CursorKind.CALL_EXPR]:
+        return None
+    return parts[0] if parts[2].spelling == "__assert_fail" and parts[0].kind.is_expression() else None
 
 
 _STRANGE = {

@@ -55,6 +55,7 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
                 chosen[index] = (*shaped.subscripts[position], *_plain(ctx.pending[index])[1:])
             else:
                 chosen[index] = _plain(ctx.pending[index])
+                _note_parameters(ctx, ctx.pending[index])
                 _check_inside(ctx, ctx.arrays[array], ctx.pending[index], chosen[index])
     opaque_names = _OpaqueNames(ctx)
     for subscripts in chosen.values():
@@ -146,6 +147,14 @@ class _OpaqueNames:
             return name
 
         self.rewriter = Rewriter(lambda a: a, note)
+
+
+def _note_parameters(ctx: Context, access: Pending) -> None:
+    """The integers in a product are parameters too: a test may need them to tell which elements are meant."""
+    for dimension in access.dimensions:
+        if dimension.poly is not None and dimension.poly.affine is None:
+            for name in sorted(dimension.poly.names() & ctx.maybe_parameters.keys()):
+                ctx.parameter(ctx.maybe_parameters[name])
 
 
 def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:

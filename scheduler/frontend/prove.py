@@ -25,6 +25,11 @@ class Domain:
     def inexact(self) -> Domain:
         return replace(self, exact=False)
 
+    def without_divisions(self) -> Domain:
+        """A larger domain: what follows for it is no condition with remainders."""
+        plain = tuple(c for c in self.constraints if c.kind != "mod" and c.affine.is_linear)
+        return self if plain == self.constraints else replace(self, constraints=plain, exact=False)
+
     def where(self, constraints: Iterable[Constraint]) -> Domain:
         return replace(self, constraints=(*self.constraints, *constraints))
 
@@ -62,8 +67,11 @@ class Facts:
         violations = self._violations(affine, domain)
         if violations.is_empty():
             return True
-        context = self._set((), domain, self.assumptions, affine.names()).params()
-        wanted = _conditions(violations, context, affine)
+        wanted: list[Constraint] | None = None
+        for around in dict.fromkeys((domain, domain.without_divisions())):
+            if wanted is None:
+                context = self._set((), around, self.assumptions, affine.names()).params()
+                wanted = _conditions(self._violations(affine, around), context, affine)
         if wanted is None:
             return False
         trial = Facts(self.ranges, [*self.assumptions, *wanted])

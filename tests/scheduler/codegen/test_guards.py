@@ -63,7 +63,7 @@ def test_pointers_are_tested(tmp_path: Path) -> None:
 
 def test_unknown_ranges_give_up() -> None:
     text = """nest s { param n: int; array a: double[n] pointer; array b: double[?] pointer; array c: int[n];
-    for i: int in [0, n) step 1 { S0: a[i] = b[opaque(c[i])]; } }"""
+    for i: int in [0, n) step 1 { S0: if (a[i] > 0.0) { a[i] = b[opaque(c[opaque(c[i])])]; } } }"""
     with pytest.raises(CodegenUnsupported, match="elements of b are accessed depends on data"):
         condition(text)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.nest import Storage
 from tests.scheduler.frontend.support import lines, nest, read, refusal
 
@@ -115,3 +118,25 @@ def test_members_of_what_an_address_is_taken_of() -> None:
     found = nest(code)
     assert {a.base for a in found.arrays} == {"w->a.u", "w->b.u"}
     assert {p.base for p in found.parameters if p.base} >= {"w->a.m", "w->b.m"}
+
+
+def test_an_assertion_takes_no_addresses(tmp_path: Path) -> None:
+    """assert of the GNU C library is a statement expression; others may do anything with what they mention."""
+    code = """extern void __assert_fail(const char *, const char *, unsigned, const char *) __attribute__((noreturn));
+    extern int other(int **);
+    struct t {{ int w, n; }};
+    void f(const struct t *x, double *restrict a, int m) {{
+        {0}; a[0] = x->n;
+        for (int i = 0; i < m; i++) for (int j = 0; j < x->w; j++) a[i * 100 + j] = 0; }}"""
+    glibc = '((void)sizeof((x->n > 3) ? 1 : 0), __extension__ ({ if (x->n > 3) ; else __assert_fail("", "", 3, ""); }))'
+    for text, known in (
+        (glibc, True),
+        ('(void)({ if (x->n > 3) ; else other2(""); })', False),
+        ("(void)({ x = 0; if (x) ; else __assert_fail(0, 0, 3, 0); })", False),
+        ("(void)({ if ((x = 0)) ; else __assert_fail(0, 0, 3, 0); })", False),
+    ):
+        path = tmp_path / "a.c"
+        path.write_text("extern void other2(const char *);\n" + code.format(text))
+        source = read_source(path, ParseOptions())
+        found = [p for n in source.nests for p in n.parameters if p.base == "x->w" and not p.where]
+        assert bool(found) == known, text

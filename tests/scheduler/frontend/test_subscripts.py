@@ -282,3 +282,26 @@ def test_far_fetched_shapes_are_not_assumed() -> None:
     found = nest(code)
     assert not assumptions(found)
     assert lines(found)[-1].strip() == "A[~((i * m) + j)] += A[i + 80]"
+
+
+def test_a_product_of_sizes_alone_is_no_stride() -> None:
+    """The last row is a row like the others."""
+    code = """void f(int n, int ld, int m, double *A, const double *B) {
+        for (int i = 1; i < n - 1; i++) for (int j = 0; j < m; j++) A[i * ld + j] = B[(i - 1) * ld + j];
+        for (int j = 0; j < m; j++) A[(n - 1) * ld + j] = B[(n - 1) * ld + j]; }"""
+    text = "\n".join(lines(nest(code)))
+    assert "A[i][j] = B[i - 1][j]" in text and "A[n - 1][j_2] = B[n - 1][j_2]" in text
+
+
+def test_every_other_element_of_a_row() -> None:
+    code = """void f(int n, int ld, int m, int c, double *A) { for (int i = 1; i < n - 1; i++)
+        for (int j = 1 + (i + c) % 2; j < m - 1; j += 2) A[i * ld + j] = A[i * ld + ld + j] + A[i * ld + j - 1]; }"""
+    found = nest(code)
+    assert "A[i][j] = (A[i + 1][j] + A[i][j - 1])" in "\n".join(lines(found))
+
+
+def test_sizes_in_a_product_are_parameters() -> None:
+    code = """struct t { int w, s; float *d; };
+        void f(const struct t *x, int n, int m, float *restrict y) { if (x->w < 1) return;
+        for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += x->d[(i * x->s + j) * x->w + i]; }"""
+    assert {p.base for p in nest(code).parameters} >= {"x->w", "x->s"}
