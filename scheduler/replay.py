@@ -84,7 +84,7 @@ class Replayer:
         self.contractor = Contractor(self.model)
         self._trees: dict[Schedule, tuple[TreeNode, ...]] = {(): written}
         self._reassociate = reassociate
-        self._independent = independent
+        self.independent = independent
         self._split: dict[Split, Replayer] = {}
 
     def of(self, schedule: Schedule) -> Replayer:
@@ -95,7 +95,7 @@ class Replayer:
         replayer = self
         for step in leading_splits(schedule):
             if step not in replayer._split:
-                replayer._split[step] = Replayer(step.cut(replayer.nest), self._reassociate, self._independent)
+                replayer._split[step] = Replayer(step.cut(replayer.nest), self._reassociate, self.independent)
             replayer = replayer._split[step]
         return replayer
 

@@ -27,6 +27,7 @@ from scheduler.transform import (
     Pack,
     Parallelize,
     RegisterBlock,
+    Reschedule,
     Shift,
     Stream,
     Tile,
@@ -56,8 +57,8 @@ _UNCHECKED = (Unroll, Pack, Stream)  # nothing of the order depends on them; the
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """What became of one step of the donor (None: of no step). `steps` are the target's, as adapted; `literal` the
-    same with the donor's own parameters, empty where they are no others."""
+    """What became of a step of the donor (None: of no step). `steps` are the target's, as adapted; `literal` the same
+    with the donor's own parameters, empty where they are no others."""
 
     action: OneOf["applied", "already", "substituted", "inserted", "skipped"]
     donor: Transformation | None
@@ -146,7 +147,7 @@ class _Alignments:
         is as good as all of them.
         """
         step, view = self.schedule[position], self.views[position]
-        named = set(operands(step))
+        named = set(_concerning(step, view))
         concerned = (p for p in view.paths if named & {x.name for x in p.loops})
         work = sum(self.donor.share(p) for p in concerned if not self.shared or self.shared & set(p.statements))
         return _WEIGHTS.get(type(step), 1.0) * max(work, 0.01)
@@ -191,7 +192,7 @@ class _Alignments:
 
     def _matchings(self, position: int, state: Alignment, orders: Iterable[Order]) -> Iterator[Matching]:
         """Those that say something different about the step's operands."""
-        named = operands(self.schedule[position])
+        named = _concerning(self.schedule[position], self.views[position])
         seen: list[tuple[str | None, ...]] = []
         ours, theirs = self.views[position], self.target.view(state.schedule)
         for _, found in self.matcher.match(ours, theirs, dict(state.known), orders):
@@ -250,7 +251,7 @@ class _Alignments:
         if inserted:
             why = "so that its loops are perfectly nested" if not before else reason
             log = (*log, Logged("inserted", None, inserted, why))
-        origins = {loop.name: loop.origin for loop in tree_loops(self.target.replayer.tree(state.schedule))}
+        origins = {loop.name: loop.origin for loop in tree_loops(moment.theirs.tree)}
         ours = {loop.name: loop.origin for path in self.donor.view(()).paths for loop in path.loops}
         ours |= {x.name: x.origin for view in self.views for path in view.paths for x in path.loops}
         loops = [pair for pair in made.pairs if pair.kind == "loop"]
@@ -262,7 +263,7 @@ class _Alignments:
         touched = state.touched
         if not isinstance(step, _MARKS):
             every = {x.name: x.origin for x in tree_loops(tree)} | origins
-            touched |= {every[n] for one in adapted for n in operands(one) if n in every}
+            touched |= {every[n] for one in adapted for n in _concerning(one, moment.theirs) if n in every}
         return Alignment(
             schedule,
             (*state.literal, *inserted, *literal),
@@ -285,8 +286,13 @@ class _Alignments:
         raise NoCounterpart(verdict.reason)
 
 
+def _concerning(step: Transformation, view: View) -> tuple[str, ...]:
+    """The loops that a step is about."""
+    return tuple(view.kinds) if isinstance(step, Reschedule) else operands(step)
+
+
 def _concerned(moment: Moment) -> frozenset[str]:
-    """The target's statements that stand for those under all loops of the donor's step; of several the heaviest."""
+    """The target's statements for those under all loops of the donor's step; of several the heaviest."""
     named = set(operands(moment.step))
     for path, partner in moment.matching.paths:
         if named <= {loop.name for loop in path.loops}:

@@ -10,6 +10,7 @@ from typing import Literal as OneOf
 from perfembed.transfer.align import Alignment, Logged, align
 from perfembed.transfer.embedder import NodeEmbedder, Tree
 from perfembed.transfer.view import WHOLE, Part, Side, View
+from scheduler.affine.structures import computed_structures
 from scheduler.computed.stencils import suited
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.nest import LoopNest
@@ -22,12 +23,13 @@ from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, leading_splits, parse_schedule
-from scheduler.transform import Pack, Parallelize, Vectorize
+from scheduler.transform import Pack, Parallelize, Reschedule, Vectorize
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4
 _MINIMUM_SHARE = 0.05
 _NORMALIZED_COST = 0.02
+_COMPUTED, _COMPUTED_STEPS = 3, 4  # structures, and how many steps of others one is like
 _STALE_MARKS = 8
 _PERFECT = 0.06
 _NOT_ALIKE = 0.6
@@ -171,7 +173,7 @@ def _alignments(donor: Donor, target: Side, width: int, repair: bool) -> Iterato
         return
     hidden = outer_sequential(donor.side), outer_sequential(target)
     best = 1.0
-    for base, extra in bases(target):
+    for base, extra in bases(target, donor.schedule):
         if best <= _PERFECT:
             return
         seen = set[tuple[frozenset[str], frozenset[str]]]()
@@ -183,7 +185,8 @@ def _alignments(donor: Donor, target: Side, width: int, repair: bool) -> Iterato
             for alignment in align(donor.side, donor.schedule, target, base=base, parts=chosen, width=width):
                 best = min(best, alignment.cost)
                 complete = _continued(donor, target, alignment, chosen)
-                yield replace(complete, cost=complete.cost + extra), chosen != whole
+                log = (*_begun(base), *complete.log)
+                yield replace(complete, cost=complete.cost + extra, log=log), chosen != whole
                 if chosen is whole:
                     used = {a for a, _ in alignment.known}, {b for _, b in alignment.known}
                     ours = hidden[0] if used[0] & hidden[0] else frozenset[str]()
@@ -193,12 +196,26 @@ def _alignments(donor: Donor, target: Side, width: int, repair: bool) -> Iterato
                         parts.append((Part(hidden=ours), Part(hidden=theirs)))
 
 
-def bases(target: Side) -> list[tuple[Schedule, float]]:
-    """(schedule to begin with, what that costs): the target as written, split and reordered for small strides, and
-    that with the loops fused again where data are shared."""
+def bases(target: Side, donor: Schedule = ()) -> Iterator[tuple[Schedule, float]]:
+    """(schedule to begin with, what that costs): the target as written, split and reordered for small strides, that
+    with the loops fused again where data are shared, and what isl's scheduler computes. The latter makes loops anew,
+    which no step may precede: it is left out for donors that do so themselves."""
+    computed = computed_structures(target.replayer)  # asked for first, waited for last
     split = normalized(target)
     fused = target.remembered("fused", lambda: refuse_neighbours(target.replayer, split))
-    return [(base, _NORMALIZED_COST * len(base)) for base in dict.fromkeys(((), split, fused))]
+    known = dict.fromkeys(((), split, fused))
+    yield from ((base, _NORMALIZED_COST * len(base)) for base in known)
+    if not any(isinstance(step, Reschedule) for step in donor):
+        found = computed.structures(tuple(known))[:_COMPUTED]
+        yield from ((base, _NORMALIZED_COST * _COMPUTED_STEPS) for base in found)
+
+
+def _begun(base: Schedule) -> tuple[Logged, ...]:
+    if not base:
+        return ()
+    computed = any(isinstance(step, Reschedule) for step in base)
+    reason = "what isl's scheduler computes" if computed else "loops split, or reordered for small strides"
+    return (Logged("inserted", None, base, f"to begin with: {reason}"),)
 
 
 def normalized(side: Side) -> Schedule:

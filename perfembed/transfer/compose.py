@@ -29,7 +29,7 @@ from scheduler.ir.walk import placed_statements, uses
 from scheduler.moves.time_tiling import time_tiled
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import in_variety
-from scheduler.transform import Transformation
+from scheduler.transform import Reschedule, Transformation
 
 Score = Callable[[Sequence[Candidate]], Sequence[float]]
 
@@ -211,6 +211,8 @@ def _cut(target: Side, schedule: Schedule, statements: frozenset[str]) -> Schedu
         named = set(operands(step))
         tree = target.replayer.tree(schedule[:position])
         concerned = {s for loop in tree_loops(tree) if loop.name in named for s, _ in loop.rows}
+        if isinstance(step, Reschedule):
+            concerned |= {one.statement for one in step.maps}
         if concerned & statements:
             if not concerned <= statements:
                 return ()

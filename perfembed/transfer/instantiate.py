@@ -10,6 +10,7 @@ from perfembed.transfer import adapt
 from perfembed.transfer.match import Pair
 from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
 from perfembed.transfer.packing import pack
+from perfembed.transfer.rescheduled import rescheduled
 from perfembed.transfer.view import Path, Side
 from scheduler.computed.streams import streamable
 from scheduler.ir.affine import Affine
@@ -46,7 +47,7 @@ def counterpart(moment: Moment) -> Counterpart:
 
 
 def operands(step: Transformation) -> tuple[str, ...]:
-    """The loops that a step names."""
+    """The loops that a step names; `reschedule`, which is about all of them, names none."""
     match step:
         case Interchange() | Skew():
             return (step.outer, step.inner)
@@ -273,6 +274,7 @@ def _stream(moment: Moment, step: Stream) -> Counterpart:
 
 
 _MAKERS: dict[type[Transformation], Callable[[Moment, Any], Counterpart]] = {
+    Reschedule: rescheduled,
     Interchange: _interchange,
     Skew: _skew,
     Reverse: _named,

@@ -10,6 +10,7 @@ from perfembed.transfer.instantiate import counterpart, innermost_loop, writes_a
 from perfembed.transfer.loop_assignment import distances
 from perfembed.transfer.moment import Counterpart, Moment, NoCounterpart
 from perfembed.transfer.view import Path, Side
+from scheduler.affine.structures import computed_structures
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeLoop, path_to, tree_loops
 from scheduler.moves.permutable import fuse_time_loop, permutable_band
@@ -22,6 +23,7 @@ from scheduler.transform import (
     Interchange,
     Parallelize,
     RegisterBlock,
+    Reschedule,
     Shift,
     Tile,
     Transformation,
@@ -107,8 +109,21 @@ def substitutes(moment: Moment, schedule: Schedule) -> Iterator[Substitute]:
             yield from _other_vector(moment, moment.step)
         case Shift() | Fuse():
             yield from _fused(moment, schedule)
+        case Reschedule():
+            yield from _recomputed(moment, moment.step)
         case _:
             return
+
+
+def _recomputed(moment: Moment, step: Reschedule) -> Iterator[Substitute]:
+    """What isl computes for the target, those first that are as deep as what it is to stand for."""
+    depth = max(len(one.rows) for one in step.maps)
+
+    def other(structure: Schedule) -> int:
+        return min(abs(max(len(m.rows) for m in one.maps) - depth) for one in structure if isinstance(one, Reschedule))
+
+    for found in sorted(computed_structures(moment.target.replayer).structures(), key=other):
+        yield Substitute((), Counterpart(found, found, ()), 1, "what isl's scheduler computes for these loops")
 
 
 def _paths(moment: Moment, loop: str) -> tuple[Path, ...]:

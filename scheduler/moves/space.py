@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from scheduler.affine.structures import computed_structures
 from scheduler.ir.nest import Array
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
@@ -44,6 +45,12 @@ class Space:
     # ------------------------------------------------------------------------------ structure
 
     def structures(self) -> tuple[Schedule, ...]:
+        """Those made by hand, then those that isl's scheduler computes and that are others."""
+        computed = computed_structures(self.replayer)  # asked for first, waited for last
+        found = self.normalized_structures()
+        return (*found, *computed.structures(found))
+
+    def normalized_structures(self) -> tuple[Schedule, ...]:
         """As written; normalized (fission, strides, re-fusion); in each case with and without re-fusion."""
         replayer = self.replayer
         fissioned = maximal_fission(replayer)

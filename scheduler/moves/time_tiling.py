@@ -16,6 +16,7 @@ from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import chains
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
+from scheduler.transform import Reschedule
 
 MAX_DEPTH = 3
 
@@ -25,6 +26,14 @@ def time_tiled(space: Space, each: int | None = None) -> Iterator[Schedule]:
     for base in dict.fromkeys((maximal_fission(space.replayer), ())):
         for name in time_loops(space, base):
             for depth in range(1, MAX_DEPTH + 1):
+                yield from islice(_tiled(space, base, name, depth), each)
+
+
+def computed_time_tiled(space: Space, each: int | None = None) -> Iterator[Schedule]:
+    """The same of the structures that isl computes, deepest bands first."""
+    for base in space.structures():
+        for name in time_loops(space, base) if any(isinstance(step, Reschedule) for step in base) else ():
+            for depth in range(MAX_DEPTH, 0, -1):
                 yield from islice(_tiled(space, base, name, depth), each)
 
 

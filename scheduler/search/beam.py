@@ -12,12 +12,13 @@ from itertools import islice
 from scheduler.errors import NotApplicable
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
-from scheduler.moves.time_tiling import time_tiled
+from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.transform import Parallelize, Transformation, Vectorize
 
 _TIME_TILINGS = 8
+_COMPUTED_TILINGS = 4
 _MINIMUM_WORK = 0.01
 _ORDERED_CHAINS = 6
 _SHORT_S = 2e-3  # nests below may not be worth starting threads for
@@ -45,6 +46,7 @@ class Beam(Explorer):
         bases = space.structures()
         beam = self._ranked(list(bases)) or [()]
         self.best((space.vectorized(s) for s in islice(time_tiled(space), _TIME_TILINGS)), 1)
+        self.best((space.vectorized(s) for s in islice(computed_time_tiled(space, 1), _COMPUTED_TILINGS)), 1)
         beam = self._ordered(beam)
         seen: set[str] = set()
         while head := self._next_chain(beam[0], seen):

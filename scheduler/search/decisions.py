@@ -13,10 +13,11 @@ from typing import Literal as OneOf
 from scheduler.ir.tree import tree_loops
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
-from scheduler.moves.time_tiling import time_tiled
+from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.schedule import Schedule
 
 _TIME_TILINGS = 8
+_COMPUTED_TILINGS = 4
 _ORDERS = 4
 _MINIMUM_WORK = 0.01
 
@@ -44,7 +45,9 @@ def choices(space: Space, node: Decision) -> tuple[Decision, ...]:
     match node.stage:
         case "structure":
             below = [_next_chain(space, schedule, frozenset()) for schedule in space.structures()]
-            tiled = (space.vectorized(s) for s in islice(time_tiled(space), _TIME_TILINGS))
+            made = [*islice(time_tiled(space), _TIME_TILINGS)]
+            made += islice(computed_time_tiled(space, 1), _COMPUTED_TILINGS)
+            tiled = (space.vectorized(s) for s in made)
             below += [Decision(schedule, "done") for schedule in tiled if space.legal(schedule)]
             return tuple(dict.fromkeys(below))
         case "order":

@@ -1,7 +1,8 @@
 """Random schedules: a walk through the decisions the other searches make, each drawn instead of compared.
 
-What comes up is the same for the same seed, however long anything takes: the baseline of the searches, and what a
-database or a training set is filled with beside what searches find.
+What comes up is the same for the same seed, however long anything takes (but for structures that isl computes: of
+those that take it longest there may be fewer on a machine that is slow or busy): the baseline of the searches, and
+what a database or a training set is filled with beside what searches find.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from scheduler.ir.text import nest_id
 from scheduler.ir.tree import tree_loops
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
-from scheduler.moves.time_tiling import time_tiled
+from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.transform import Interchange, Parallelize, Tile, Unroll, UnrollJam
 
 _TIME_TILINGS = 6
+_COMPUTED_TILINGS = 3
 _CHAINS = 4
 _ORDERS = 6
 _IN_VAIN = 60  # walks in a row that end where others have been: the space is exhausted
@@ -45,6 +47,7 @@ class RandomSearch(Explorer):
     def _search(self) -> None:
         bases: list[Schedule] = list(self.space.structures())
         tiled = [self.space.vectorized(s) for s in islice(time_tiled(self.space), _TIME_TILINGS)]
+        tiled += [self.space.vectorized(s) for s in islice(computed_time_tiled(self.space, 1), _COMPUTED_TILINGS)]
         seen: set[Schedule] = set()
         in_vain = 0
         waiting: list[Schedule] = [()]

@@ -59,7 +59,7 @@ def _grown(replayer: Replayer, rng: random.Random, length: int) -> Schedule:
 def _proposed(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
     """Structures of the search space with a move inside and parallel loops, in sizes that fit tiny extents."""
     space = Space(replayer, Target(threads=3), {})
-    structures = space.structures()
+    structures = space.normalized_structures()
     for _ in range(count):
         schedule = rng.choice(structures)
         chains = space.leaf_chains(schedule)

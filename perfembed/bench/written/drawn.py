@@ -79,7 +79,7 @@ def _draw(replayer: Replayer, rng: random.Random) -> Schedule:
     lanes = rng.choice((16, 16, 32))
     core = Core(registers=((2 * lanes, 32), (lanes, 16)))
     space = Space(replayer, Target(threads=2, vector_bytes=lanes, core=core), {})
-    structures = space.structures()
+    structures = space.normalized_structures()
     schedule = structures[:2][-1] if rng.random() < 0.5 else rng.choice(structures)
     moved = schedule
     if kind < 0.85:

@@ -125,3 +125,13 @@ def test_a_schedule_that_does_not_fit_is_refused() -> None:
     encoder = ScheduleEncoder(arrays(replayer.nest), replayer.tree)
     with pytest.raises(NotApplicable):
         encoder.encode([(parse_schedule("interchange(j, x)"), replayer.tree(()))])
+
+
+def test_loops_made_anew_tell_what_the_step_does_not() -> None:
+    """No model knows the step; its loops look as those that steps it knows make."""
+    anew = "reschedule([S0 -> (0, i, 0, j0, 0), S1 -> (1, k, 0, i, 0, j, 0)]); parallelize(i)"
+    _, found = encoded(nests.nest(nests.GEMM), anew, "distribute(i, 1); interchange(j, k); interchange(i_d, k)")
+    assert found.plan_statements.tolist()[:2] == [0, 1]
+    levels = found.levels.counts.tolist()
+    assert levels[2:4] == [2, 3] and len(found.root_counts) == 3
+    assert found.node_tags[:, 0].max() == 1.0  # parallel
