@@ -8,7 +8,7 @@ import time
 import pytest
 
 from scheduler.affine.forest import forest, reschedule
-from scheduler.affine.model import Answer, Band, Several, Setting, Statements
+from scheduler.affine.model import Answer, Band, Setting, Several, Statements
 from scheduler.affine.question import question
 from scheduler.affine.solver import Asked
 from scheduler.affine.structures import MOST, Computed, computed_structures
