@@ -46,7 +46,7 @@ def shapes(ctx: Context, arrays: Iterable[Loose]) -> dict[str, Shaped]:
     found: dict[str, Shaped] = {}
     for array in arrays:
         chain = sorted(strides[array.name], key=order.index)
-        if len(chain) > 1:
+        if len(chain) > 1 or (chain and len(chain[0]) > 1):
             shaped = _shaped(ctx, array, chain, made)
             if shaped is not None:
                 found[array.name] = shaped
@@ -129,15 +129,64 @@ def _shaped(ctx: Context, array: Loose, chain: list[Monomial], made: dict[tuple[
         replaced[outer_atom] = monomial((name, *_substituted(below, replaced)))
     else:
         polys = [(_replace(poly, replaced), domain) for poly, domain in array.accesses]
-        shaped = delinearize(ctx.facts, polys, ctx.is_parameter_name)
+        shaped = delinearize(ctx.facts, polys, ctx.is_parameter_name) if len(chain) > 1 else None
+        if shaped is None and not pairs and len(chain[-1]) > 1 and array.needed:
+            shaped = _planes(ctx, array, chain[-1], made)
         if shaped is not None and not any(_absurd(ctx.facts.assumptions[len(assumed) :], p, made) for p in pairs):
-            _note(ctx, pairs)
+            _note(ctx, pairs or [(atom, ()) for mono in chain for atom in mono])
             return shaped
     ctx.facts.assumptions[:] = assumed
     for key in [k for k in made if k not in before]:
         name = made.pop(key)
         del ctx.parameters[name], ctx.maybe_parameters[name], ctx.facts.ranges[name]
     return None
+
+
+def _planes(ctx: Context, array: Loose, plane: Monomial, made: dict[tuple[Atom, Monomial], str]) -> Shaped | None:
+    """The shape where elements are counted through planes of so many: the `c * (h * w) + i` of `i < area`."""
+    name = _product(ctx, plane, made)
+    if name is None:
+        return None
+    whole = Counter(plane)
+
+    def counted(mono: Monomial) -> Monomial:
+        rest = Counter(mono)
+        return mono if whole - rest else monomial((name, *(rest - whole).elements()))
+
+    polys = [(Poly.build((counted(mono), c) for mono, c in poly.terms), domain) for poly, domain in array.accesses]
+    return delinearize(ctx.facts, polys, ctx.is_parameter_name)
+
+
+def _product(ctx: Context, factors: Monomial, made: dict[tuple[Atom, Monomial], str]) -> str | None:
+    """The parameter that is the product of positive sizes, and 0 where one is not positive."""
+    if ("*", factors) in made:
+        return made["*", factors]
+    texts = [_text(ctx, atom) for atom in factors]
+    if None in texts or len(factors) > 2:
+        return None
+    conditions = [c for atom in factors for c in _fits(ctx, atom)]
+    conditions += [f"{text} {limit}" for text in texts for limit in (">= 1L", "<= 1L << 30")]
+    words = ["_".join(sorted(atom_names(atom))) for atom in factors]
+    return _computed(ctx, "_times_".join(words), " * ".join(t for t in texts if t), conditions, ("*", factors), made)
+
+
+def _computed(
+    ctx: Context,
+    name: str,
+    value: str,
+    conditions: list[str],
+    key: tuple[Atom, Monomial],
+    made: dict[tuple[Atom, Monomial], str],
+) -> str:
+    """A parameter that the written code computes; that it is at least 1 is assumed."""
+    name = ctx.fresh(name)
+    variable = Variable(name, _LONG, "local", -1)
+    variable.base = value
+    ctx.conditions[variable] = " && ".join(dict.fromkeys(conditions))
+    ctx.parameter(variable)
+    ctx.facts.assumptions.append(Constraint(Affine.of(name) - 1))
+    made[key] = name
+    return name
 
 
 def _absurd(
@@ -178,14 +227,8 @@ def _quotient(ctx: Context, outer: Atom, below: Monomial, made: dict[tuple[Atom,
         conditions += [f"{factor} {limit}" for factor in factors for limit in (">= 1L", "<= 1L << 31")]
     conditions += [f"{divisor} >= 1L", f"{dividend} % {divisor} == 0L"]
     words = ["_".join(sorted(atom_names(atom))) for atom in (outer, *below)]
-    name = ctx.fresh(f"{words[0]}_per_{'_'.join(words[1:])}")
-    variable = Variable(name, _LONG, "local", -1)
-    variable.base = f"{dividend} / {divisor}"
-    ctx.conditions[variable] = " && ".join(dict.fromkeys(conditions))
-    ctx.parameter(variable)
-    ctx.facts.assumptions.append(Constraint(Affine.of(name) - 1))
-    made[outer, below] = name
-    return name
+    key = (outer, below)
+    return _computed(ctx, f"{words[0]}_per_{'_'.join(words[1:])}", f"{dividend} / {divisor}", conditions, key, made)
 
 
 def _fits(ctx: Context, atom: Atom) -> Iterator[str]:

@@ -113,8 +113,11 @@ class Writer:
 
     def nest(self) -> str:
         rng, of = self.rng, self.of
-        if rng.random() < 0.25:
+        kind = rng.random()
+        if kind < 0.2:
             return self.rows()
+        if kind < 0.4:
+            return self.planes()
         depth = rng.choice((1, 2, 2, 3))
         names = list("ijk"[:depth])
         lines = [f"{'  ' * (d + 2)}{self.loop(n, of(f'n{d}'))} {{" for d, n in enumerate(names)]
@@ -129,6 +132,27 @@ class Writer:
                 f"{indent}}}",
             ]
         return "\n".join((*lines, *body, "    " + "}" * depth))
+
+    def planes(self) -> str:
+        """Elements counted through planes of h by w, or rows of which the last one is another's."""
+        rng, of = self.rng, self.of
+        h, w = of("h"), of("w")
+        plane = rng.choice((f"{h} * {w}", f"{w} * {h}", w, f"{h} * 2"))
+
+        def access(names: str) -> str:
+            i = rng.choice(("i", "i", "i + 1", "i - 1"))
+            j = rng.choice(("j", "j", "j + 1", f"{of('n1')} - 1 - j"))
+            forms = [f"({i}) * {plane} + {j}"] * 3
+            forms += [f"({of('n0')} - 1) * {plane} + {j}", f"({i} + 2) * {plane} - {j}", f"{i} + ({j}) * {plane}"]
+            return f"{rng.choice(names)}({rng.choice(forms)})"
+
+        values = " + ".join(access("UVW") for _ in range(rng.randint(1, 3)))
+        begin = rng.choice(("0", "1", "1 + (i + 1) % 2", "(i & 1)"))
+        step = rng.choice(("++", "++", " += 2"))
+        return f"""    {self.loop("i", of("n0"))}
+        for ({self.counter} j = {begin}; j < {of("n1")}; j{step}) {{
+            {access("UUV")} {rng.choice(("=", "=", "+="))} {values};
+        }}"""
 
     def rows(self) -> str:
         """A loop over the rows of a sparse matrix."""

@@ -112,3 +112,21 @@ def test_nothing_is_assumed_for_an_array_that_is_only_read_and_apart() -> None:
         for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) a[j * n + i] = b[j * s + i * t]; }"""
     found = nest(code)
     assert not found.assumptions and not [p for p in found.parameters if p.base]
+
+
+def test_planes_counted_through() -> None:
+    """`area` is what the function computed; that it is at most h * w is assumed."""
+    code = """void f(int n, int c, int h, int w, int area, float *x, const float *s) {
+        for (int b = 0; b < n; b++) for (int k = 0; k < c; k++) for (int i = 0; i < area; i++)
+            x[((long)b * c + k) * h * w + i] *= s[k]; }"""
+    found = nest(code)
+    product = next(p for p in found.parameters if p.name.endswith("_times_w"))
+    assert product.base == "(long)(h) * (long)(w)" and "(long)(w) >= 1L" in product.where
+    assert "x[b][k][i]" in "\n".join(lines(found)) and {p.name for p in found.parameters} >= {"h", "w"}
+    assert f"-area + {product.name} >= 0" in assumptions(found) or len(assumptions(found)) == 2
+
+
+def test_planes_that_elements_leave_are_none() -> None:
+    code = """void f(int n, int h, int w, float *x, const int *t) {
+        for (int b = 0; b < n; b++) for (int i = 0; i < t[b]; i++) x[b * h * w + i] += 1.0f; }"""
+    assert not any("_times_" in p.name for p in nest(code).parameters)
