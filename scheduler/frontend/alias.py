@@ -13,6 +13,7 @@ from scheduler.frontend.csyntax import (
     Conv,
     DeclStmt,
     Index,
+    Items,
     Lit,
     Member,
     Ref,
@@ -71,6 +72,8 @@ class Aliases:
             elif isinstance(expr, Strange):
                 self.leaked.update(_pointers(expr))
             elif isinstance(expr, Set) and expr.left.ctype.kind in ("pointer", "record"):
+                if isinstance(expr.left, Items):  # all numbers of a structure
+                    continue
                 if isinstance(expr.left, Ref):
                     self._flow(expr.left.var, expr.right)
                 else:

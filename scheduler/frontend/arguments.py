@@ -18,10 +18,12 @@ from scheduler.frontend.csyntax import (
     CStmt,
     CType,
     DeclStmt,
+    ExprStmt,
     Index,
     Lit,
     Member,
     Ref,
+    Set,
     Un,
     Unit,
     Variable,
@@ -34,6 +36,7 @@ from scheduler.frontend.inline import explicit
 from scheduler.ir.types import FUNCTIONS
 
 Values = dict[Variable, CExpr]
+_MOST_COPIED = 64  # elements of an array that is a member of what is passed by value
 
 
 class Arguments:
@@ -62,6 +65,8 @@ class Arguments:
             return [self._variable(parameter, parameter.name, ctype, argument, values, at)]
         if ctype.kind not in ("pointer", "array") or ctype.element is None:
             return f"takes '{parameter.name}' of type '{ctype.name}'"
+        if ctype.kind == "array" and parameter.owner is not None:  # a member of a structure: it is passed by value
+            return self._elements(parameter, argument, values, at)
         if changes:
             return f"moves its pointer '{parameter.name}'"
         if not same_layout(ctype.element, pointee(argument), values):
@@ -71,6 +76,32 @@ class Arguments:
         if place is None:
             return f"is passed a pointer for '{parameter.name}' that is not understood"
         values[parameter] = place
+        return before
+
+    def _elements(self, parameter: Variable, argument: CExpr, values: Values, at: int) -> list[CStmt] | str:
+        """An array that is a member of a structure passed by value: copied, unless it is only read."""
+        before: list[CStmt] = []
+        place = self._place(argument, parameter, before, at)
+        if place is None:
+            return f"is passed a structure for '{parameter.text}' that is not understood"
+        if not self.effect.stores and parameter not in self.effect.changed and not parameter.address_taken:
+            values[parameter] = place
+            return before
+        fresh = Variable(parameter.name, replace(parameter.ctype, is_const=False), "local", at)
+        fresh.address_taken = parameter.address_taken
+        before.append(DeclStmt((fresh,), at, at))
+        pending: list[tuple[CExpr, CExpr]] = [(Ref(fresh, fresh.ctype, at), place)]
+        for target, source in pending:
+            inner = target.ctype
+            if inner.kind != "array":
+                before.append(ExprStmt(Set("=", target, source, inner, at), at, at))
+                continue
+            if inner.element is None or not isinstance(inner.extent, int) or len(pending) + inner.extent > _MOST_COPIED:
+                return f"takes the array '{parameter.text}' by value"
+            for k in range(inner.extent):
+                number = Lit(str(k), k, INT, at)
+                pending.append((Index(target, number, inner.element, at), Index(source, number, inner.element, at)))
+        values[parameter] = Ref(fresh, fresh.ctype, at)
         return before
 
     def _variable(

@@ -29,6 +29,7 @@ from scheduler.frontend.csyntax import (
     ExprStmt,
     ForStmt,
     IfStmt,
+    Items,
     Lit,
     OtherStmt,
     Ref,
@@ -47,7 +48,9 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.effects import Effects
 from scheduler.frontend.inline import explicit, returns, returns_always
+from scheduler.frontend.returns import inlinable
 from scheduler.frontend.scalars import declared_inside, flatten, iterator_of, written_variables
+from scheduler.frontend.spread import Spread
 from scheduler.ir.types import FUNCTIONS
 
 _MAX_DEPTH = 6
@@ -58,6 +61,7 @@ _APART = "call it in a statement of its own"
 _VOID = CType("void", "void")
 
 Values = dict[Variable, CExpr]
+Places = tuple[CExpr, ...]
 
 
 class Calls:
@@ -69,6 +73,7 @@ class Calls:
         self.effects = effects
         self.aliases = aliases
         self.sites: dict[str, list[int]] = {}
+        self.bodies: dict[str, tuple[CStmt, ...]] = {}
         self.hidden: set[str] = set()
         self.varying: set[Variable] = set()  # of the region
         self.nodes = 0
@@ -175,8 +180,31 @@ class Calls:
             return [s for part in parts for s in self._expression(part, begin, end, values)]
         if isinstance(bare, CCall) and bare.name in self.unit.functions:
             return self._call(bare, values, False)[0]
+        if isinstance(bare, Set) and isinstance(bare.left, Items) and isinstance(bare.right, CCall):
+            return self._receive(bare.left.items, bare.right, values)
         before, new = self.expr(expr, values)
         return [*before, ExprStmt(new, begin, end)]
+
+    def _receive(self, targets: Places, call: CCall, values: Values) -> list[CStmt]:
+        """All that a call returns, assigned; variables that only get a variable of the call are that one."""
+        into = tuple(map(self._cloner(values).expr, targets))
+        found = self._call(call, values, False, into)[0]
+        body = self._body(self.unit.functions[call.name])
+        if any(map(returns, body[:-1])) or not isinstance(body[-1], ReturnStmt):
+            return found
+        made = {v for s in found if isinstance(s, DeclStmt) for v in s.variables}
+        first = len(found) - len(targets)
+        kept: list[CStmt] = []
+        for target, stmt in zip(targets, found[first:], strict=True):
+            assert isinstance(stmt, ExprStmt) and isinstance(stmt.expr, Set)
+            value = stmt.expr.right
+            once = isinstance(target, Ref) and target.var.writes == 1 and not target.var.address_taken
+            own = isinstance(value, Ref) and value.var in made and not value.var.address_taken
+            if once and own and isinstance(target, Ref) and target.ctype.name == value.ctype.name:
+                values[target.var] = value
+            else:
+                kept.append(stmt)
+        return [*found[:first], *kept]
 
     # -------------------------------------------------------------------------------- expressions
 
@@ -190,14 +218,25 @@ class Calls:
         self._check_order(expr, [call for call, _ in calls])
         before: list[CStmt] = []
         results: dict[int, CExpr] = {}
-        for call, always in calls:
-            if not always:
-                raise Refuse(self._place(call), f"calls '{call.function}' where C may not evaluate it", _APART)
+        if not all(always for _, always in calls):
+            return self._in_branches(expr, values)
+        for call, _ in calls:
             statements_, result = self._call(call, values, True)
             assert result is not None
             before += statements_
             results[id(call)] = result
         return before, self._cloner(values, results).expr(expr)
+
+    def _in_branches(self, expr: CExpr, values: Values) -> tuple[list[CStmt], CExpr]:
+        """The same where C may not evaluate a call: `x = a ? f(b) : c;` is `if (a) x = f(b); else x = c;`."""
+        spread = Spread(self._is_block, False)
+        new = spread.run(expr)
+        held = [(call, always) for call, always in self._outermost(new, True) if not always]
+        if held:
+            raise Refuse(self._place(held[0][0]), f"calls '{held[0][0].function}' where C may not evaluate it", _APART)
+        before = [s for stmt in spread.before for s in self.stmt(stmt, values)]
+        rest, value = self.expr(new, values)
+        return [*before, *rest], value
 
     def _fixed_part(self, expr: CExpr | None, values: Values) -> CExpr | None:
         return None if expr is None else self._fixed(expr, values)
@@ -247,8 +286,9 @@ class Calls:
 
     # -------------------------------------------------------------------------------------- calls
 
-    def _call(self, call: CCall, values: Values, wanted: bool) -> tuple[list[CStmt], CExpr | None]:
-        """The statements a call stands for, and its value where that is wanted. Raises Refuse."""
+    def _call(self, call: CCall, values: Values, wanted: bool, into: Places = ()) -> tuple[list[CStmt], CExpr | None]:
+        """The statements a call stands for, and its value where that is wanted; `into`: what gets the members of a
+        structure. Raises Refuse."""
         function, at = self.unit.functions[call.name], self._place(call)
         if not self.path and self.effects.has_loops(function) and not self._varies(call):
             reason = f"calls '{call.function}' with the same arguments again and again"
@@ -276,7 +316,7 @@ class Calls:
         place = at if len(self.path) == 1 else self.sites[self.path[0]][-1]
         self.sites.setdefault(call.name, []).append(place)
         value: CExpr | None = None
-        body = flatten(function.body.body)
+        body = self._body(function)
         if wanted and isinstance(last := body[-1] if body else None, ReturnStmt) and not any(map(returns, body[:-1])):
             before += self.stmts(body[:-1], inner)
             more, value = self._value(last, inner, function, at)
@@ -284,12 +324,18 @@ class Calls:
         elif wanted:
             result = _result(function, at)
             before.append(DeclStmt((result,), at, at))
-            before += self._tail(body, inner, function, result)
             value = Ref(result, result.ctype, at)
+            before += self._tail(body, inner, function, (value,))
         else:
-            before += self._tail(body, inner, function, None)
+            before += self._tail(body, inner, function, into)
         self.at, self.path = outer_at, self.path[:-1]
         return before, value
+
+    def _body(self, function: CFunction) -> tuple[CStmt, ...]:
+        known = self.bodies.get(function.name)
+        if known is None:
+            known = self.bodies[function.name] = inlinable(function)
+        return known
 
     def _value(self, stmt: ReturnStmt, values: Values, function: CFunction, at: int) -> tuple[list[CStmt], CExpr]:
         """What the only return of a function returns, in a variable where it is more than numbers nobody changes."""
@@ -321,7 +367,7 @@ class Calls:
             return "is too many calls away"
         if function.has_goto:
             return "has a goto, a label or assembly"
-        for stmt in statements(function.body):
+        for stmt in (s for top in self._body(function) for s in statements(top)):
             if isinstance(stmt, DeclStmt):
                 for variable in stmt.variables:
                     if variable.storage == "static":
@@ -336,10 +382,8 @@ class Calls:
                 return f"uses the global '{expr.var.name}', hidden here by a variable of that name"
         return None
 
-    def _tail(
-        self, body: tuple[CStmt, ...], values: Values, function: CFunction, result: Variable | None
-    ) -> list[CStmt]:
-        """The rest of a function; `result` gets what it returns."""
+    def _tail(self, body: tuple[CStmt, ...], values: Values, function: CFunction, result: Places) -> list[CStmt]:
+        """The rest of a function; `result` gets what it returns, where that is wanted."""
         found: list[CStmt] = []
         for position, stmt in enumerate(body):
             if isinstance(stmt, ReturnStmt):
@@ -355,7 +399,7 @@ class Calls:
                 begin = self._begin(stmt)
                 return [*found, *before, IfStmt(condition, branches[0], branches[1], begin, begin)]
             found += self.stmt(stmt, values)
-        if result is not None:
+        if result:
             at = self.sites[function.name][-1]
             raise Refuse(
                 at, f"calls '{function.part_of or function.name}', which does not return a value on every path", _ADVICE
@@ -365,19 +409,24 @@ class Calls:
     def _begin(self, stmt: CStmt) -> int:
         return stmt.begin if self.at is None else self.at
 
-    def _returned(self, stmt: ReturnStmt, values: Values, function: CFunction, result: Variable | None) -> list[CStmt]:
+    def _returned(self, stmt: ReturnStmt, values: Values, function: CFunction, result: Places) -> list[CStmt]:
         at = self._begin(stmt)
         if stmt.value is None:
             return []
-        if result is None:
+        if not result:
             dropped = strip(stmt.value)
             if not any(isinstance(e, Set | Step | CCall | Strange) for e in subexpressions(dropped)):
                 return []
             before, value = self.expr(stmt.value, values)
-            return [*before, ExprStmt(Conv(value, True, _VOID, at), at, at)]
+            parts = value.items if isinstance(value, Items) else (value,)
+            return [*before, *(ExprStmt(Conv(part, True, _VOID, at), at, at) for part in parts)]
         before, value = self.expr(stmt.value, values)
-        place = Ref(result, result.ctype, at)
-        return [*before, ExprStmt(Set("=", place, explicit(value, function.result), result.ctype, at), at, at)]
+        parts = value.items if isinstance(value, Items) else (value,)
+        if len(parts) != len(result) or any(not part.ctype.is_scalar for part in parts):
+            reason = f"calls '{function.name}', which returns a structure that is not understood"
+            raise Refuse(self.sites[function.name][-1], reason, _ADVICE)
+        sets = (Set("=", r, explicit(p, r.ctype), r.ctype, at) for r, p in zip(result, parts, strict=True))
+        return [*before, *(ExprStmt(assignment, at, at) for assignment in sets)]
 
 
 def _result(function: CFunction, at: int) -> Variable:

@@ -9,6 +9,7 @@ from scheduler.frontend.csyntax import (
     CFunction,
     DeclStmt,
     ForStmt,
+    Items,
     OtherStmt,
     Ref,
     Set,
@@ -25,9 +26,13 @@ from scheduler.ir.types import FUNCTIONS
 
 @dataclass(slots=True)
 class Effect:
-    """Of a function and all it calls. `stores`: into objects that are not its own; `assigned`: variables by name."""
+    """Of a function and all it calls. `stores`: into objects that are not its own; `assigned`: variables by name.
+
+    `changed`: arrays of its own that it may store into, itself or by what it calls.
+    """
 
     assigned: set[Variable] = field(default_factory=set)
+    changed: set[Variable] = field(default_factory=set)
     stores: bool = False
 
 
@@ -63,13 +68,20 @@ class Effects:
         own = {*function.parameters, *declared_inside((function.body,))}
         for expr in all_expressions(function.body):
             if isinstance(expr, Set | Step):
-                target = expr.left if isinstance(expr, Set) else expr.operand
-                if isinstance(target, Ref):
-                    effect.assigned.add(target.var)
-                base = base_variable(target)
-                local = base in own and (isinstance(target, Ref) or _is_object(base))
-                effect.stores = effect.stores or not local
-            elif isinstance(expr, CCall) and expr.name not in self.unit.functions:
+                whole = expr.left if isinstance(expr, Set) else expr.operand
+                for target in whole.items if isinstance(whole, Items) else (whole,):
+                    if isinstance(target, Ref):
+                        effect.assigned.add(target.var)
+                    base = base_variable(target)
+                    if base is not None:
+                        effect.changed.add(base)
+                    local = base in own and (isinstance(target, Ref) or _is_object(base))
+                    effect.stores = effect.stores or not local
+            elif isinstance(expr, CCall):
+                arrays = (base_variable(a) for a in expr.arguments if a.ctype.kind in ("pointer", "array"))
+                effect.changed |= {a for a in arrays if a is not None}
+                if expr.name in self.unit.functions:
+                    continue
                 effect.stores = effect.stores or expr.name.removeprefix("__builtin_") not in FUNCTIONS
 
     def is_block(self, function: CFunction) -> bool:
@@ -81,7 +93,7 @@ class Effects:
         return known
 
     def _is_block(self, function: CFunction) -> bool:
-        if function.result.kind == "void" or self.of(function).stores:
+        if function.result.kind in ("void", "record") or self.of(function).stores:
             return True
         for stmt in statements(function.body):
             if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what != "null"):

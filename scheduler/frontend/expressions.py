@@ -8,6 +8,7 @@ from scheduler.frontend import libclang
 from scheduler.frontend.arith import literal_text
 from scheduler.frontend.csyntax import (
     ASSERTION,
+    INT,
     TOO_DEEP,
     Bin,
     CCall,
@@ -122,7 +123,7 @@ class Expressions(Declarations):
                     self.unit.constants.append(Meaning(at, text, value))
                 return Lit(literal_text(value, ctype.name), value, ctype, at)
         elif kind == CursorKind.INIT_LIST_EXPR:
-            return Items(tuple(self.expr(c) for c in cursor.get_children()), ctype, at)
+            return self._items(cursor, ctype, at)
         elif kind == CursorKind.STRING_LITERAL:
             return Lit(cursor.spelling, None, ctype, at)
         if kind == CursorKind.StmtExpr:
@@ -132,6 +133,33 @@ class Expressions(Declarations):
             self.hide(cursor)
         parts = [c for c in cursor.get_children() if c.kind.is_expression()]
         return Strange(_STRANGE.get(kind, "an expression"), tuple(self.expr(c) for c in parts), ctype, at)
+
+    def _items(self, cursor: Cursor, ctype: CType, at: int) -> Items:
+        """A braced initializer; items with the names of members in the order of these, with zeros between them."""
+        given = list(cursor.get_children())
+        parts = [[c for c in item.get_children()] for item in given]
+        named = [len(p) == 2 and p[0].kind == CursorKind.MEMBER_REF and p[1].kind.is_expression() for p in parts]
+        record = cursor.type.get_canonical()
+        if not any(named) or record.get_declaration().kind != CursorKind.STRUCT_DECL:
+            return Items(tuple(self.expr(c) for c in given), ctype, at)
+        fields = list(record.get_fields())
+        names = [f.spelling for f in fields]
+        placed: dict[int, CExpr] = {}
+        position = 0
+        for item, inner, is_named in zip(given, parts, named, strict=True):
+            if is_named:
+                position = names.index(inner[0].spelling) if inner[0].spelling in names else len(names)
+            if position >= len(names) or position in placed:
+                return Items(tuple(Strange("an initializer", (self.expr(c),), ctype, at) for c in given), ctype, at)
+            placed[position] = self.expr(inner[1] if is_named else item)
+            position += 1
+        zeros = (self._zero(self.ctype(f.type), at) for f in fields)
+        return Items(tuple(placed.get(k) or zero for k, zero in enumerate(zeros)), ctype, at)
+
+    def _zero(self, ctype: CType, at: int) -> CExpr:
+        if ctype.kind in ("record", "array"):
+            return Items((), ctype, at)
+        return Conv(Lit("0", 0, INT, at), True, ctype, at)
 
     def _literal(self, cursor: Cursor, ctype: CType, at: int) -> CExpr:
         value = libclang.evaluate(cursor)

@@ -28,6 +28,7 @@ from scheduler.frontend.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.members import parameter
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.rewrite import expression_size
 from scheduler.frontend.scalars import base_variable
@@ -154,6 +155,8 @@ def check_place(ctx: Context, variable: Variable, init: CExpr) -> None:
             base: Variable | None = part.var
         else:
             base = base_variable(part) if isinstance(part, Index | Member | Un) else None
+            if isinstance(part, Member) and part.arrow and parameter(ctx, part) is not None:
+                continue  # it is read in front of the nest, where stores that could change it are tested for
             changes = base is not None and not base.ctype.is_scalar and bool(ctx.stored & ctx.aliases.reached((base,)))
         if changes and base is not None:
             at = ctx.changes.get(base, init.at)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Union
 
+from scheduler.frontend.apart import set_apart
 from scheduler.frontend.arith import bits
 from scheduler.frontend.csyntax import (
     INT,
@@ -123,10 +124,18 @@ class _Splitter:
         self.names: set[str] = set()
         self.members: dict[Variable, dict[Steps, Variable]] = {}  # of the variables that are taken apart
         self.split: dict[str, tuple[Leaf, ...]] = {}  # functions that return structures
+        self.in_headers: set[Variable] = set()  # of loops
+        self.received: set[Variable] = set()  # that are declared with the result of a call
+        self.assigned: set[Variable] = set()  # these and copies of what holds arrays: set behind their declaration
         self.rewritten: set[Variable] = set()  # their initializers: the parts of a function share its variables
 
     def run(self) -> None:
         functions = list(self.unit.functions.values())
+        for function in functions:
+            parts = leaves(self.unit, function.result) if function.result.kind == "record" else None
+            if parts is not None and all(p.ctype.is_scalar for p in parts):
+                self.split[function.name] = parts
+        self.received = set_apart(self.unit, self._returns_members)
         found: dict[Variable, None] = {}
         for function in functions:
             for variable in _variables(function):
@@ -134,6 +143,8 @@ class _Splitter:
                 if variable.ctype.kind == "record":
                     found[variable] = None
         whole = {v for f in functions for v in _used_whole(f)}
+        loops = (s for f in functions for s in statements(f.body) if isinstance(s, ForStmt))
+        self.in_headers = {v for s in loops if isinstance(s.init, DeclStmt) for v in s.init.variables}
         for variable in found:  # globals first: their members are named in all functions
             if variable not in whole and variable.storage == "global":
                 self._take_apart(variable, self.names)
@@ -142,12 +153,12 @@ class _Splitter:
             for variable in found:
                 if variable not in whole and variable.storage != "global" and variable in own:
                     self._take_apart(variable, taken)
-        for function in functions:
-            parts = leaves(self.unit, function.result) if function.result.kind == "record" else None
-            if parts is not None and all(p.ctype.is_scalar for p in parts):
-                self.split[function.name] = parts
         for variable, members in self.members.items():
-            if variable.init is not None:
+            if variable.init is not None and (variable in self.received or self._is_copy(variable, members)):
+                self.assigned.add(variable)
+                for member in members.values():
+                    member.writes += 1
+            elif variable.init is not None:
                 for steps, member in members.items():
                     member.init = self._initial(variable.init, steps, member.ctype)
         for function in functions:
@@ -156,6 +167,16 @@ class _Splitter:
                 name = function.name + part.text
                 self.unit.functions[name] = replace(self._function(function, part), name=name, part_of=function.name)
         self._count(functions)
+
+    def _is_copy(self, variable: Variable, members: dict[Steps, Variable]) -> bool:
+        """A variable with arrays in it, and a value that is not listed."""
+        if variable.storage != "local" or variable in self.in_headers or variable.init is None:
+            return False
+        listed = isinstance(strip(variable.init), Items | Strange)
+        return not listed and any(member.ctype.kind == "array" for member in members.values())
+
+    def _returns_members(self, expr: CExpr) -> bool:
+        return isinstance(expr, CCall) and expr.name in self.split
 
     # ---------------------------------------------------------------------------------- variables
 
@@ -252,7 +273,11 @@ class _Splitter:
             case DeclStmt():
                 return self._declared(stmt)
             case Compound(body=body):
-                return replace(stmt, body=tuple(self._stmt(s, part) for s in body))
+                inner: list[CStmt] = []
+                for below in body:
+                    new = self._stmt(below, part)
+                    inner += new.body if isinstance(below, DeclStmt) and isinstance(new, Compound) else (new,)
+                return replace(stmt, body=tuple(inner))
             case IfStmt():
                 orelse = None if stmt.orelse is None else self._stmt(stmt.orelse, part)
                 then = self._stmt(stmt.then, part)
@@ -269,7 +294,7 @@ class _Splitter:
                 if value is None:
                     return stmt
                 if part is None:
-                    return replace(stmt, value=self.expr(value))
+                    return replace(stmt, value=self._returned(value))
                 try:
                     return replace(stmt, value=self.leaf(value, part.steps, part.ctype))
                 except _Unclear:
@@ -280,17 +305,49 @@ class _Splitter:
         return stmt
 
     def _declared(self, stmt: DeclStmt) -> CStmt:
-        result: list[Variable] = []
+        result: list[CStmt] = []
+        declared: list[Variable] = []
         for variable in stmt.variables:
             members = self.members.get(variable)
             if members is None:
                 if variable.init is not None and variable not in self.rewritten:
                     self.rewritten.add(variable)
                     variable.init = self.expr(variable.init)
-                result.append(variable)
+                declared.append(variable)
                 continue
-            result += members.values()
-        return replace(stmt, variables=tuple(result))
+            declared += members.values()
+            if variable.init is None or variable not in self.assigned:
+                continue
+            result.append(DeclStmt(tuple(declared), stmt.begin, stmt.end))
+            declared = []
+            whole = Ref(variable, variable.ctype, variable.init.at)
+            if variable in self.received:
+                places = tuple(self.leaf(whole, part.steps, part.ctype) for part in self._parts(variable.init))
+                left = Items(places, variable.ctype, whole.at)
+                taken = Set("=", left, self.expr(variable.init), variable.ctype, whole.at)
+                result.append(ExprStmt(taken, stmt.begin, stmt.end))
+            else:
+                assignment = Set("=", whole, variable.init, variable.ctype, whole.at)
+                result.append(self._copied(assignment, stmt.begin, stmt.end))
+        if declared or not result:
+            result.append(replace(stmt, variables=tuple(declared)))
+        return result[0] if len(result) == 1 else Compound(tuple(result), stmt.begin, stmt.end)
+
+    def _parts(self, call: CExpr) -> tuple[Leaf, ...]:
+        assert isinstance(call, CCall)
+        return self.split[call.name]
+
+    def _returned(self, value: CExpr) -> CExpr:
+        """All numbers of a structure, where they can be told."""
+        if value.ctype.kind != "record":
+            return self.expr(value)
+        parts = leaves(self.unit, value.ctype)
+        try:
+            if parts is None:
+                raise _Unclear
+            return Items(tuple(self.leaf(value, p.steps, p.ctype) for p in parts), value.ctype, value.at)
+        except _Unclear:
+            return Strange("a structure", (self.expr(value),), value.ctype, value.at)
 
     def _initial(self, init: CExpr, steps: Steps, ctype: CType) -> CExpr:
         try:

@@ -106,7 +106,7 @@ def _loop(
     if counted is not None:
         return counted
     if isinstance(stmt, ForStmt) and inside and not stmt.foreign:
-        return _opaque(stmt) or stmt
+        return opaque(stmt) or stmt
     return stmt
 
 
@@ -230,13 +230,13 @@ def _sets(variable: Variable, stmt: CStmt) -> bool:
     return any(target_variable(e) is variable for e in all_expressions(stmt))
 
 
-def _opaque(loop: ForStmt) -> CStmt | None:
+def opaque(loop: ForStmt) -> CStmt | None:
     """The start and a `while`, for a loop that does not count or is left in the middle; None for any other."""
     whole = _without_continue(loop.body, False)
     jumps = {s.what for s in own_jumps((whole,))}
     if headers.counts(_started(loop)) and "break" not in jumps:
         return None
-    if jumps - {"break"} or any(is_loop(s) for s in statements(whole)):
+    if loop.bottom or jumps - {"break"} or any(is_loop(s) for s in statements(whole)):
         return None
     body = [*flatten((whole,))]
     if loop.increment is not None:

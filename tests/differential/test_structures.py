@@ -21,6 +21,7 @@ from scheduler.ir.text import format_nest, parse_nest, without_spans
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
+from tests.differential.struct_values import Writer as Values
 from tests.differential.structures import Writer
 
 FLAGS = ("-O1", "-ffp-contract=off")
@@ -68,20 +69,30 @@ def output(path: Path, *flags: str) -> str:
     return done.stdout
 
 
+def compared(text: str, seed: str, folder: Path) -> tuple[int, int]:
+    """How many nests of a program were rewritten, and how many in another order: it must print the same."""
+    path, new = folder / "old.c", folder / "new.c"
+    path.write_text(text)
+    source = read_source(path, ParseOptions(FLAGS))
+    assert source.nests, [(r.span.line, r.reason) for r in source.rejections]
+    for nest in source.nests:
+        assert parse_nest(format_nest(nest)) == without_spans(nest)
+    content, count, moved = tuned(source, random.Random(seed), folder)
+    new.write_bytes(content)
+    for flags in WAYS:
+        assert output(new, *flags) == output(path, *flags), (path.read_text(), content.decode())
+    return count, moved
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_structures(seed: int, tmp_path: Path) -> None:
-    rewritten = reordered = 0
-    for number in range(5):
-        path, new = tmp_path / "old.c", tmp_path / "new.c"
-        path.write_text(Writer(1000 + 5 * seed + number).program())
-        source = read_source(path, ParseOptions(FLAGS))
-        assert source.nests, [(r.span.line, r.reason) for r in source.rejections]
-        for nest in source.nests:
-            assert parse_nest(format_nest(nest)) == without_spans(nest)
-        content, count, moved = tuned(source, random.Random(f"{seed} {number}"), tmp_path)
-        rewritten, reordered = rewritten + count, reordered + moved
-        new.write_bytes(content)
-        for flags in WAYS:
-            assert output(new, *flags) == output(path, *flags), (path.read_text(), content.decode())
-    assert rewritten > 8 and reordered > 5
+    found = [compared(Writer(1000 + 5 * seed + k).program(), f"{seed} {k}", tmp_path) for k in range(5)]
+    assert sum(count for count, _ in found) > 8 and sum(moved for _, moved in found) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_values_of_structures(seed: int, tmp_path: Path) -> None:
+    found = [compared(Values(5 * seed + k).program(), f"{seed} {k}", tmp_path) for k in range(5)]
+    assert sum(count for count, _ in found) > 12 and sum(moved for _, moved in found) > 8

@@ -63,14 +63,23 @@ void f(void) { struct m m; init(&m); for (int i = 0; i < m.n; i++) m.data[i] = 0
     assert [(p.base, p.exposed) for p in exposed.parameters] == [("m.n", True)]
 
 
-def test_initializers_with_names_or_without_braces_have_no_known_values() -> None:
-    for init in ("{ .n = 5 }", "{ 1, 2, 5 }"):
-        found = nest(f"""static struct {{ struct {{ int a, b; }} in; int n; }} s = {init};
+@pytest.mark.parametrize(
+    ("init", "value"),
+    [
+        ("{ { 1, 2 }, 5 }", 5),
+        ("{ .n = 5 }", 5),
+        ("{ .n = 5, .in = { 1 } }", 5),
+        ("{ .in = { 1 }, 5 }", 5),
+        ("{ .in.a = 1, .n = 5 }", None),
+        ("{ .n = 4, .n = 5 }", None),
+        ("{ 1, 2, 5 }", None),
+        ("{ .in = 1, 2, 5 }", None),
+    ],
+)
+def test_values_of_initializers(init: str, value: int | None) -> None:
+    found = nest(f"""static struct {{ struct {{ int a, b; }} in; int n; }} s = {init};
 void f(double *a) {{ for (int i = 0; i < s.n; i++) a[i] = 0; }}""")
-        assert found.parameters[0].value is None
-    found = nest("""static struct { struct { int a, b; } in; int n; } s = { { 1, 2 }, 5 };
-void f(double *a) { for (int i = 0; i < s.n; i++) a[i] = 0; }""")
-    assert found.parameters[0].value == 5
+    assert found.parameters[0].value == value
 
 
 def test_an_index_that_the_assignment_changes_is_refused() -> None:
