@@ -39,7 +39,7 @@ def lanes(space: Space) -> tuple[Schedule, ...]:
         if loop.name in sequential or loop.opaque or not _waits(space, loop, sequential):
             continue
         for vectors in _VECTORS:
-            schedule = _in_lanes(space, loop, vectors)
+            schedule = _fitting(space, loop, vectors)
             if schedule is not None:
                 found.setdefault(schedule)
         if found:
@@ -67,26 +67,31 @@ def _waits(space: Space, loop: TreeLoop, sequential: frozenset[str]) -> bool:
     return bool(near) and sum(near) >= _ALONG * len(near)
 
 
-def _in_lanes(space: Space, loop: TreeLoop, vectors: int) -> Schedule | None:
-    """The loop in blocks, each of them innermost; None where the order does not allow it."""
+def in_lanes(space: Space, loop: TreeLoop, count: int) -> Schedule | None:
+    """A loop of the nest as written in blocks of `count`, each of them innermost; None where the order forbids it.
+
+    Raises QuotaExceeded.
+    """
+    schedule = _sunk(space, (Tile((loop.name,), (count,)),), loop)
+    if schedule is None or not space.legal(schedule):
+        return None
+    marked = (*schedule, *(Vectorize(one.name) for one in _blocks(space, schedule, loop)))
+    return space.parallelized(marked if space.legal(marked) else space.vectorized(schedule))
+
+
+def _fitting(space: Space, loop: TreeLoop, vectors: int) -> Schedule | None:
+    """As many iterations side by side as fill so many vectors, or half of that while what they keep is too much."""
     element = min((space.element_bytes_of(statement) for statement, _ in loop.rows), default=8)
     least = max(2, space.target.vector_bytes // element)
     count = vectors * least
     while count >= least:
-        if count >= space.extent(loop):
-            count //= 2
-            continue
-        schedule = _sunk(space, (Tile((loop.name,), (count,)),), loop)
-        if schedule is None:
-            return None
-        replayed = space.replayer.replay(schedule)
-        if not isinstance(replayed, ScheduledNest):
-            return None
-        if _kept(space, replayed, loop) <= _ROOM * space.target.l2_bytes:
-            innermost = [one.name for one in _blocks(space, schedule, loop)]
-            marked = (*schedule, *map(Vectorize, innermost))
-            schedule = marked if space.legal(marked) else space.vectorized(schedule)
-            return space.parallelized(schedule)
+        if count < space.extent(loop):
+            schedule = in_lanes(space, loop, count)
+            replayed = space.replayer.replay(schedule) if schedule is not None else None
+            if schedule is None or not isinstance(replayed, ScheduledNest):
+                return None
+            if _kept(space, replayed, loop) <= _ROOM * space.target.l2_bytes:
+                return schedule
         count //= 2
     return None
 

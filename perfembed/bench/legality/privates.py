@@ -13,7 +13,7 @@ from scheduler.replay import ScheduledNest
 
 
 def privates_problem(scheduled: ScheduledNest, run: Run) -> str:
-    """Looks at every access of a run; empty if arrays that are not stored whole are used as their declarations allow."""
+    """Looks at every access of a run; empty if arrays that are not stored whole are used as declared there."""
     windows = {window.array: window for window in scheduled.windows}
     wanted = {name: loop for name, loop in scheduled.contracted if loop is not None}
     wanted |= {window.array: window.loop for window in scheduled.windows}
