@@ -6,6 +6,8 @@ from scheduler.ir.nest import Array, Assign, Cast, Expr, Literal, Storage
 from scheduler.ir.types import ScalarType, promoted, scalar_type
 from scheduler.ir.walk import reads
 
+PLAIN = "char"
+
 
 def integer(ctype: str) -> ScalarType | None:
     found = scalar_type(ctype)
@@ -25,16 +27,20 @@ def limits(ctype: str) -> tuple[str, str]:
         return "pe_lo", "pe_hi"
     if found.kind == "bool":
         return "0", "1"
+    if found.name == PLAIN:
+        return "-128L", "255L"
     low = -(1 << (found.bits - 1)) if found.signed else 0
     high = (1 << (found.bits - int(found.signed))) - 1
     return f"{low}L", f"{high}L"
 
 
 def includes(ctype: str, other: str) -> bool:
-    """Whether a type holds all numbers of another."""
+    """Whether a type holds all numbers of another; of char nobody knows whether it has a sign."""
     a, b = integer(ctype), integer(other)
-    if a is None or b is None or a.kind == "bool":
+    if a is None or b is None or a.kind == "bool" or a.name == PLAIN:
         return a is not None and a == b
+    if b.name == PLAIN:
+        return a.signed and a.bits > b.bits
     if a.signed == b.signed:
         return a.bits >= b.bits
     return a.signed and a.bits > b.bits

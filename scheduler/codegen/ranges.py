@@ -25,6 +25,7 @@ from scheduler.codegen.expr import Printer
 from scheduler.codegen.inspected import NONE, Elements, box_of, extremes
 from scheduler.codegen.nodes import IntExpr
 from scheduler.codegen.range_types import (
+    PLAIN,
     common_type,
     constant_of,
     includes,
@@ -265,7 +266,12 @@ class Ranges:
         (a,), (b,) = first.access.subscripts, last.access.subscripts
         if not isinstance(a, Affine) or not isinstance(b, Affine) or b - a != Affine.constant(1):
             return None
-        if ctype is None or not includes(loop.ctype, array.ctype) or len(a.names() - self.parameters.keys()) != 1:
+        if (
+            ctype is None
+            or ctype.name == PLAIN
+            or not includes(loop.ctype, array.ctype)
+            or len(a.names() - self.parameters.keys()) != 1
+        ):
             return None
         around = {self.model.placed[s].ancestors for s in env.statements}
         for ancestors in around:
@@ -550,7 +556,7 @@ class Ranges:
         if ctype.bits == 64 or text == NONE:
             return text
         low, high = limits(ctype.name)
-        if not self._vague(text):
+        if not self._vague(text) and ctype.name != PLAIN:
             return self._value(f"pe_held({text}, {low}, {high})")
         text = self._value(f"pe_between({low}, {high})")
         self._open[text] = (ctype.signed and ctype.bits >= 32, ctype.bits >= 32)
@@ -703,6 +709,8 @@ class Ranges:
         if array.rows or array.members or array.storage is Storage.PRIVATE:
             return ANY
         touched = self.elements.touched(expr.access, env.statements)
+        if ctype.name == PLAIN:
+            return self._held(ANY, ctype)
         if not array.shape:
             return self._number(array, touched)
         if len(array.shape) != 1:

@@ -166,6 +166,7 @@ def test_rows_that_are_left_out() -> None:
         ("S1: sum += b[opaque(c[k])];", "S1: if (k > 3) { sum += b[opaque(c[k])]; }"),
         ("r[i + 1]", "r[i + 2]"),
         ("for k: int", "for k: unsigned char"),
+        ("array r: int", "array r: char"),
     ):
         assert untestable(parse_nest(ROWS.replace(old, new))), new
 
@@ -200,3 +201,15 @@ def test_too_long() -> None:
         value = f"({value}) * ({value})"
     with pytest.raises(CodegenUnsupported):
         runtime_condition(*_with_model(nest_text(f"S0: a[i] = b[opaque({value})];")))
+
+
+@pytest.mark.parametrize("flag", ["-fsigned-char", "-funsigned-char"])
+def test_char_with_and_without_sign(flag: str, tmp_path: Path) -> None:
+    """A char may be any number from -128 to 255."""
+    text = nest_text("S0: a[i] = b[opaque(c[j])];", "array c: char[?] pointer const;")
+    check = checker(tmp_path, text, ", const char *c", (*FAST, flag))
+    letters = numbers([200, 3, 100, 40], np.uint8)
+    assert check(256, 0, 2, 4, 0, letters) and not check(255, 0, 2, 4, 0, letters)
+    assert check(-130, 0, 2, 4, 0, letters) and not check(-129, 0, 2, 4, 0, letters)
+    check = checker(tmp_path, nest_text("S0: a[i] = b[opaque((char)(i * s))];"), "", (*FAST, flag))
+    assert not check(200, 0, 2, 4, -56) and not check(200, 0, 2, 4, 200)
