@@ -14,6 +14,7 @@ from scheduler.frontend.csyntax import (
     CStmt,
     DeclStmt,
     ExprStmt,
+    ForStmt,
     IfStmt,
     Items,
     JumpStmt,
@@ -25,7 +26,6 @@ from scheduler.frontend.csyntax import (
     Step,
     Strange,
     Variable,
-    is_loop,
     statements,
     strip,
     subexpressions,
@@ -134,7 +134,7 @@ def _repeated(ctx: Context, stmt: OtherStmt) -> If:
     """A loop that stays as it is inside a statement."""
     if stmt.foreign:
         raise Refuse(stmt.begin, f"the {stmt.what} loop comes from a macro", "write the loop out")
-    inner = next((s for b in stmt.body for s in statements(b) if is_loop(s)), None)
+    inner = next((s for b in stmt.body for s in statements(b) if isinstance(s, ForStmt)), None)
     if inner is not None:
         raise Refuse(inner.begin, f"there is a loop inside a {stmt.what} loop", WHILE_ADVICE)
     saved, ctx.may_leave = ctx.may_leave, True
@@ -221,7 +221,7 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
     if variable.oddity:
         raise Refuse(stmt.begin, f"'{variable.name}' is {variable.oddity}", "use an ordinary variable")
     if variable.ctype.kind == "pointer":
-        if variable.init is None or variable.writes or variable.address_taken:
+        if variable.init is None or variable in ctx.written or variable.address_taken:
             at = ctx.changes.get(variable, stmt.begin)
             raise Refuse(at, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers")
         check_place(ctx, variable, variable.init)

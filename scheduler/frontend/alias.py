@@ -23,9 +23,9 @@ from scheduler.frontend.csyntax import (
     Un,
     Unit,
     Variable,
-    all_expressions,
-    statements,
     subexpressions,
+    whole_expressions,
+    whole_statements,
 )
 
 _FRESH = ("malloc", "calloc", "aligned_alloc", "valloc", "memalign")
@@ -55,14 +55,14 @@ class Aliases:
     def _scan(self, function: CFunction) -> None:
         for parameter in function.parameters:
             self.owner[parameter] = function
-        for stmt in statements(function.body):
+        for stmt in whole_statements(function.body):
             if isinstance(stmt, DeclStmt):
                 for variable in stmt.variables:
                     if variable.init is not None:
                         self._flow(variable, variable.init)
             elif isinstance(stmt, ReturnStmt) and stmt.value is not None and not stmt.value.ctype.is_scalar:
                 self.leaked.update(_pointers(stmt.value))
-        for expr in all_expressions(function.body):
+        for expr in whole_expressions(function.body):
             if isinstance(expr, CCall):
                 name = expr.function
                 self.calls.setdefault(name, []).append(expr)

@@ -52,7 +52,7 @@ def nodes(ctx: Context, body: tuple[CStmt, ...], owner: CStmt | None, first: int
     """The nodes of a statement list, from its statement `first` on. Raises Refuse."""
     ctx.work.spend(len(body) + 1, ctx.begin)
     result: list[Node] = []
-    body = flatten(body)
+    body = flatten(body, True)
     for position in range(first, len(body)):
         stmt = body[position]
         if isinstance(owner, ForStmt) and isinstance(stmt, IfStmt) and _is_continue(stmt):
@@ -178,8 +178,8 @@ def _skip(ctx: Context, stmt: IfStmt, body: tuple[CStmt, ...], position: int, ow
 
 
 def _branch(ctx: Context, stmt: IfStmt) -> list[Node]:
-    then = flatten((stmt.then,))
-    orelse = flatten((stmt.orelse,)) if stmt.orelse is not None else ()
+    then = flatten((stmt.then,), True)
+    orelse = flatten((stmt.orelse,), True) if stmt.orelse is not None else ()
     try:
         holds, fails = condition(ctx, stmt.condition), condition(ctx, stmt.condition, False)
     except NotAffine:

@@ -58,7 +58,7 @@ def _make_plain(unit: Unit) -> None:
     separate(unit)
     marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
     for function in unit.functions.values():
-        function.body = structured(function.body, marked)
+        function.body = structured(function, marked)
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:

@@ -44,7 +44,7 @@ def repeatable(expr: CExpr, most: int = MAX_REPEATED) -> bool:
 class Cloner:
     """Copies with variables replaced; at the offset `at`, or (None) where they stand. `depth`: of the calls in them.
 
-    `results`: what stands for calls, by their identity.
+    `results`: what stands for parts of the expression, by their identity.
     """
 
     values: Mapping[Variable, CExpr]
@@ -54,6 +54,8 @@ class Cloner:
 
     def expr(self, expr: CExpr) -> CExpr:
         at = expr.at if self.at is None else self.at
+        if (result := self.results.get(id(expr))) is not None:
+            return result
         match expr:
             case Ref(var=var):
                 return self.values.get(var) or replace(expr, at=at)
@@ -75,8 +77,6 @@ class Cloner:
             case Step(operand=operand) | Conv(operand=operand):
                 return replace(expr, operand=self.expr(operand), at=at)
             case CCall(arguments=arguments):
-                if (result := self.results.get(id(expr))) is not None:
-                    return result
                 depth = max(expr.depth, self.depth)
                 return replace(expr, arguments=tuple(map(self.expr, arguments)), at=at, depth=depth)
             case Items(items=items):

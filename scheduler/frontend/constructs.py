@@ -17,9 +17,9 @@ from scheduler.frontend.csyntax import (
     Set,
     Unit,
     Variable,
-    all_expressions,
-    statements,
     subexpressions,
+    whole_expressions,
+    whole_statements,
 )
 from scheduler.frontend.lexical import Directive
 from scheduler.frontend.pragmas import BLOCKS, OF_LOOPS, OWN, PROTECTED, SHARING, STANDALONE, Pragma, listed, pragma
@@ -132,10 +132,10 @@ class Pragmas:
         tainted: set[Variable] = set()
         flows: list[tuple[Variable, CExpr]] = []
         for function in self.unit.functions.values():
-            for stmt in statements(function.body):
+            for stmt in whole_statements(function.body):
                 if isinstance(stmt, DeclStmt):
                     flows += [(v, v.init) for v in stmt.variables if v.init is not None]
-            for expr in all_expressions(function.body):
+            for expr in whole_expressions(function.body):
                 if isinstance(expr, Set) and isinstance(expr.left, Ref):
                     flows.append((expr.left.var, expr.right))
                 elif isinstance(expr, CCall) and (called := self.unit.functions.get(expr.name)) is not None:

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 
 from scheduler.frontend.alias import Aliases
 from scheduler.frontend.arith import value_range
-from scheduler.frontend.csyntax import CExpr, CFunction, CStmt, CType, DeclStmt, ForStmt, Unit, Variable, statements
+from scheduler.frontend.csyntax import (
+    CExpr,
+    CFunction,
+    CStmt,
+    CType,
+    DeclStmt,
+    ForStmt,
+    Unit,
+    Variable,
+    statements,
+    whole_statements,
+)
 from scheduler.frontend.fold import known_value
 from scheduler.frontend.lexical import Lines
 from scheduler.frontend.magnitude import Magnitudes
@@ -306,7 +317,7 @@ class Context:
         return not self.named.get(whole.name, set()) - {whole}
 
     def _declared(self) -> Iterator[Variable]:
-        for stmt in statements(self.function.body):
+        for stmt in whole_statements(self.function.body):
             if isinstance(stmt, DeclStmt):
                 yield from stmt.variables
 

@@ -249,9 +249,12 @@ class DeclStmt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compound:
+    """`kept`: the loop of the file that the statements stand for; none of them is anything without the others."""
+
     body: tuple[CStmt, ...]
     begin: int
     end: int
+    kept: ForStmt | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -450,6 +453,35 @@ def statements(stmt: CStmt) -> Iterator[CStmt]:
         node = stack.pop()
         yield node
         stack.extend(reversed(inner_statements(node)))
+
+
+def whole_statements(stmt: CStmt) -> Iterator[CStmt]:
+    """As `statements`, with the loops of the file beside what stands for them."""
+    stack: list[CStmt] = [stmt]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Compound) and node.kept is not None:
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            stack.append(node.kept)
+        yield node
+        stack.extend(reversed(inner_statements(node)))
+
+
+def whole_expressions(stmt: CStmt) -> Iterator[CExpr]:
+    """As `all_expressions`, with the loops of the file beside what stands for them."""
+    for inner in whole_statements(stmt):
+        for expr in own_expressions(inner):
+            yield from subexpressions(expr)
+
+
+def loop_of(stmt: CStmt) -> ForStmt | None:
+    """The loop of the file that a statement is, or stands for."""
+    if isinstance(stmt, Compound):
+        return stmt.kept
+    return stmt if isinstance(stmt, ForStmt) else None
 
 
 def all_expressions(stmt: CStmt) -> Iterator[CExpr]:

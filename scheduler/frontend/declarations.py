@@ -16,6 +16,7 @@ from scheduler.frontend.csyntax import (
     Field,
     Meaning,
     Record,
+    Ref,
     Strange,
     Unit,
     Variable,
@@ -263,15 +264,23 @@ class Declarations:
             problem = problem or f"a {'packed' if int(whole.get_align()) < natural else 'specially aligned'} structure"
         return Record(int(whole.get_size()), tuple(fields), problem)
 
-    def hide(self, cursor: Cursor) -> None:
-        """What is done to variables in code we do not read: they count as accessed through pointers."""
-        waiting = [cursor]
+    def hide(self, cursor: Cursor) -> tuple[Ref, ...]:
+        """The variables that code we do not read names. Of those that it does more with than read their values it may
+        do anything: they count as accessed through pointers."""
+        found: dict[Variable, Ref] = {}
+        waiting = [(cursor, False)]
         while waiting:
-            inner = waiting.pop()
-            waiting.extend(inner.get_children())
+            inner, loaded = waiting.pop()
+            loads = inner.kind == CursorKind.UNEXPOSED_EXPR and inner.type.get_canonical().kind in _SCALARS
+            waiting.extend((child, loads) for child in inner.get_children())
             target = inner.referenced if inner.kind == CursorKind.DECL_REF_EXPR else None
             if target is not None and target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
-                self.variable(target).address_taken = True
+                variable = self.variable(target)
+                if not loaded or not variable.ctype.is_scalar:
+                    variable.address_taken = True
+                if not variable.oddity:
+                    found.setdefault(variable, Ref(variable, variable.ctype, self.begin(inner)))
+        return tuple(found.values())
 
     # ---------------------------------------------------------------------------------- positions
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scheduler.frontend import libclang
-from scheduler.frontend.csyntax import ForStmt, Unit, statements
+from scheduler.frontend.csyntax import CStmt, ForStmt, Unit, inner_statements, loop_of
 from scheduler.frontend.libclang import Cursor, CursorKind, cindex
 from scheduler.frontend.model import Request
 
@@ -48,12 +48,22 @@ def _from_macros(unit: Unit) -> dict[Range, ForStmt]:
     found: dict[Range, ForStmt] = {}
     begun: set[int] = set()
     for function in unit.functions.values():
-        for stmt in statements(function.body) if function.in_file and not function.part_of else ():
+        for stmt in _of_the_file(function.body) if function.in_file and not function.part_of else ():
             if isinstance(stmt, ForStmt) and not stmt.foreign and (stmt.macro or stmt.end in unit.torn):
                 if stmt.begin not in begun and stmt.begin < stmt.end:
                     found[stmt.begin, stmt.end] = stmt
                 begun.add(stmt.begin)
     return found
+
+
+def _of_the_file(body: CStmt) -> Iterable[CStmt]:
+    """All statements, of those that stand for a loop the loop."""
+    pending = [body]
+    while pending:
+        stmt = pending.pop()
+        stmt = loop_of(stmt) or stmt
+        yield stmt
+        pending.extend(reversed(inner_statements(stmt)))
 
 
 def _confirmed(index: Any, request: Request, ranges: list[Range]) -> tuple[set[Range] | None, dict[str, Cursor]]:

@@ -46,8 +46,7 @@ class Expressions(Declarations):
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
-                self.hide(cursor)
-                return Strange(TOO_DEEP, (), self.ctype(cursor.type), self.begin(cursor))
+                return Strange(TOO_DEEP, self.hide(cursor), self.ctype(cursor.type), self.begin(cursor))
             return self._expr(cursor)
         finally:
             self.depth -= 1
@@ -127,10 +126,10 @@ class Expressions(Declarations):
         elif kind == CursorKind.STRING_LITERAL:
             return Lit(cursor.spelling, None, ctype, at)
         if kind == CursorKind.StmtExpr:
-            asserted = _asserted(cursor)
+            asserted = asserted_in(cursor)
             if asserted is not None:
                 return Strange(ASSERTION, (self.expr(asserted),), ctype, at)
-            self.hide(cursor)
+            return Strange(_STRANGE[kind], self.hide(cursor), ctype, at)
         parts = [c for c in cursor.get_children() if c.kind.is_expression()]
         return Strange(_STRANGE.get(kind, "an expression"), tuple(self.expr(c) for c in parts), ctype, at)
 
@@ -223,7 +222,7 @@ class Expressions(Declarations):
         return CCall(target.spelling, arguments, ctype, at)
 
 
-def _asserted(cursor: Cursor) -> Cursor | None:
+def asserted_in(cursor: Cursor) -> Cursor | None:
     """The condition of `({ if (condition) ; else __assert_fail(…); })`, which assert of the GNU C library becomes."""
     inner = [statement for compound in cursor.get_children() for statement in compound.get_children()]
     if len(inner) != 1 or inner[0].kind != CursorKind.IF_STMT:

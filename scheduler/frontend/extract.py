@@ -36,6 +36,7 @@ from scheduler.frontend.csyntax import (
     Variable,
     all_expressions,
     inner_statements,
+    loop_of,
     statements,
     strip,
 )
@@ -43,11 +44,14 @@ from scheduler.frontend.effects import Effects
 from scheduler.frontend.finalize import finish
 from scheduler.frontend.lexical import Directive, Lines
 from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
+from scheduler.frontend.parallel import any_parallel
 from scheduler.frontend.pragmas import pragma
 from scheduler.frontend.premises import premises
 from scheduler.frontend.prepare import prepare
 from scheduler.frontend.scalar_uses import mentioned, statement_use
+from scheduler.frontend.scalars import flatten
 from scheduler.frontend.sharing import Marks, check_team, marks, sharing
+from scheduler.frontend.whole import taken_whole
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
@@ -140,7 +144,7 @@ class Finder:
         position = 0
         while position < len(body):
             stmt = body[position]
-            if isinstance(stmt, ForStmt):
+            if loop_of(stmt) is not None:
                 last = self._run_end(body, position)
                 with self.pragmas.inside(stmt):
                     self.run(body, position, last, owner, frames)
@@ -158,8 +162,7 @@ class Finder:
             if isinstance(stmt, OtherStmt) and stmt.what in LOOPS:
                 self._while(stmt)
             for inner in inner_statements(stmt):
-                below = inner.body if isinstance(inner, Compound) else (inner,)
-                self.list_(below, stmt, frames)
+                self.list_(_listed(inner), stmt, frames)
 
     def _run_end(self, body: tuple[CStmt, ...], first: int) -> int:
         """Index of the last loop of the run that starts at `first`.
@@ -176,7 +179,7 @@ class Finder:
                     break
                 if any(statement_use(v, stmt) == "read" for v in counted & mentioned(stmt)):
                     break
-            if isinstance(stmt, ForStmt):
+            if loop_of(stmt) is not None:
                 last = position
             elif not (isinstance(stmt, ExprStmt) and isinstance(strip(stmt.expr), Set | Step)):
                 break
@@ -191,11 +194,12 @@ class Finder:
         """Read the loops body[first..last] as few regions as possible."""
         while first <= last:
             stmt = body[first]
-            if not isinstance(stmt, ForStmt):
+            loop = loop_of(stmt)
+            if loop is None:
                 first += 1
                 continue
             end = last
-            while not isinstance(body[end], ForStmt):
+            while loop_of(body[end]) is None:
                 end -= 1
             while True:
                 try:
@@ -205,18 +209,16 @@ class Finder:
                     culprit = self._culprit(body, first, end, refusal.at)
                     if culprit > first:
                         end = culprit - 1
-                        while not isinstance(body[end], ForStmt):
+                        while loop_of(body[end]) is None:
                             end -= 1
                         continue
                     if end > first:
                         end = first
                         continue
-                    self.reject(refusal, stmt)
+                    self.reject(refusal, loop)
                     frame = Frame(owner, body, first, first)
-                    inner = stmt.body
-                    below = inner.body if isinstance(inner, Compound) else (inner,)
-                    with self.pragmas.iterating(stmt):
-                        self.list_(below, stmt, [*frames, frame])
+                    with self.pragmas.iterating(loop):
+                        self.list_(_listed(loop.body), loop, [*frames, frame])
                     break
             first = end + 1
 
@@ -266,20 +268,25 @@ class Finder:
         self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
     ) -> LoopNest:
         """Read body[first..last] as one nest, the functions it calls in place of the calls. Raises Refuse."""
-        written = body[first : last + 1]
+        place = self.lines_span(body[first].begin, body[last].end)
         self.work.region = 0
-        for stmt in written:
-            self._check_text(stmt)
-        found = marks(self.pragmas, written)
+        for stmt in body[first : last + 1]:
+            self._check_text(loop_of(stmt) or stmt)
+        counted = flatten(body[first : last + 1], True)
+        written = tuple(map(taken_whole, counted))
+        found = marks(self.pragmas, counted)
         calls = Calls(self.unit, self.function, self.effects, self.aliases)
         region = calls.region(written)
+        kept = any(a is not b for a, b in zip(written, counted, strict=True))
         self._check_called(calls, found)
         found.move_to(region)
-        place = self.lines_span(written[0].begin, written[-1].end)
         span = replace(place, begin=self.pragmas.begin(written[0]))
         body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
         try:
-            return self._read(body, first, last, owner, frames, written, found, span)
+            nest = self._read(body, first, last, owner, frames, written, found, span)
+            if kept and not found.loops and not any_parallel(nest):
+                raise Refuse(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
+            return nest
         except Refuse as refusal:
             raise self._at_call(refusal, calls, span) from None
 
@@ -389,6 +396,11 @@ class Finder:
         if self.redefined is not None:
             advice = "new loops would mean something else here: remove the #define"
             raise Refuse(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)
+
+
+def _listed(stmt: CStmt) -> tuple[CStmt, ...]:
+    """The statements of a body."""
+    return stmt.body if isinstance(stmt, Compound) and stmt.kept is None else (stmt,)
 
 
 def _redefined(directive: Directive) -> str | None:

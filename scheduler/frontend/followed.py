@@ -24,10 +24,10 @@ from scheduler.frontend.csyntax import (
     Strange,
     Un,
     Variable,
-    all_expressions,
     operands,
     own_expressions,
     strip,
+    whole_expressions,
 )
 
 _ENDS = re.compile(r"free|realloc|delete|destroy|release|close|unmap", re.IGNORECASE)
@@ -42,7 +42,7 @@ def followed_before(function: CFunction, offset: int) -> frozenset[Variable]:
     found = {v for expr in _before(function.body, offset) for v in _followed(expr)}
     ended = {
         argument.var
-        for expr in all_expressions(function.body)
+        for expr in whole_expressions(function.body)
         if isinstance(expr, CCall) and _ENDS.search(expr.name)
         for argument in map(strip, expr.arguments)
         if isinstance(argument, Ref)

@@ -60,7 +60,7 @@ def header(ctx: Context, loop: ForStmt) -> Header:
         _check_depth(loop)
         what = "accessed through a pointer" if variable.storage not in ("global", "static") else "not local"
         raise Refuse(loop.begin, f"the iterator '{variable.name}' is {what}", "declare it in the loop header")
-    step = _step(loop, variable)
+    step = step_of(loop, variable)
     if loop.condition is None:
         raise Refuse(loop.begin, "the loop has no condition", _STEP_ADVICE)
     conditions = list(_conjuncts(loop.condition))
@@ -89,7 +89,7 @@ def counts(loop: ForStmt) -> bool:
     """Whether a header looks like one that counts, whatever its bounds are."""
     try:
         variable, _ = _init(loop)
-        step = _step(loop, variable)
+        step = step_of(loop, variable)
     except Refuse:
         return False
     if loop.condition is None:
@@ -123,7 +123,8 @@ def _init(loop: ForStmt) -> tuple[Variable, CExpr]:
     raise Refuse(loop.begin, "the loop header sets more than one variable", "keep one iterator in the header")
 
 
-def _step(loop: ForStmt, variable: Variable) -> int | None:
+def step_of(loop: ForStmt, variable: Variable) -> int | None:
+    """What the header adds to the variable in each iteration; None where it does nothing. Raises Refuse."""
     increment = loop.increment
     if increment is None:
         return None
@@ -282,12 +283,16 @@ def _wrapping(ctx: Context, op: str, own: CExpr, limit: CExpr, start: Bound) -> 
 
 def _decrement_test(condition: CExpr, variable: Variable) -> Step | None:
     """The `i--` of `i-- > 0`, `i-- != 0` or plain `i--` as a loop condition."""
+    step = counting_test(condition)
+    return step if step is not None and _is(step.operand, variable) else None
+
+
+def counting_test(condition: CExpr) -> Step | None:
+    """As `_decrement_test`, of any variable."""
     expr = strip(condition)
     if isinstance(expr, Bin) and expr.op in (">", "!=") and fold(expr.right) == 0:
         expr = strip(expr.left)
-    if isinstance(expr, Step) and expr.op == "--" and not expr.prefix and _is(expr.operand, variable):
-        return expr
-    return None
+    return expr if isinstance(expr, Step) and expr.op == "--" and not expr.prefix else None
 
 
 def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: CExpr, test: Step) -> Header:

@@ -35,7 +35,7 @@ from scheduler.frontend.csyntax import (
     statements,
 )
 from scheduler.frontend.exact import once
-from scheduler.frontend.expressions import MAX_DEPTH, Expressions
+from scheduler.frontend.expressions import MAX_DEPTH, Expressions, asserted_in
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass, TypeKind
 from scheduler.frontend.scalars import flatten
@@ -167,8 +167,7 @@ class Lowering(Expressions):
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
-                self.hide(cursor)
-                return OtherStmt("too deep", (), (), self.begin(cursor), self.end(cursor))
+                return OtherStmt("too deep", self.hide(cursor), (), self.begin(cursor), self.end(cursor))
             return self._stmt(cursor)
         finally:
             self.depth -= 1
@@ -177,6 +176,9 @@ class Lowering(Expressions):
         kind = cursor.kind
         begin, end = self.begin(cursor), self.end(cursor)
         if kind.is_expression():
+            block = self._block_of(cursor)
+            if block is not None:
+                return Compound(block, begin, self._ended(end) if self.in_file else end)
             return ExprStmt(self.expr(cursor), begin, self._ended(end) if self.in_file else end)
         if kind == CursorKind.DO_STMT and once(cursor):
             return self._once(cursor, begin, end)
@@ -184,9 +186,7 @@ class Lowering(Expressions):
         if handler is not None:
             return handler(self, cursor, begin, end)
         what = _OTHERS.get(kind, "an unknown statement")
-        if what not in _READ:
-            self.hide(cursor)
-        exprs: list[CExpr] = []
+        exprs: list[CExpr] = list(self.hide(cursor)) if what not in _READ else []
         body: list[CStmt] = []
         for child in cursor.get_children():
             if child.kind.is_expression():
@@ -224,6 +224,26 @@ class Lowering(Expressions):
             self.unit.torn.add(body[-1].end)
         return Compound(body, begin, end)
 
+    def _block_of(self, cursor: Cursor) -> tuple[CStmt, ...] | None:
+        """The statements of `({ … });` whose value nobody uses, of an assertion none."""
+        inner = list(cursor.get_children())
+        if cursor.kind == CursorKind.StmtExpr:
+            if asserted_in(cursor) is not None:
+                return None
+            return tuple(self.stmt(c) for c in inner)
+        if cursor.kind == CursorKind.BINARY_OPERATOR and len(inner) == 2 and libclang.binary_operator(cursor) == ",":
+            block = self._block_of(inner[1])
+            if block is None:
+                return None
+            begin, end = self.begin(inner[0]), self.end(inner[0])
+            return (*(self._block_of(inner[0]) or (ExprStmt(self.expr(inner[0]), begin, end),)), *block)
+        if cursor.kind == CursorKind.CSTYLE_CAST_EXPR and cursor.type.kind != TypeKind.VOID:
+            return None
+        around = cursor.kind == CursorKind.UNARY_OPERATOR and libclang.unary_operator(cursor) == "?"  # __extension__
+        unwrapped = (CursorKind.PAREN_EXPR, CursorKind.UNEXPOSED_EXPR, CursorKind.CSTYLE_CAST_EXPR)
+        inner = [c for c in inner if c.kind.is_expression()]
+        return self._block_of(inner[0]) if (around or cursor.kind in unwrapped) and len(inner) == 1 else None
+
     def _once(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         """`do ... while (0)`, the wrapping of a macro of several statements, is its body."""
         body = self.stmt(next(cursor.get_children()))
@@ -244,6 +264,12 @@ class Lowering(Expressions):
     def _own(self, location: Any) -> bool:
         return self.in_file and location.file is not None and location.file.name == self.path
 
+    def _of_one_text(self, start: Any, end: Any) -> bool:
+        """All of it stands in the file; or, of a function of another file, in that one."""
+        if self.in_file:
+            return self._own(start) and self._own(end)
+        return start.file is not None and end.file is not None and start.file.name == end.file.name
+
     def _declaration(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         variables = tuple(self.variable(c) for c in cursor.get_children() if c.kind == CursorKind.VAR_DECL)
         return DeclStmt(variables, begin, end)
@@ -251,7 +277,7 @@ class Lowering(Expressions):
     def _if(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         parts = list(cursor.get_children())
         if len(parts) not in (2, 3):
-            return OtherStmt("an unusual if", (), (), begin, end)
+            return OtherStmt("an unusual if", self.hide(cursor), (), begin, end)
         then = self.stmt(parts[1])
         orelse = self.stmt(parts[2]) if len(parts) == 3 else None
         if orelse is not None:
@@ -261,11 +287,11 @@ class Lowering(Expressions):
     def _for(self, cursor: Cursor, begin: int, end: int) -> CStmt:
         parts = list(cursor.get_children())
         extent = cursor.extent
-        own = self._own(extent.start) and self._own(extent.end)
+        own = self._of_one_text(extent.start, extent.end)
         slots: list[Cursor | None] | None = None
         if own and len(parts) == 4:
             slots = list(parts[:3])
-        elif own and not libclang.in_macro(extent.start):
+        elif own and self.in_file and not libclang.in_macro(extent.start):
             slots = self._slots(begin, parts[:-1])
         init, condition, increment = slots or (None, None, None)
         body = self.stmt(parts[-1])
@@ -289,10 +315,9 @@ class Lowering(Expressions):
         what = "while" if cursor.kind == CursorKind.WHILE_STMT else "do"
         condition, inner = (parts[0], parts[-1]) if what == "while" else (parts[-1], parts[0])
         if len(parts) != 2:
-            self.hide(cursor)
-            return OtherStmt("an unusual loop", (), (), begin, end)
+            return OtherStmt("an unusual loop", self.hide(cursor), (), begin, end)
         start = cursor.extent.start
-        own = self._own(start) and self._own(cursor.extent.end) and not libclang.in_macro(start)
+        own = self._of_one_text(start, cursor.extent.end) and not libclang.in_macro(start)
         body = self.stmt(inner)
         end = max(end, body.end) if what == "while" else self._ended(end) if end >= 0 else end
         if what == "do" and body.end >= end:

@@ -17,8 +17,8 @@ from scheduler.frontend.csyntax import (
     Set,
     Unit,
     Variable,
-    all_expressions,
     strip,
+    whole_expressions,
 )
 
 
@@ -70,7 +70,7 @@ class Magnitudes:
 
 
 def _settings(unit: Unit, function: CFunction) -> Iterator[tuple[Variable | str, CExpr]]:
-    for expr in all_expressions(function.body):
+    for expr in whole_expressions(function.body):
         if isinstance(expr, Set) and expr.op == "=":
             target = strip(expr.left)
             if isinstance(target, Ref):

@@ -154,19 +154,20 @@ def declared_inside(region: Iterable[CStmt]) -> set[Variable]:
 # ---------------------------------------------------------------------------------- privatization
 
 
-def flatten(body: Iterable[CStmt]) -> tuple[CStmt, ...]:
-    """A statement list without nested plain blocks."""
+def flatten(body: Iterable[CStmt], whole: bool = False) -> tuple[CStmt, ...]:
+    """A statement list without nested plain blocks; `whole`: without those that stand for a loop either, which is right
+    only where the list is read, or copied, as a whole."""
     result: list[CStmt] = []
     for stmt in body:
-        if isinstance(stmt, Compound):
-            result.extend(flatten(stmt.body))
+        if isinstance(stmt, Compound) and (whole or stmt.kept is None):
+            result.extend(flatten(stmt.body, whole))
         elif not (isinstance(stmt, OtherStmt) and stmt.what == "null"):
             result.append(stmt)
     return tuple(result)
 
 
 def loop_body(loop: ForStmt) -> tuple[CStmt, ...]:
-    return flatten((loop.body,))
+    return flatten((loop.body,), True)
 
 
 def privatize(variable: Variable, body: tuple[CStmt, ...], scope: ForStmt | None) -> list[ForStmt | None] | None:

@@ -1,7 +1,7 @@
 """Loops and jumps of a function written as the rest of the front end reads them, without changing what they do.
 
 - `while`, `do` and `for (;;)` that count become `for` loops;
-- `continue`, and `switch` without fall-through, become `if`s;
+- `continue` and `switch` become `if`s;
 - a loop inside a loop that does not count, or that is left by `break`, becomes its start and a `while` (`for` in
   `OtherStmt.what`): one statement that stays as it is (`actions`).
 
@@ -13,107 +13,166 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler.frontend import headers
+from scheduler.frontend.behind import Amounts
+from scheduler.frontend.context import Frame
+from scheduler.frontend.continues import without_continue
+from scheduler.frontend.counting import changed_in
 from scheduler.frontend.csyntax import (
+    INT,
     LOOPS,
     Bin,
-    CCall,
     CExpr,
+    CFunction,
     Compound,
     CStmt,
-    DeclStmt,
     ExprStmt,
     ForStmt,
     IfStmt,
     JumpStmt,
+    Lit,
     OtherStmt,
     Ref,
     Set,
     Step,
-    Strange,
     Variable,
     all_expressions,
+    extents,
     is_loop,
     statements,
     strip,
     subexpressions,
 )
 from scheduler.frontend.fold import fold
-from scheduler.frontend.jumps import NEGATED, compound, continues, negated, own_jumps
-from scheduler.frontend.scalar_uses import mentioned, sequence_use
-from scheduler.frontend.scalars import flatten, stored_variables, target_variable
+from scheduler.frontend.jumps import NEGATED, negated, own_jumps
+from scheduler.frontend.moving import by_one_iterator
+from scheduler.frontend.scalar_uses import dead_after
+from scheduler.frontend.scalars import declared_inside, flatten, iterator_of, target_variable
+from scheduler.frontend.starts import start_before, take_start
+from scheduler.frontend.steps import apart
 from scheduler.frontend.switches import branches
+from scheduler.frontend.typed import as_type, promoted
 
 Marked = frozenset[int]
-_MAX_REPEATED = 12  # statements that may be written twice where a `continue` skips them
 
 
-def structured(body: Compound, marked: Marked) -> Compound:
+def structured(function: CFunction, marked: Marked) -> Compound:
     """The body of a function. `marked`: offsets of statements that belong to a pragma, which stay where they are."""
-    return replace(body, body=_list(body.body, False, marked))
+    body = function.body
+    return replace(body, body=_Structure(function, marked).list_(body.body, None, False))
 
 
-def _list(body: tuple[CStmt, ...], inside: bool, marked: Marked) -> tuple[CStmt, ...]:
-    """`inside`: there is a loop around."""
-    result: list[CStmt] = []
-    for position, stmt in enumerate(body):
-        stmt = _statement(stmt, inside, marked)
-        if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in LOOPS):
-            stmt = _loop(stmt, result, body[position + 1 :], inside, marked)
-        result.append(stmt)
-    return tuple(result)
+class _Structure:
+    """`frames`: where in the function, as it was, the statement stands that is looked at."""
 
+    def __init__(self, function: CFunction, marked: Marked) -> None:
+        self.function = function
+        self.marked = marked
+        self.frames: list[Frame] = []
+        self.amounts = Amounts()
+        declared = (*function.parameters, *declared_inside((function.body,)))
+        sizes = (e for v in declared for extent in extents(v.ctype) for e in subexpressions(extent))
+        self.sizes = frozenset(e.var for e in sizes if isinstance(e, Ref))  # of arrays: what changes them must be seen
 
-def _statement(stmt: CStmt, inside: bool, marked: Marked) -> CStmt:
-    """The statement with what is inside it rewritten."""
-    match stmt:
-        case Compound(body=body):
-            return replace(stmt, body=_list(body, inside, marked))
-        case IfStmt():
-            orelse = None if stmt.orelse is None else _block(stmt.orelse, inside, marked)
-            return replace(stmt, then=_block(stmt.then, inside, marked), orelse=orelse)
-        case ForStmt():
-            return replace(stmt, body=_without_continue(_block(stmt.body, True, marked), True))
-        case OtherStmt(what="while" | "do"):
-            body = tuple(_without_continue(_block(s, True, marked), False) for s in stmt.body)
-            return replace(stmt, body=body)
-        case OtherStmt(what="switch"):
-            whole = replace(stmt, body=tuple(_block(s, inside, marked) for s in stmt.body))
-            return branches(whole) or whole
-        case OtherStmt():
-            return replace(stmt, body=tuple(_block(s, inside, marked) for s in stmt.body))
-    return stmt
+    def list_(self, body: tuple[CStmt, ...], owner: CStmt | None, inside: bool) -> tuple[CStmt, ...]:
+        """`inside`: there is a loop around."""
+        result: list[CStmt] = []
+        for position, whole in enumerate(body):
+            self.frames.append(Frame(owner, body, position, position))
+            for stmt in (whole,) if whole.begin in self.marked else apart(whole):
+                stmt = self.statement(stmt, inside)
+                if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in LOOPS):
+                    stmt = self.loop(stmt, result, inside)
+                result.append(stmt)
+            self.frames.pop()
+        return tuple(result)
 
+    def statement(self, stmt: CStmt, inside: bool) -> CStmt:
+        """The statement with what is inside it rewritten."""
+        match stmt:
+            case Compound(body=body):
+                return replace(stmt, body=self.list_(body, stmt, inside))
+            case IfStmt():
+                orelse = None if stmt.orelse is None else self.block(stmt.orelse, stmt, inside)
+                return replace(stmt, then=self.block(stmt.then, stmt, inside), orelse=orelse)
+            case ForStmt():
+                return replace(stmt, body=without_continue(self.block(stmt.body, stmt, True), True))
+            case OtherStmt(what="while" | "do"):
+                body = tuple(without_continue(self.block(s, stmt, True), False) for s in stmt.body)
+                return replace(stmt, body=body)
+            case OtherStmt(what="switch"):
+                whole = replace(stmt, body=tuple(self.block(s, stmt, inside) for s in stmt.body))
+                return branches(whole) or whole
+            case OtherStmt():
+                return replace(stmt, body=tuple(self.block(s, stmt, inside) for s in stmt.body))
+        return stmt
 
-def _block(stmt: CStmt, inside: bool, marked: Marked) -> CStmt:
-    """A statement that is a body."""
-    if isinstance(stmt, Compound):
-        return _statement(stmt, inside, marked)
-    found = _list((stmt,), inside, marked)
-    return found[0] if len(found) == 1 else Compound(found, stmt.begin, stmt.end)
+    def block(self, stmt: CStmt, owner: CStmt, inside: bool) -> CStmt:
+        """A statement that is a body."""
+        if isinstance(stmt, Compound):
+            return replace(stmt, body=self.list_(stmt.body, owner, inside))
+        found = self.list_((stmt,), owner, inside)
+        return found[0] if len(found) == 1 else Compound(found, stmt.begin, stmt.end)
+
+    def loop(self, stmt: ForStmt | OtherStmt, before: list[CStmt], inside: bool) -> CStmt:
+        """A loop in a list; the statement that sets the iterator may be taken out of those `before`."""
+        stmt = _asking(stmt)
+        once = isinstance(stmt, OtherStmt) and stmt.what == "do" and fold(stmt.exprs[0]) == 0
+        if once and isinstance(stmt, OtherStmt) and not any(True for _ in own_jumps(stmt.body)):
+            return Compound(stmt.body, stmt.begin, stmt.end)
+        counted = _counted(stmt, before, self.marked)
+        if counted is not None:
+            found, place = counted
+            result, variable = self.moving(found, before), iterator_of(found)
+            taken = place is not None and place >= 0
+            if result is found and variable is not None and (place is None or (taken and not self.dead(variable))):
+                return self.as_it_is(stmt, inside)  # it has no start of its own, or nobody sets the iterator behind it
+            if taken and variable is not None and place is not None:
+                take_start(variable, before, place)
+            return result
+        if isinstance(stmt, ForStmt) and stmt.condition is not None and stmt.init is not None:
+            result = self.moving(stmt, before)
+            if result is not stmt:
+                return result
+        return self.as_it_is(stmt, inside)
+
+    def as_it_is(self, stmt: ForStmt | OtherStmt, inside: bool) -> CStmt:
+        if isinstance(stmt, ForStmt) and inside and not stmt.foreign:
+            return opaque(stmt) or stmt
+        return stmt
+
+    def moving(self, loop: ForStmt, before: list[CStmt]) -> CStmt:
+        def start(variable: Variable) -> CExpr | None:
+            found = start_before(variable, before, self.marked)
+            return None if found is None else found[1]
+
+        if loop.begin in self.marked or self.sizes.intersection(changed_in(loop)):
+            return loop
+        return by_one_iterator(loop, self.dead, self.amounts, start)
+
+    def dead(self, variable: Variable) -> bool:
+        return dead_after(variable, self.frames, self.function)
 
 
 # ------------------------------------------------------------------------------------------ loops
 
 
-def _loop(
-    stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, ...], inside: bool, marked: Marked
-) -> CStmt:
-    """A loop in a list; the statement that sets the iterator may be taken out of those `before`."""
-    once = isinstance(stmt, OtherStmt) and stmt.what == "do" and fold(stmt.exprs[0]) == 0
-    if once and isinstance(stmt, OtherStmt) and not any(True for _ in own_jumps(stmt.body)):
-        return Compound(stmt.body, stmt.begin, stmt.end)
-    counted = _counted(stmt, before, behind, marked)
-    if counted is not None:
-        return counted
-    if isinstance(stmt, ForStmt) and inside and not stmt.foreign:
-        return opaque(stmt) or stmt
-    return stmt
+def _asking(stmt: ForStmt | OtherStmt) -> ForStmt | OtherStmt:
+    """`i != 0` where the condition of a loop is `i`."""
+    tests = stmt.exprs if isinstance(stmt, OtherStmt) else (stmt.condition,)
+    test = tests[0] if len(tests) == 1 else None
+    if not isinstance(test, Ref) or test.ctype.kind != "int" or test.ctype.name == "_Bool":
+        return stmt
+    zero = as_type(Lit("0", 0, INT, test.at), promoted(test.ctype))
+    asked = Bin("!=", as_type(test, promoted(test.ctype)), zero, INT, test.at)
+    return replace(stmt, condition=asked) if isinstance(stmt, ForStmt) else replace(stmt, exprs=(asked,))
 
 
-def _counted(
-    stmt: ForStmt | OtherStmt, before: list[CStmt], behind: tuple[CStmt, ...], marked: Marked
-) -> ForStmt | None:
-    """The loop as one with a complete header; None where it has one, or none can be found."""
+def _counted(stmt: ForStmt | OtherStmt, before: list[CStmt], marked: Marked) -> tuple[ForStmt, int | None] | None:
+    """The loop as one with a complete header, and where before it the iterator is set: -1 for in its header, None for
+    nowhere (it starts at what it is).
+
+    None where the loop has a complete header, or none can be found.
+    """
     if isinstance(stmt, ForStmt):
         condition, increment, init, bottom = stmt.condition, stmt.increment, stmt.init, False
         body = list(flatten((stmt.body,)))
@@ -129,37 +188,36 @@ def _counted(
             condition, body, bottom = negated(left), body[:-1], True
         else:
             return None
-    if increment is None:
-        ahead = _step_ahead(condition) if bottom else None
+    counting = None if bottom or increment is not None else headers.counting_test(condition)
+    first = None  # what the first test adds to the start
+    if increment is None and counting is None:
+        ahead = _step_ahead(condition)
         last = body[-1] if body else None
         if ahead is not None:
             condition, increment = ahead
+            first = None if bottom else increment
         elif isinstance(last, ExprStmt):
             increment, body = strip(last.expr), body[:-1]
-    variable = None if increment is None else target_variable(increment)
+    step = increment if increment is not None else counting
+    variable = None if step is None else target_variable(step)
     in_header = isinstance(stmt, ForStmt) and stmt.increment is not None  # there a `continue` leads to it
     if any(j.what != "continue" or not in_header for j in own_jumps(body)):
         return None
     if variable is None or any(_sets(variable, s) for s in body):
         return None
-    place = None
+    place: int | None = -1
     if init is None:
-        if sequence_use(variable, behind, False) == "read":
-            return None
-        found = _start(variable, before, marked)
-        if found is None:
-            return None
-        place, value = found
+        found = start_before(variable, before, marked)
+        place, value = found or (None, Ref(variable, variable.ctype, stmt.begin))
         at = value.at
+        if isinstance(first, Step):
+            kind, one = promoted(variable.ctype), Lit("1", 1, INT, at)
+            value = Bin(first.op[0], as_type(value, kind), as_type(one, kind), kind, at)
         init = ExprStmt(Set("=", Ref(variable, variable.ctype, at), value, variable.ctype, at), at, at)
     whole = Compound(tuple(body), stmt.begin, stmt.end)
     macro = isinstance(stmt, ForStmt) and stmt.macro
     loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom, macro)
-    if not headers.counts(loop):
-        return None
-    if place is not None:
-        _take(variable, before, place)
-    return loop
+    return (loop, place) if headers.counts(loop) else None
 
 
 def _leaves(stmt: CStmt) -> CExpr | None:
@@ -180,70 +238,34 @@ def _step_ahead(condition: CExpr) -> tuple[CExpr, CExpr] | None:
     return replace(test, left=step.operand), step
 
 
-def _start(variable: Variable, before: list[CStmt], marked: Marked) -> tuple[int, CExpr] | None:
-    """Where the variable is set before a loop, and to what, if that is still so at the loop."""
-    changed: set[Variable] = set()
-    for place in range(len(before) - 1, -1, -1):
-        stmt = before[place]
-        if stmt.begin in marked:
-            return None
-        value = _set_to(variable, stmt)
-        if value is not None:
-            parts = list(subexpressions(value))
-            if any(isinstance(e, Set | Step | CCall | Strange) for e in parts):
-                return None
-            named = {e.var for e in parts if isinstance(e, Ref)}
-            return None if named & changed or variable in named else (place, value)
-        if not isinstance(stmt, ExprStmt | DeclStmt) or variable in mentioned(stmt):
-            return None
-        for expr in all_expressions(stmt):
-            if isinstance(expr, CCall | Strange):
-                return None
-            if isinstance(expr, Set | Step):
-                target = target_variable(expr)
-                if target is None or target.address_taken:
-                    return None
-        changed |= stored_variables(stmt) | (set(stmt.variables) if isinstance(stmt, DeclStmt) else set())
-    return None
-
-
-def _set_to(variable: Variable, stmt: CStmt) -> CExpr | None:
-    if isinstance(stmt, ExprStmt):
-        expr = strip(stmt.expr)
-        plain = isinstance(expr, Set) and expr.op == "=" and target_variable(expr) is variable
-        return expr.right if plain and isinstance(expr, Set) else None
-    if isinstance(stmt, DeclStmt) and len(stmt.variables) == 1 and stmt.variables[0] is variable:
-        return variable.init
-    return None
-
-
-def _take(variable: Variable, before: list[CStmt], place: int) -> None:
-    """The loop's header sets the variable from now on."""
-    if isinstance(before[place], DeclStmt):
-        variable.init = None
-        variable.writes += 1
-    else:
-        del before[place]
-
-
 def _sets(variable: Variable, stmt: CStmt) -> bool:
     return any(target_variable(e) is variable for e in all_expressions(stmt))
 
 
-def opaque(loop: ForStmt) -> CStmt | None:
-    """The start and a `while`, for a loop that does not count or is left in the middle; None for any other."""
-    whole = _without_continue(loop.body, False)
-    jumps = {s.what for s in own_jumps((whole,))}
-    if headers.counts(_started(loop)) and "break" not in jumps:
+def opaque(loop: ForStmt, whole: bool = False) -> CStmt | None:
+    """The start and a `while`, for a loop that does not count or is left in the middle; None for any other.
+
+    `whole`: of any loop, with the loops inside it, which are kept already.
+    """
+    body = without_continue(loop.body, False)
+    jumps = {s.what for s in own_jumps((body,))}
+    if not whole and headers.counts(_started(loop)) and "break" not in jumps and not changes_iterator(loop):
         return None
-    if loop.bottom or jumps - {"break"} or any(is_loop(s) for s in statements(whole)):
+    inner = [s for s in statements(body) if is_loop(s)]
+    if loop.bottom or jumps - {"break"} or (any(isinstance(s, ForStmt) for s in inner) if whole else inner):
         return None
-    body = [*flatten((whole,))]
+    parts = [*flatten((body,), True)]
     if loop.increment is not None:
-        body.append(ExprStmt(loop.increment, loop.increment.at, loop.increment.at))
+        parts.append(ExprStmt(loop.increment, loop.increment.at, loop.increment.at))
     conditions = () if loop.condition is None else (loop.condition,)
-    inner = OtherStmt("for", conditions, (Compound(tuple(body), loop.begin, loop.end),), loop.begin, loop.end)
-    return inner if loop.init is None else Compound((loop.init, inner), loop.begin, loop.end)
+    kept = OtherStmt("for", conditions, (Compound(tuple(parts), loop.begin, loop.end),), loop.begin, loop.end)
+    return kept if loop.init is None else Compound((loop.init, kept), loop.begin, loop.end)
+
+
+def changes_iterator(loop: ForStmt) -> bool:
+    """Not only its header sets what the loop counts with."""
+    variable = iterator_of(loop)
+    return variable is not None and _sets(variable, loop.body)
 
 
 def _started(loop: ForStmt) -> ForStmt:
@@ -253,47 +275,3 @@ def _started(loop: ForStmt) -> ForStmt:
         return loop
     own = Ref(variable, variable.ctype, loop.begin)
     return replace(loop, init=ExprStmt(Set("=", own, own, variable.ctype, loop.begin), loop.begin, loop.begin))
-
-
-# --------------------------------------------------------------------------------------- continue
-
-
-def _without_continue(body: CStmt, plain: bool) -> CStmt:
-    """The body of a loop; what a `continue` skips goes into the other branch.
-
-    `plain`: not where `if (…) continue;` stands in the body itself, which `bodies.nodes` reads.
-    """
-    if not any(j.what == "continue" for j in own_jumps((body,))):
-        return body
-    return Compound(_skipping(flatten((body,)), plain), body.begin, body.end)
-
-
-def _skipping(body: tuple[CStmt, ...], plain: bool) -> tuple[CStmt, ...]:
-    """A statement list behind which nothing is left to do in the iteration."""
-    for position, stmt in enumerate(body):
-        if isinstance(stmt, JumpStmt) and stmt.what == "continue":
-            return body[:position]
-        if not isinstance(stmt, IfStmt) or not any(j.what == "continue" for j in own_jumps((stmt,))):
-            continue
-        then = flatten((stmt.then,))
-        orelse = () if stmt.orelse is None else flatten((stmt.orelse,))
-        rest = body[position + 1 :]
-        if plain and not orelse and len(then) == 1 and continues(then):
-            return (*body[: position + 1], *_skipping(rest, True))
-        here = continues(then), continues(orelse)
-        if not any(here) and not _may_repeat(rest):
-            return body
-        then = _skipping(then if here[0] else (*then, *rest), False)
-        orelse = _skipping(orelse if here[1] else (*orelse, *rest), False)
-        end = rest[-1].end if rest else stmt.end
-        if not then:
-            return (*body[:position], IfStmt(negated(stmt.condition), compound(orelse, stmt), None, stmt.begin, end))
-        other = compound(orelse, stmt) if orelse else None
-        return (*body[:position], IfStmt(stmt.condition, compound(then, stmt), other, stmt.begin, end))
-    return body
-
-
-def _may_repeat(body: tuple[CStmt, ...]) -> bool:
-    """It is little, and declares nothing."""
-    parts = [s for stmt in body for s in statements(stmt)]
-    return len(parts) <= _MAX_REPEATED and all(isinstance(s, ExprStmt | IfStmt | Compound | JumpStmt) for s in parts)

@@ -1,7 +1,8 @@
-"""`switch` without fall-through as `if`s."""
+"""`switch` as `if`s; what a case falls through into is written twice where it is little."""
 
 from __future__ import annotations
 
+from scheduler.frontend.continues import may_repeat
 from scheduler.frontend.csyntax import (
     INT,
     Bin,
@@ -26,7 +27,7 @@ from scheduler.frontend.scalars import flatten
 
 
 def branches(stmt: OtherStmt) -> CStmt | None:
-    """A `switch` without fall-through as `if`s; None for any other."""
+    """A `switch` as `if`s; None where that cannot be."""
     value = stmt.exprs[0] if len(stmt.exprs) == 1 else None
     if value is None or any(isinstance(e, Set | Step | CCall | Strange) for e in subexpressions(value)):
         return None
@@ -67,23 +68,37 @@ def branches(stmt: OtherStmt) -> CStmt | None:
 def _closed(
     groups: list[tuple[list[CExpr | None], list[CStmt]]],
 ) -> list[tuple[list[CExpr | None], list[CStmt]]] | None:
-    """The cases with labels of the same body together and `break` left out; None where one runs into the next."""
+    """The cases with labels of the same body together and `break` left out; None where one leaves in another way.
+
+    A case that runs into the next gets a copy of that one's body.
+    """
     merged: list[tuple[list[CExpr | None], list[CStmt]]] = []
     labels: list[CExpr | None] = []
-    for number, (own, body) in enumerate(groups):
+    for number, (own, written) in enumerate(groups):
+        body = written
         labels = [*labels, *own]
         if not body and number + 1 < len(groups):
             continue
+        for _, more in groups[number + 1 :]:
+            if not _runs_on(body):
+                break
+            if not may_repeat(tuple(more)):
+                return None
+            body = [*body, *more]
         last = body[-1] if body else None
         if isinstance(last, JumpStmt) and last.what == "break":
             body = body[:-1]
-        elif number + 1 < len(groups) and not isinstance(last, ReturnStmt) and not continues(tuple(body)):
-            return None
         if any(j.what == "break" for j in own_jumps(body)) or any(_is_case(s) for b in body for s in statements(b)):
             return None
         merged.append((labels, body))
         labels = []
     return merged
+
+
+def _runs_on(body: list[CStmt]) -> bool:
+    last = body[-1] if body else None
+    leaves = isinstance(last, ReturnStmt) or (isinstance(last, JumpStmt) and last.what == "break")
+    return not leaves and not continues(tuple(body))
 
 
 def _is_case(stmt: CStmt) -> bool:

@@ -2,7 +2,7 @@
 
 import random
 
-_HEAD = """#include <stdio.h>
+HEAD = """#include <stdio.h>
 #include <string.h>
 #include <math.h>
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -157,4 +157,4 @@ def program(seed: int) -> str:
     rng.shuffle(parts)
     inside = "".join(f"    {{\n{part}    }}\n" for part in parts)
     work = f"static void work(int n, int q)\n{{\n    (void)q;\n{inside}}}\n"
-    return _HEAD.replace("SEEDu", f"{seed * 7919 + 17}u") + work + _MAIN
+    return HEAD.replace("SEEDu", f"{seed * 7919 + 17}u") + work + _MAIN

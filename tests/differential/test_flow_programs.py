@@ -3,6 +3,7 @@
 import os
 import random
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def read(path: Path) -> SourceFile:
     return understood(parse(request), request, options)
 
 
-def check(folder: Path, seed: int) -> tuple[int, int, list[str]]:
+def check(folder: Path, seed: int, program: Callable[[int], str] = program) -> tuple[int, int, list[str]]:
     """(nests, parallel loops that were written, what was refused)"""
     content = program(seed).encode()
     expected = output(folder, content, *SANITIZED)

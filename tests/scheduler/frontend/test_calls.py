@@ -241,7 +241,7 @@ def test_a_call_in_a_critical_section() -> None:
 
 def test_argument_with_an_effect_is_not_dropped() -> None:
     code = """static int g(int a, int x) { return x; }
-        void f(int n, int *a) { int k = 0; for (int i = 0; i < n; i++) a[i] = g(k++, i); a[0] = k; }"""
+        void f(int n, int *a) { int k = 0; for (int i = 0; i < n; i++) a[i] = g(a[k]++, i); a[0] = k; }"""
     assert refused(code) == "changes a variable inside an expression"
 
 

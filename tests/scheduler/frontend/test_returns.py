@@ -48,7 +48,7 @@ def test_read(helper: str) -> None:
         "static int g(double x, int n) { "
         "for (int j = 0; j < n; j++) for (int l = 0; l < j; l++) if (x > l) return l; return n; }",
         "static int g(double x, int n) { "
-        "for (;;) { switch (n) { case 1: return 2; case 2: n = 4; case 3: n--; } if (x > n) n--; } }",
+        "for (;;) { switch (n) { case 1: return 2; case 2: n = 4; case 3: if (x > 9) break; n--; } if (x > n) n--; } }",
     ],
 )
 def test_refused(helper: str) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from scheduler.ir.text import canonical_form, format_nest, parse_nest, without_spans
-from tests.scheduler.frontend.support import assumptions, nest, read, refusal
+from tests.scheduler.frontend.support import assumptions, lines, nest, read, refusal
 
 PLAIN = "for (int i = 0; i < n; i++) a[i] = 2 * a[i];"
 
@@ -48,9 +48,11 @@ def test_a_loop_that_runs_once_at_least(body: str) -> None:
 
 def test_a_start_that_is_not_certain() -> None:
     for before in ("int i = 0; if (m) i = 1;", "int i = m; m = 2;", "int i = 0; i++;"):
-        found = read(f"void f(int n, int m, double *a) {{ {before} while (i < n) {{ a[i] = m; i++; }} }}")
-        assert not found.nests and [r.reason for r in found.rejections] == ["a while loop"]
+        found = nest(f"void f(int n, int m, double *a) {{ {before} while (i < n) {{ a[i] = m; i++; }} }}")
+        assert lines(found) == ["for i_2 = i to n", " a[i_2] = m"]
     code = "int f(int n, double *a) { int i = 0; while (i < n) { a[i] = 1; i++; } return i; }"
+    assert lines(nest(code)) == ["for i_2 = 0 to n", " a[i_2] = 1", "i = ((0 < n) ? n : 0)"]
+    code = "int f(int n, double *a) { int i = n; while (i--) a[i] = 1; return i; }"
     assert refusal(code).reason == "a while loop"
 
 
@@ -98,10 +100,10 @@ def test_switch(cases: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("switch (k[i]) { case 1: a[i] = 1; case 2: a[i] = 2; }", "contains a switch"),
+        ("switch (k[i]) { case 1: a[i] = 1; case 2: { int t = m; a[i] = t; } }", "contains a switch"),
         ("switch (k[i]) { case 1: if (m) break; a[i] = 1; break; case 2: a[i] = 2; }", "contains a switch"),
         ("while (a[i] > 1) { if (m) return; a[i] /= 2; }", "returns from the function"),
-        ("while (a[i] > 1) { for (int j = 0; j < n; j++) a[i] /= 2; }", "a loop inside a while loop"),
+        ("while (a[0] > i) { for (int j = 0; j < n; j++) a[j] /= 2; }", "no loop around loops that do not count"),
         ("while (a[i] > 1) { if (m) goto out; a[i] /= 2; } out: ;", "goto"),
     ],
 )

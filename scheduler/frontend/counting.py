@@ -1,0 +1,185 @@
+"""What a loop counts with, among the variables that its header changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scheduler.frontend import headers
+from scheduler.frontend.csyntax import (
+    INT,
+    Bin,
+    CCall,
+    CExpr,
+    Conv,
+    CStmt,
+    DeclStmt,
+    ExprStmt,
+    ForStmt,
+    Lit,
+    Ref,
+    Set,
+    Step,
+    Strange,
+    Variable,
+    all_expressions,
+    strip,
+    subexpressions,
+)
+from scheduler.frontend.fold import fold
+from scheduler.frontend.scalars import target_variable
+from scheduler.frontend.typed import as_type, difference, promoted
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A loop's iterator, where it starts, its step, and its limit: the iterator `op` that."""
+
+    variable: Variable
+    start: CExpr
+    step: int
+    op: str
+    limit: CExpr | None  # None: not known
+
+    def done(self, at: int) -> CExpr:
+        """How far the iterator is from its start, as a positive number."""
+        own = Ref(self.variable, self.variable.ctype, at)
+        return difference(own, self.start, at) if self.step > 0 else difference(self.start, own, at)
+
+
+def inits_of(init: CStmt | None) -> dict[Variable, CExpr] | None:
+    """What a header sets; None where it does something else."""
+    if init is None:
+        return {}
+    found: dict[Variable, CExpr] = {}
+    if isinstance(init, DeclStmt):
+        for variable in init.variables:
+            if variable.init is None or variable.ctype.kind not in ("int", "pointer"):
+                return None
+            found[variable] = variable.init
+    elif isinstance(init, ExprStmt):
+        for part in commas(init.expr):
+            name = target_variable(part)
+            if not isinstance(part, Set) or part.op != "=" or name is None or name in found:
+                return None
+            found[name] = part.right
+    else:
+        return None
+    parts = [e for value in found.values() for e in subexpressions(value)]
+    if any(isinstance(e, Set | Step | Strange) or (isinstance(e, CCall) and len(found) > 1) for e in parts):
+        return None
+    for variable, value in found.items():  # what is set must not be what others are made of
+        if any(isinstance(e, Ref) and e.var in found and e.var is not variable for e in subexpressions(value)):
+            return None
+    return found
+
+
+def commas(expr: CExpr | None) -> list[CExpr]:
+    if expr is None:
+        return []
+    while isinstance(expr, Conv) and (not expr.explicit or expr.ctype.kind == "void"):
+        expr = expr.operand
+    if isinstance(expr, Bin) and expr.op == ",":
+        return [*commas(expr.left), *commas(expr.right)]
+    return [expr]
+
+
+def count_of(
+    loop: ForStmt, inits: dict[Variable, CExpr], increments: list[CExpr]
+) -> tuple[Count, CExpr | None, CExpr] | None:
+    """The iterator, and the increment and condition that are its own."""
+    assert loop.condition is not None
+    if loop.increment is None:
+        if len(inits) != 1 or not headers.counts(loop):
+            return None
+        (own,) = inits
+        one = Lit("1", 1, INT, loop.begin)
+        kind = promoted(own.ctype)
+        first = Bin("-", as_type(inits[own], kind), as_type(one, kind), kind, loop.begin)
+        return Count(own, first, -1, "", None), None, loop.condition
+    found: list[tuple[Count, CExpr, CExpr, bool]] = []
+    for increment in increments:
+        variable = target_variable(increment)
+        if variable is None:
+            return None
+        start = inits.get(variable, Ref(variable, variable.ctype, loop.begin))
+        setting = Set("=", Ref(variable, variable.ctype, loop.begin), start, variable.ctype, loop.begin)
+        single = replace(loop, init=ExprStmt(setting, loop.begin, loop.begin), increment=increment)
+        if not headers.counts(single):
+            continue
+        step = headers.step_of(single, variable)
+        met = _met(loop.condition, variable, step, inits, increments)
+        condition = loop.condition if met is None else met
+        if step is not None:
+            op, limit = _limit(condition, variable)
+            found.append((Count(variable, start, step, op, limit), increment, condition, met is not None))
+    best = next((f for f in found if f[3]), found[0] if found else None)
+    return None if best is None else best[:3]
+
+
+def _met(
+    condition: CExpr, variable: Variable, step: int | None, inits: dict[Variable, CExpr], increments: list[CExpr]
+) -> CExpr | None:
+    """`i < (i0 + j0 + 1) / 2` for `i < j`, of two iterators that go towards each other."""
+    test = strip(condition)
+    if step != 1 or not isinstance(test, Bin) or test.op not in ("<", "<="):
+        return None
+    left, right = strip(test.left), strip(test.right)
+    if not isinstance(left, Ref) or not isinstance(right, Ref) or left.var is not variable:
+        return None
+    other = right.var
+    steps = [e for e in increments if target_variable(e) is other]
+    if len(steps) != 1 or left.ctype.name != right.ctype.name or left.ctype.name not in ("int", "long"):
+        return None
+    found = step_by(steps[0], other)
+    if found is None or not found[1] or fold(found[0]) != 1:
+        return None
+    at = condition.at
+    first = inits.get(variable, left)
+    last = inits.get(other, right)
+    one = Lit("1", 1, INT, at)
+    whole: CExpr = Bin("+", as_type(first, left.ctype), as_type(last, left.ctype), left.ctype, at)
+    whole = Bin("+", whole, as_type(one, left.ctype), left.ctype, at)
+    half = Bin("/", whole, as_type(Lit("2", 2, INT, at), left.ctype), left.ctype, at)
+    # i <= j holds as long as 2 i <= i0 + j0, which is i < (i0 + j0) / 2 + 1; i < j as long as 2 i < i0 + j0
+    if test.op == "<=":
+        less = Bin("-", whole, as_type(one, left.ctype), left.ctype, at)
+        return Bin("<=", left, Bin("/", less, as_type(Lit("2", 2, INT, at), left.ctype), left.ctype, at), INT, at)
+    return Bin("<", left, half, INT, at)
+
+
+def _limit(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:
+    """The comparison, the iterator on its left."""
+    test = strip(condition)
+    flip = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+    if not isinstance(test, Bin) or test.op not in flip:
+        return "", None
+    if isinstance(own := strip(test.left), Ref) and own.var is variable:
+        return test.op, test.right
+    if isinstance(own := strip(test.right), Ref) and own.var is variable:
+        return flip[test.op], test.left
+    return "", None
+
+
+def changed_in(loop: ForStmt) -> list[Variable]:
+    """Every variable that the loop assigns, its header's too, as often as it does."""
+    found = [v for e in all_expressions(loop) if (v := target_variable(e)) is not None]
+    if isinstance(loop.init, DeclStmt):
+        found += loop.init.variables
+    return found
+
+
+def step_by(expr: CExpr, variable: Variable) -> tuple[CExpr, bool] | None:
+    """(what is added or taken, whether it is taken) of `v += c` and its like."""
+    if isinstance(expr, Step):
+        return Lit("1", 1, INT, expr.at), expr.op == "--"
+    if isinstance(expr, Set) and expr.op in ("+=", "-="):
+        return expr.right, expr.op == "-="
+    if isinstance(expr, Set) and expr.op == "=":
+        right = strip(expr.right)
+        if isinstance(right, Bin) and right.op in ("+", "-"):
+            left, other = strip(right.left), right.right
+            if right.op == "+" and not (isinstance(left, Ref) and left.var is variable):
+                left, other = strip(right.right), right.left
+            if isinstance(left, Ref) and left.var is variable:
+                return other, right.op == "-"
+    return None
