@@ -14,6 +14,7 @@ METHODS = (
     Method("beam by model, top 5", "beam", "model+run", refine=False, top=5),
     Method("MCTS by model, top 5", "mcts", "model+run", refine=False, top=5),
     Method("random, executed", "random"),
+    Method("sampled matrices, executed", "sample"),
 )
 PROGRAMS = (
     "box-blur", "conv-relu", "conv", "cvtcolor", "doitgen", "heat-2d", "heat-3d", "jacobi-2d", "mvt", "seidel-2d",

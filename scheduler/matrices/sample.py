@@ -27,7 +27,7 @@ from scheduler.transform.reschedule import rank
 _LARGEST = 4  # of the coefficients of iterators
 _TRIES = 8
 _MEMO_ENTRIES = 20_000
-_APART = 0.6  # how often statements without dependences between them do not share the next loops
+_APART = 0.75  # how often statements without dependences between them do not share the next loops
 _CARRY = (0.0, 0.0, 0.4, 0.8, 1.0)  # of what a row may carry, which share it has to
 
 Matrix = tuple[Row, ...]

@@ -17,7 +17,7 @@ from scheduler.matrices.tree import Simplifier
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import Schedule
-from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.search.explorer import Evaluate, Explorer, SearchStopped
 from scheduler.transform import Reschedule, Tile
 
 _PARALLEL = 0.4  # of the samples get an outer parallel row where there is one
@@ -37,10 +37,15 @@ class Samples:
         self._simplifier = Simplifier(replayer.model, self._sampler.pairs, self._sampler.space)
         self._seen: set[Reschedule] = set()
 
-    def next(self) -> Reschedule | None:
-        """A tree that did not come before; None where there seem to be no more. Raises Unsampled, QuotaExceeded."""
+    def next(self, expired: Callable[[], bool] = lambda: False) -> Reschedule | None:
+        """A tree that did not come before; None where there seem to be no more.
+
+        Raises Unsampled, QuotaExceeded, and SearchStopped where `expired` says so.
+        """
         failures = 0
         for _ in range(_IN_VAIN):
+            if expired():
+                raise SearchStopped
             try:
                 found = self._simplifier.tree(self._sampler.sample(self._rng.random() < _PARALLEL))
             except (Unsampled, QuotaExceeded):
@@ -76,7 +81,7 @@ class SampleSearch(Explorer):
         self.best([(), self._marked(())], 1)
         samples = Samples(self.space, self._rng)
         waiting: list[Schedule] = []
-        while (found := samples.next()) is not None:
+        while (found := samples.next(self._expired)) is not None:
             base: Schedule = (found,)
             if self.space.legal(base):
                 waiting += self.completed(base)

@@ -55,6 +55,18 @@ def test_a_small_space_ends() -> None:
     assert result.complete and 1 <= len(seen) < 12
 
 
+def test_time_that_is_up_ends_it_between_samples() -> None:
+    space = Space(Replayer(nests.nest(nests.GEMM)), Target(threads=2), PARAMETERS)
+    asked: list[int] = []
+
+    def expired() -> bool:
+        asked.append(1)
+        return len(asked) > 10
+
+    found = make_search("sample", space, lambda some: [1.0] * len(some), seed=1, limit=None, expired=expired).run()
+    assert not found.complete and 1 <= found.evaluated <= 8 and len(asked) == 11
+
+
 def test_where_nothing_can_be_drawn() -> None:
     space = Space(Replayer(nests.nest(nests.SPMM)), Target(threads=2), PARAMETERS)
     seen: list[object] = []
