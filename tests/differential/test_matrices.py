@@ -2,18 +2,24 @@
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 
 from perfembed.bench.legality.campaign import run_campaign
+from perfembed.bench.legality.drawn import sampled_schedules
 from perfembed.bench.legality.model import Campaign, CampaignResult
 from perfembed.bench.render import render_campaign
 from perfembed.report.style import Style
+from scheduler.codegen import plain
 from scheduler.generator import random_nest
 from scheduler.matrices.sample import MatrixSampler, Unsampled
 from scheduler.matrices.tree import Simplifier
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayer, ScheduledNest
+from scheduler.schedule import format_schedule
+from tests.scheduler import nests
+from tests.scheduler.codegen.support import check_same
 from tests.scheduler.matrices.order import matrix_times, same_order, tree_times
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -39,6 +45,21 @@ def test_interpreted_and_compiled() -> None:
 def test_many() -> None:
     counts = run(400, 32, 300).counts
     assert counts["legal"] > 1500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["GEMM", "JACOBI", "CHOLESKY", "LU", "COVARIANCE", "SEIDEL", "PRIVATE"])
+def test_optimized_and_with_sanitizers(name: str, tmp_path: Path) -> None:
+    nest = nests.nest(getattr(nests, name))
+    rng = random.Random(name)
+    compiled = 0
+    for schedule in sampled_schedules(Replayer(plain(nest)), rng, 4):
+        if not isinstance(Replayer(plain(nest)).replay(schedule), ScheduledNest):
+            continue  # other sizes of tiles than the search proposed
+        small, large = ({p.name: rng.randint(*range_) for p in nest.parameters} for range_ in ((1, 4), (9, 23)))
+        check_same(tmp_path, nest, format_schedule(schedule), large, small)
+        compiled += 1
+    assert compiled >= 8
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
