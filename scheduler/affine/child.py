@@ -99,14 +99,19 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     nest = Nest(question)
     at_once = min(_AT_ONCE, len(os.sched_getaffinity(0)))
-    for first in range(0, len(question.settings), at_once):
-        chosen = question.settings[first : first + at_once]
+    waiting = sorted(question.settings, key=lambda setting: not setting.quick)
+    failed: set[str] = set()
+    while waiting := [setting for setting in waiting if setting.after not in failed]:
+        chosen, waiting = waiting[:at_once], waiting[at_once:]
         running = [_started(nest, setting, question.seconds) for setting in chosen]
         for setting, (process, given) in zip(chosen, running, strict=True):
             with given:
                 content = given.read()
             os.waitpid(process, 0)
-            pickle.dump(_understood(content, setting, question.seconds), sys.stdout.buffer)
+            found = _understood(content, setting, question.seconds)
+            if found.tree is None:
+                failed.add(setting.name)
+            pickle.dump(found, sys.stdout.buffer)
             sys.stdout.buffer.flush()
 
 

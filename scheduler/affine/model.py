@@ -8,23 +8,28 @@ from typing import Union
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A way to ask: `options` are those of the isl context (`schedule_…`); `inputs`: what is read twice counts too."""
+    """A way to ask: `options` are those of the isl context (`schedule_…`); `inputs`: what is read twice counts too.
+
+    What is `quick` is asked first. `after`: not asked where isl did not get through with that one, which is easier.
+    """
 
     name: str
     options: tuple[tuple[str, int], ...] = ()
     inputs: bool = False
+    quick: bool = False
+    after: str = ""
 
 
 _FUSED = (("maximize_band_depth", 1), ("maximize_coincidence", 1))
 SETTINGS = (
     Setting("default"),
     Setting("least fusion", (("serialize_sccs", 1),)),
-    Setting("parallel outside", (("outer_coincidence", 1), ("maximize_coincidence", 1))),
-    Setting("Feautrier", (("algorithm", 1),)),
-    Setting("least fusion, inputs", (("serialize_sccs", 1),), inputs=True),
-    Setting("inputs", (), inputs=True),
-    Setting("most fusion", (("whole_component", 1), *_FUSED)),
-    Setting("deep bands", _FUSED),
+    Setting("parallel outside", (("outer_coincidence", 1), ("maximize_coincidence", 1)), quick=True),
+    Setting("Feautrier", (("algorithm", 1),), quick=True),
+    Setting("least fusion, inputs", (("serialize_sccs", 1),), inputs=True, after="least fusion"),
+    Setting("inputs", (), inputs=True, after="default"),
+    Setting("most fusion", (("whole_component", 1), *_FUSED), after="default"),
+    Setting("deep bands", _FUSED, after="default"),
 )
 """The scheduler is Pluto's (Bondhugula et al. 2008) in isl's form (Verdoolaege, PPCG); Feautrier's (1992) carries as
 many dependences as it can outside."""

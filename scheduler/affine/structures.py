@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 from scheduler.affine.forest import forest, reschedule
+from scheduler.affine.model import SETTINGS
 from scheduler.affine.question import question
 from scheduler.affine.solver import Asked
 from scheduler.affine.variants import variants
@@ -47,7 +48,8 @@ class Computed:
     def _legal(self) -> Iterable[Schedule]:
         replayer = self._replayer
         seen: set[object] = set()
-        for answer in self._asked.answers() if self._asked is not None else ():
+        answers = {a.setting: a for a in self._asked.answers()} if self._asked is not None else {}
+        for answer in (answers[s.name] for s in SETTINGS if s.name in answers):
             self.told.append(f"{answer.setting}: {answer.reason or 'a schedule'}")
             for tree in variants(answer.tree, replayer) if answer.tree is not None else ():
                 step = reschedule(forest(tree, replayer.model), tuple(replayer.model.placed))

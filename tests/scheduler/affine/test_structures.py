@@ -102,6 +102,13 @@ def test_a_setting_that_takes_for_ever_does_not_keep_the_others_from_their_answe
     assert pickle.loads(pickle.dumps(answers[0])) == answers[0]
 
 
+def test_what_is_quick_comes_first_and_harder_questions_are_not_asked_in_vain() -> None:
+    never = (("no_such_option", 1),)
+    settings = (Setting("a", never), Setting("b", after="a"), Setting("c", quick=True), Setting("d", after="c"))
+    answers = Asked(question(Replayer(nests.nest(nests.LU)), settings)).answers(20.0)
+    assert [a.setting for a in answers if a.tree] == ["c", "d"] and "b" not in {a.setting for a in answers}
+
+
 def test_no_longer_than_it_may_take() -> None:
     before = time.monotonic()
     assert Asked(question(Replayer(nests.nest(nests.CHOLESKY)))).answers(0.0) == ()
