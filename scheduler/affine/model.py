@@ -10,7 +10,8 @@ from typing import Union
 class Setting:
     """A way to ask: `options` are those of the isl context (`schedule_…`); `inputs`: what is read twice counts too.
 
-    What is `quick` is asked first. `after`: not asked where isl did not get through with that one, which is easier.
+    What is `quick` is asked first, for half the time. `after`: not asked where isl did not get through with that one,
+    which is easier.
     """
 
     name: str
