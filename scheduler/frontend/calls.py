@@ -46,6 +46,7 @@ from scheduler.frontend.csyntax import (
     strip,
     subexpressions,
 )
+from scheduler.frontend.divide import divided
 from scheduler.frontend.effects import Effects
 from scheduler.frontend.inline import explicit, returns, returns_always
 from scheduler.frontend.returns import inlinable
@@ -102,7 +103,7 @@ class Calls:
                 reason = f"with the functions that it calls the loop holds {loops} loops, too many to tune as one"
                 raise Refuse(stmt.begin, reason, "nothing needs to be done: the loops inside are looked at one by one")
             result += copied
-        return flatten(result)
+        return divided(flatten(result))
 
     def _is_block(self, expr: CExpr) -> bool:
         function = self.unit.functions.get(expr.name) if isinstance(expr, CCall) else None

@@ -126,7 +126,7 @@ class _Splitter:
         self.split: dict[str, tuple[Leaf, ...]] = {}  # functions that return structures
         self.in_headers: set[Variable] = set()  # of loops
         self.received: set[Variable] = set()  # that are declared with the result of a call
-        self.assigned: set[Variable] = set()  # these and copies of what holds arrays: set behind their declaration
+        self.assigned: dict[Variable, CExpr] = {}  # these and copies of what holds arrays: set behind their declaration
         self.rewritten: set[Variable] = set()  # their initializers: the parts of a function share its variables
 
     def run(self) -> None:
@@ -155,12 +155,15 @@ class _Splitter:
                     self._take_apart(variable, taken)
         for variable, members in self.members.items():
             if variable.init is not None and (variable in self.received or self._is_copy(variable, members)):
-                self.assigned.add(variable)
+                self.assigned[variable] = variable.init
                 for member in members.values():
                     member.writes += 1
             elif variable.init is not None:
                 for steps, member in members.items():
                     member.init = self._initial(variable.init, steps, member.ctype)
+        for variable in _passed_only(functions) - self.in_headers:
+            if variable.init is not None and variable not in self.members:
+                self.assigned[variable], variable.init = variable.init, None
         for function in functions:
             self.unit.functions[function.name] = self._function(function, None)
             for part in self.split.get(function.name, ()):
@@ -309,25 +312,23 @@ class _Splitter:
         declared: list[Variable] = []
         for variable in stmt.variables:
             members = self.members.get(variable)
-            if members is None:
-                if variable.init is not None and variable not in self.rewritten:
+            declared += (variable,) if members is None else members.values()
+            value = self.assigned.get(variable)
+            if value is None:
+                if members is None and variable.init is not None and variable not in self.rewritten:
                     self.rewritten.add(variable)
                     variable.init = self.expr(variable.init)
-                declared.append(variable)
-                continue
-            declared += members.values()
-            if variable.init is None or variable not in self.assigned:
                 continue
             result.append(DeclStmt(tuple(declared), stmt.begin, stmt.end))
             declared = []
-            whole = Ref(variable, variable.ctype, variable.init.at)
+            whole = Ref(variable, variable.ctype, value.at)
             if variable in self.received:
-                places = tuple(self.leaf(whole, part.steps, part.ctype) for part in self._parts(variable.init))
+                places = tuple(self.leaf(whole, part.steps, part.ctype) for part in self._parts(value))
                 left = Items(places, variable.ctype, whole.at)
-                taken = Set("=", left, self.expr(variable.init), variable.ctype, whole.at)
+                taken = Set("=", left, self.expr(value), variable.ctype, whole.at)
                 result.append(ExprStmt(taken, stmt.begin, stmt.end))
             else:
-                assignment = Set("=", whole, variable.init, variable.ctype, whole.at)
+                assignment = Set("=", whole, value, variable.ctype, whole.at)
                 result.append(self._copied(assignment, stmt.begin, stmt.end))
         if declared or not result:
             result.append(replace(stmt, variables=tuple(declared)))
@@ -606,6 +607,24 @@ def _variables(function: CFunction) -> Iterator[Variable]:
 def _declared(function: CFunction) -> set[Variable]:
     declared = (v for s in statements(function.body) if isinstance(s, DeclStmt) for v in s.variables)
     return {*function.parameters, *declared}
+
+
+def _passed_only(functions: list[CFunction]) -> set[Variable]:
+    """Structures whose address is only passed to functions: where these stand in place of the calls, nothing has it."""
+    found: dict[Variable, int] = {}
+    for expr in (e for f in functions for e in all_expressions(f.body)):
+        if isinstance(expr, CCall):
+            for argument in map(strip, expr.arguments):
+                if isinstance(argument, Un) and argument.op == "&" and isinstance(argument.operand, Ref):
+                    found[argument.operand.var] = found.get(argument.operand.var, 0) + 1
+        if isinstance(expr, Un) and expr.op == "&":
+            inner = expr.operand
+            while isinstance(inner, Member | Index) and not (isinstance(inner, Member) and inner.arrow):
+                inner = inner.base
+            if isinstance(inner, Ref):
+                found[inner.var] = found.get(inner.var, 0) - 1
+    plain = (v for v, left in found.items() if left == 0 and v.storage == "local" and not v.oddity)
+    return {v for v in plain if v.ctype.kind == "record" and not v.ctype.is_volatile}
 
 
 def _used_whole(function: CFunction) -> Iterator[Variable]:

@@ -14,6 +14,9 @@ FIXED = """static double norm(pt a) { return a.x * a.x + a.y * a.y; }
 static int same(pt a, pt b) { return a.x == b.x && a.y == b.y; }
 static double dot(struct v a, struct v b) { double s = 0; for (int e = 0; e < 3; e++) s += a.v[e] * b.v[e]; return s; }
 static pt take(pt *p, int i) { pt old = p[i]; p[i].x = old.y; p[i].y += 1; return old; }
+static void both(pt *a, const pt *b) { a->x += b->x * 0.5; a->y -= b->y; if (a->x > 4) a->x = 0; }
+static void fill(box *b, pt a, int n) { b->a = a; b->w = n; b->in.n = n % 7; b->in.s = a.x; }
+static pt turned(pt a) { pt t = a; both(&t, &a); both(&a, &t); return a.x > t.y ? a : t; }
 static pt counted(pt a) { count++; tally += a.x * 0.5; return (pt){ tally, count % 5 }; }
 """
 
@@ -23,7 +26,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(f"values of structures {seed}")
-        self.points: list[tuple[str, int]] = []  # functions from points to a point, and how many they take
+        self.points: list[tuple[str, int]] = [("turned", 1)]  # functions from points to a point, and how many they take
         self.vectors: list[tuple[str, int]] = []
         self.numbers: list[str] = []  # functions from two points to an int
 
@@ -236,7 +239,7 @@ int main(void)
 
     def statement(self, at: str) -> str:
         rng = self.rng
-        kind = rng.randrange(18)
+        kind = rng.randrange(20)
         to = rng.choice("pq")
         match kind:
             case 0 | 1:
@@ -278,6 +281,11 @@ int main(void)
                 return f"{{ pt t; if (k[{at}] > 3) t = {self.point(at, 1)}; else t = c; {to}[{at}] = t; sum += t.x; }}"
             case 15:
                 return f"last = {self.call(self.points, lambda: rng.choice(('last', f'p[{at}]')))}; d[{at}] = last.x;"
+            case 17:
+                other = rng.choice((f"&q[{self.near(at)}]", f"&p[{at}]", "&c", "&t"))
+                return f"{{ pt t = {self.point(at, 1)}; both(&t, {other}); {to}[{at}] = t; d[{at}] += t.x; }}"
+            case 18:
+                return f"{{ box t; fill(&t, {self.point(at, 1)}, k[{at}]); t.a.y *= 0.5; b[{self.near(at)}] = t; }}"
             case 16:
                 return f"hits += k[{at}] > 4 || {rng.choice(self.numbers)}({self.point(at, 1)}, c) > 2;"
             case _:
