@@ -25,15 +25,14 @@ from scheduler.codegen.nodes import (
     Private,
     Scope,
     Text,
-    Tile,
     When,
     Windowed,
-    add,
     walk,
 )
 from scheduler.codegen.original import array_declaration, increment
 from scheduler.codegen.pack_text import pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
+from scheduler.codegen.privates import block_of
 from scheduler.codegen.reduction import Reduced, reduced
 from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.streamed import WRITES, Streamed, chunked, streamed, streaming
@@ -153,23 +152,16 @@ class Emitter:
         return array_declaration(array, self.printer, drop) if part is None else part[0]
 
     def _windowed(self, node: Windowed) -> list[str]:
-        window, array = node.window, self.printer.arrays[node.window.array]
-        extents = (*array.shape[array.expanded :], Affine.constant(window.size))
-        block = replace(array, shape=extents, expanded=0, flat=False)
-        name = array.base or array.name
+        array = self.printer.arrays[node.window.array]
+        block, place = block_of(node, array)
         lines: list[str] = []
         if self.threaded or thread_array(block, 0, self.printer, lambda base: base) is None:
             lines.append(self._private(block, 0))
-            if len(extents) > 1 and "=" not in lines[0]:  # gcc warns of what it cannot see is written
-                lines.append(f'__asm__("" : "=m"({name}));')
+            if len(block.shape) > 1 and "=" not in lines[0]:  # gcc warns of what it cannot see is written
+                lines.append(f'__asm__("" : "=m"({place.name}));')
         else:
-            name = self.fresh(f"pe_{name}")
-            self.allocations.append(allocation(replace(block, base=name), self.printer))
-        dims = (*range(array.expanded, len(array.shape)), window.dimension)
-        origin = tuple(
-            add(node.start, window.offset) if d == window.dimension else Affine() for d in range(len(array.shape))
-        )
-        place = Tile(name, array.ctype, dims, origin)
+            place = replace(place, name=self.fresh(f"pe_{place.name}"))
+            self.allocations.append(allocation(replace(block, base=place.name), self.printer))
         return [*lines, *replace(self, printer=self.printer.with_redirect(array.name, place)).body(node.body)]
 
     def _packed(self, node: Packed) -> list[str]:

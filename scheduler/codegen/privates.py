@@ -13,13 +13,16 @@ from scheduler.codegen.nodes import (
     IntExpr,
     Private,
     Scope,
+    Tile,
     Windowed,
+    add,
     children,
     walk,
     with_bodies,
 )
 from scheduler.codegen.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Storage
 from scheduler.ir.tree import TreeLoop, statements_below
 from scheduler.polyhedral.contraction import Window
@@ -163,3 +166,14 @@ def declare_privates(nodes: tuple[CNode, ...], plan: PrivatePlan, poly: PolyTree
         return replace(node, body=body)
 
     return visit(nodes, {})
+
+
+def block_of(node: Windowed, array: Array) -> tuple[Array, Tile]:
+    """What is declared in place of a private array of which a block is enough, and where its elements are in it."""
+    window = node.window
+    extents = (*array.shape[array.expanded :], Affine.constant(window.size))
+    dims = (*range(array.expanded, len(array.shape)), window.dimension)
+    start = add(node.start, window.offset)
+    origin = tuple(start if d == window.dimension else Affine() for d in range(len(array.shape)))
+    block = replace(array, shape=extents, expanded=0, flat=False)
+    return block, Tile(array.base or array.name, array.ctype, dims, origin)
