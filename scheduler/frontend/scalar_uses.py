@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal as OneOf
 
 from scheduler.frontend.context import Frame
@@ -69,16 +69,19 @@ def expression_use(variable: Variable, expr: CExpr) -> Use:
     return "none"
 
 
-def sequence_use(variable: Variable, body: Iterable[CStmt], inside_loop: bool) -> Use:
-    """First use over a statement list; `inside_loop`: a break or continue ends at a loop in the list."""
+def sequence_use(variable: Variable, body: Iterable[CStmt], inside_loop: bool, labels: bool = False) -> Use:
+    """First use over a statement list; `inside_loop`: a break or continue ends at a loop in the list.
+
+    `labels`: nothing that a goto leads to reads the variable.
+    """
     for stmt in body:
-        use = statement_use(variable, stmt, inside_loop)
+        use = statement_use(variable, stmt, inside_loop, labels)
         if use != "none":
             return use
     return "none"
 
 
-def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) -> Use:
+def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False, labels: bool = False) -> Use:
     """`read`: its old value may be read. `kill`: it is overwritten on every path. `none`: neither is sure."""
     match stmt:
         case ExprStmt(expr=expr):
@@ -91,13 +94,13 @@ def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) ->
                     return "kill"
             return "none"
         case Compound(body=body):
-            return sequence_use(variable, body, inside_loop)
+            return sequence_use(variable, body, inside_loop, labels)
         case IfStmt():
             use = expression_use(variable, stmt.condition)
             if use != "none":
                 return use
-            then = statement_use(variable, stmt.then, inside_loop)
-            orelse = "none" if stmt.orelse is None else statement_use(variable, stmt.orelse, inside_loop)
+            then = statement_use(variable, stmt.then, inside_loop, labels)
+            orelse = "none" if stmt.orelse is None else statement_use(variable, stmt.orelse, inside_loop, labels)
             if "read" in (then, orelse):
                 return "read"
             return "kill" if then == orelse == "kill" else "none"
@@ -108,36 +111,64 @@ def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False) ->
                     return use
             if stmt.condition is not None and expression_use(variable, stmt.condition) == "read":
                 return "read"
-            around = statement_use(variable, stmt.body, True)
+            around = statement_use(variable, stmt.body, True, labels)
             if around == "none" and stmt.increment is not None:
                 around = expression_use(variable, stmt.increment)
             return "read" if around == "read" else "none"
         case ReturnStmt(value=value):
             return "read" if value is not None and expression_use(variable, value) == "read" else "kill"
         case JumpStmt():
-            return "kill" if inside_loop and stmt.what != "goto" else "read"
+            return "kill" if (labels if stmt.what == "goto" else inside_loop) else "read"
         case OtherStmt():
+            if stmt.what == "label" and labels:
+                first = (expression_use(variable, expr) for expr in stmt.exprs)
+                use = next((u for u in first if u != "none"), "none")
+                return sequence_use(variable, stmt.body, inside_loop, labels) if use == "none" else use
             for expr in stmt.exprs:
                 if any(isinstance(e, Ref) and e.var is variable for e in subexpressions(expr)):
                     return "read"
             if stmt.what in (*LOOPS, "switch", "case", "null", "pragma"):
                 if stmt.what in ("switch", "case") and occurs(variable, stmt):
                     return "read"
-                return "read" if sequence_use(variable, stmt.body, True) == "read" else "none"
+                return "read" if sequence_use(variable, stmt.body, True, labels) == "read" else "none"
             return "read" if occurs(variable, stmt) else "none"
 
 
 def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> bool:
     """No path from behind the innermost frame's point reads the variable before overwriting it."""
-    if variable.storage not in ("local", "param") or variable.address_taken or function.has_goto:
+    if variable.storage not in ("local", "param") or variable.address_taken:
         return False
+    if not function.has_goto:
+        return _dead(variable, frames, False)
+    if any(isinstance(s, OtherStmt) and s.what == "asm" for s in statements(function.body)):
+        return False
+    # Where all labels can be said to be dead as long as the others are, they are: no way from one leads to a read.
+    places = list(_labels(function.body.body, None, []))
+    return all(_dead(variable, place, True) for place in places) and _dead(variable, frames, True)
+
+
+def _labels(body: tuple[CStmt, ...], owner: CStmt | None, frames: list[Frame]) -> Iterator[list[Frame]]:
+    """The points right before the labels of a function."""
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, OtherStmt) and stmt.what == "label":
+            yield [*frames, Frame(owner, body, position, position - 1)]
+        here = [*frames, Frame(owner, body, position, position)]
+        if isinstance(stmt, Compound):
+            yield from _labels(stmt.body, stmt, here)
+        else:
+            for inner in inner_statements(stmt):
+                yield from _labels(inner.body if isinstance(inner, Compound) else (inner,), stmt, here)
+
+
+def _dead(variable: Variable, frames: list[Frame], labels: bool) -> bool:
+    """`labels`: of what gotos lead to that is taken for granted."""
     jumps: set[str] = set()  # that may have been taken past what is looked at
     for frame in reversed(frames):
         rest = frame.body[frame.last + 1 :]
-        use = sequence_use(variable, rest, True)
+        use = sequence_use(variable, rest, True, labels)
         if use == "read":
             return False
-        jumps |= {what for stmt in rest for what in _jumps(stmt)}
+        jumps |= {what for stmt in rest for what in _jumps(stmt) if not labels or what != "goto"}
         if use == "kill" and not jumps:
             return True
         owner = frame.owner
@@ -155,7 +186,7 @@ def dead_after(variable: Variable, frames: list[Frame], function: CFunction) -> 
                     break
             if first == "read":
                 return False
-            if first == "none" and sequence_use(variable, frame.body, True) == "read":
+            if first == "none" and sequence_use(variable, frame.body, True, labels) == "read":
                 return False
         elif isinstance(owner, OtherStmt) and owner.what == "switch":
             jumps.discard("break")

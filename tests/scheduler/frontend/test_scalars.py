@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scheduler.ir.nest import LoopNest, Storage
 from tests.scheduler.frontend.support import lines, nest, read
 
@@ -115,3 +117,27 @@ def test_reductions_stay_memory() -> None:
     found = nest(code)
     assert lines(found) == ["for i = 0 to n", " s += x[i]"]
     assert found.array("s").storage == Storage.LOCAL
+
+
+@pytest.mark.parametrize(
+    ("code", "dead"),
+    [
+        ("if (n < 0) goto out; LOOP a[0] = 1; out: return 0;", True),
+        ("LOOP if (n > 7) goto out; a[0] = 1; out: free(a); return 0;", True),
+        ("while (n-- > 7) { if (a[n] > 3) goto out; LOOP if (b[n] > 3) goto out; } out: return 0;", True),
+        ("again: t = 1; LOOP if (n-- > 7) goto again; return 0;", True),
+        ("LOOP if (n > 7) goto out; t = 1; out: return t;", False),
+        ("again: a[1] = t; LOOP if (n-- > 7) goto again; return 0;", False),
+        ("LOOP goto one; two: return t; one: n++; goto two;", False),
+        ("LOOP if (n > 3) goto one; return 1; two: a[2] = t; return 2; one: if (n > 4) goto two; return 3;", False),
+        ("while (n-- > 7) { LOOP if (n > 3) goto in; t = 1; } return 0; in: n--; return t > 3;", False),
+        ('LOOP if (n > 3) goto out; __asm__(""); out: return 0;', False),
+    ],
+)
+def test_dead_behind_labels(code: str, dead: bool) -> None:
+    """No way from the loop, by any goto, reads the variable."""
+    loop = "for (int i = 0; i < n; i++) { t = a[i]; b[i] = t; }"
+    text = f"""void free(void *); int f(int n, double *restrict a, double *restrict b) {{ double t = 0;
+        {code.replace("LOOP", loop)} }}"""
+    found = next(n for n in read(text).nests if any(x.name == "b" for x in n.arrays))
+    assert (found.array("t").storage == Storage.PRIVATE) is dead
