@@ -213,3 +213,27 @@ def test_char_with_and_without_sign(flag: str, tmp_path: Path) -> None:
     assert check(-130, 0, 2, 4, 0, letters) and not check(-129, 0, 2, 4, 0, letters)
     check = checker(tmp_path, nest_text("S0: a[i] = b[opaque((char)(i * s))];"), "", (*FAST, flag))
     assert not check(200, 0, 2, 4, -56) and not check(200, 0, 2, 4, 200)
+
+
+def test_what_ranges_are_made_of_must_not_be_written(tmp_path: Path) -> None:
+    """An index array, rows and a size in memory are apart from what is written, too."""
+    text = """nest s { param n: int; array h: int pointer const base "*p"; array a: int[?] pointer;
+    array b: int[?] pointer const; array c: int[?] pointer const; array r: int[?] pointer const;
+    for i: int in [0, n) step 1 { S0: a[i] = h;
+    for k: int in [opaque(r[i]), opaque(r[i + 1])) step 1 { S1: a[i] += b[opaque(c[k] * h)]; } } }"""
+    condition = runtime_condition(*_with_model(text))
+    assert condition is not None
+    source = preamble(condition)
+    source += f"int check(int n, int *p, int *a, int *b, int *c, int *r) {{ return {condition}; }}\n"
+    check = ctypes.CDLL(str(build(tmp_path, "ranges", source, FAST))).check
+    memory = np.zeros(400, np.int32)
+    memory[0] = 2  # *p
+    memory[10:20] = range(10)  # c
+    memory[30:35] = [0, 2, 4, 6, 8]  # r
+
+    def apart(a: int, p: int = 0, b: int = 200) -> bool:
+        places = (ctypes.c_void_p(memory.ctypes.data + 4 * k) for k in (p, a, b, 10, 30))
+        return bool(check(4, *places))
+
+    assert apart(100)
+    assert not apart(15) and not apart(31) and not apart(0) and not apart(212) and apart(215) and not apart(214)
