@@ -20,6 +20,9 @@ class Writer:
         self.index = rng.choice(_INDEX)
         self.member = rng.random() < 0.3
         self.counter = rng.choice(("int", "int", "long"))
+        self.element = rng.choice(("double", "double", "int"))
+        if self.element == "int" and rng.random() < 0.7:
+            self.index = "int"
 
     def of(self, name: str) -> str:
         return f"g->{name}" if self.member else name
@@ -195,6 +198,7 @@ class Writer:
             setting = f"struct grid g_ = {{ {', '.join(f'{n}_' for n in names)} }};"
         own = ", ".join(f"int {n}_" for n in names)
         constant = rng.choice(("const ", ""))
+        index = "way < 2 ? memory[0] + ROOM + 20 : c_" if self.index == self.element else "c_"
         calls = "\n".join(f"    call({c});" for c in self.calls())
         return f"""#include <stdio.h>
 #include <stddef.h>
@@ -203,12 +207,12 @@ enum {{ ROOM = {_ROOM} }};
 #ifdef TRACE
 static const char *low[3], *high[3];
 static int passed, wrong, all;
-static double *note(int a, const double *p)
+static {self.element} *note(int a, const {self.element} *p)
 {{
     const char *q = (const char *)p;
     if (!low[a] || q < low[a]) low[a] = q;
-    if (!high[a] || q + 8 > high[a]) high[a] = q + 8;
-    return (double *)p;
+    if (!high[a] || q + sizeof *p > high[a]) high[a] = q + sizeof *p;
+    return ({self.element} *)p;
 }}
 #define U(x) (*note(0, &u[x]))
 #define V(x) (*note(1, &v[x]))
@@ -218,11 +222,12 @@ static double *note(int a, const double *p)
 #define V(x) v[x]
 #define W(x) w_[x]
 #endif
-static double memory[4][2 * ROOM];
+static {self.element} memory[4][2 * ROOM];
 static {self.index} c_[64], r_[64];
 static {constant}int e[4] = {{ 0, 1, -1, 2 }};
 __attribute__((noinline)) void
-work({parameters}double *u, double *v, const double *w_, {constant}{self.index} *c, const {self.index} *r)
+work({parameters}{self.element} *u, {self.element} *v, const {self.element} *w_,
+     {constant}{self.index} *c, const {self.index} *r)
 {{
 {self.nest()}
 }}
@@ -237,9 +242,9 @@ static void call({own}, int way, int at, int other)
         c_[q] = ({self.index})(way == 1 ? (q * 7) % 23 : way == 2 ? 40 - q : way == 3 ? q % 3 : q);
         r_[q] = ({self.index})(way == 4 ? (q * 5) % 9 : way == 5 ? 20 - q / 2 : way == 3 ? 3 : q * 2);
     }}
-    double *second = at ? memory[0] + ROOM + at : memory[1] + ROOM;
-    double *third = other ? memory[0] + ROOM + other : memory[2] + ROOM;
-    work({passed}memory[0] + ROOM, second, third, c_, r_);
+    {self.element} *second = at ? memory[0] + ROOM + at : memory[1] + ROOM;
+    {self.element} *third = other ? memory[0] + ROOM + other : memory[2] + ROOM;
+    work({passed}memory[0] + ROOM, second, third, {index}, r_);
     for (int q = 0; q < 2 * ROOM; q++)
         for (int m = 0; m < 4; m++) {{
             union {{ double d; unsigned long n; }} x = {{ memory[m][q] }};
