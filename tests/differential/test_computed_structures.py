@@ -109,7 +109,7 @@ def check(source: SourceFile, content: bytes, rng: random.Random, most: int, fol
 
 
 @pytest.mark.parametrize(
-    "kernel", os.environ.get("COMPUTED_KERNELS", "cholesky durbin ludcmp heat-2d gemver nussinov").split()
+    "kernel", os.environ.get("COMPUTED_KERNELS", "cholesky lu jacobi-2d gemver covariance trmm").split()
 )
 def test_kernels(kernel: str, tmp_path: Path) -> None:
     path = KERNELS / f"{kernel}.c"
