@@ -21,6 +21,7 @@ from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule, parse_schedule
 from scheduler.transform import Transformation
+from scheduler.transform.reschedule import Reschedule, TimeMap
 
 _TITLE = "nest"
 _LOOP = re.compile(r"\bL\d+\b")
@@ -126,6 +127,9 @@ def _known(names: Mapping[tuple[str, str], str], kind: str, name: str) -> str | 
 
 
 def _renamed(step: Transformation, loops: Mapping[str, str], names: Mapping[tuple[str, str], str]) -> Transformation:
+    if isinstance(step, Reschedule):
+        return Reschedule(tuple(_renamed_map(one, names) for one in step.maps))
+
     def one(field: str, value: Any) -> Any:
         if isinstance(value, Affine):
             renamed = {
@@ -142,3 +146,16 @@ def _renamed(step: Transformation, loops: Mapping[str, str], names: Mapping[tupl
         return found
 
     return type(step)(*(one(f.name, getattr(step, f.name)) for f in fields(step)))
+
+
+def _renamed_map(one: TimeMap, names: Mapping[tuple[str, str], str]) -> TimeMap:
+    """Rows are made of a statement's own iterators, whatever loops stand around it in the tree."""
+    statement = _known(names, "S", one.statement)
+    if statement is None:
+        raise NotTheSame(f"reschedule: there is no {one.statement}")
+    used = sorted({name for row in one.rows for name in row.names()})
+    found = {name: names.get(("L", name)) or names.get(("P", name)) for name in used}
+    if missing := [name for name, other in found.items() if other is None]:
+        raise NotTheSame(f"reschedule: there is no {', '.join(missing)}")
+    renamed = {name: Affine.of(other) for name, other in found.items() if other is not None}
+    return replace(one, statement=statement, rows=tuple(row.substitute(renamed) for row in one.rows))

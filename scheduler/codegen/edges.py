@@ -14,6 +14,7 @@ from itertools import product
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.node_algebra import names_of, substitute
 from scheduler.codegen.nodes import Block, CNode, For, Instance, IntExpr, IntOp, Micro, Scope, Text, Tile, add, scale
+from scheduler.codegen.original import ALIGNED
 from scheduler.codegen.pack_text import Buffer
 from scheduler.codegen.register import Statements, around, typed
 from scheduler.ir.affine import Affine
@@ -119,7 +120,7 @@ def _on_copy(
     for tile, access, instance in tiles.values():
         extents = [sizes[_moving(access, instance, nest, printer)[d]] for d in tile.dims]
         braces = "{" * len(extents) + "0" + "}" * len(extents)
-        first.append(f"{tile.ctype} {tile.name}" + "".join(f"[{e}]" for e in extents) + f" = {braces};")
+        first.append(f"{tile.ctype} {tile.name}" + "".join(f"[{e}]" for e in extents) + f"{ALIGNED} = {braces};")
         here = replace(printer, values=dict(instance.values))
         there = here.with_redirect(access.array, tile)
         copies.append((there.access(access), here.access(access)))

@@ -12,7 +12,7 @@ from scheduler.codegen.emitter import Emitter
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.heap import allocation
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
-from scheduler.codegen.original import array_declaration, emit_original
+from scheduler.codegen.original import ALIGNED, array_declaration, emit_original
 from scheduler.codegen.pack import insert_packs
 from scheduler.codegen.places import is_aligned
 from scheduler.codegen.polytree import PolyTree
@@ -100,7 +100,10 @@ def _emit(
     lines = emitter.body(nodes)
     if emitter.unfenced:
         lines.append("pe_streamed();")
-    lines = [*(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0)) for a in plan.top), *lines]
+    lines = [
+        *(array_declaration(a, emitter.printer, emitter.printer.dropped.get(a.name, 0), ALIGNED) for a in plan.top),
+        *lines,
+    ]
     allocations = [*(allocation(a, emitter.printer) for a in heap.values()), *emitter.allocations]
     if context == "team" and (allocations or plan.top):
         raise CodegenUnsupported("the threads of a parallel region have no memory in common that is made here")

@@ -29,7 +29,7 @@ from scheduler.codegen.nodes import (
     Windowed,
     walk,
 )
-from scheduler.codegen.original import array_declaration, increment
+from scheduler.codegen.original import ALIGNED, array_declaration, increment
 from scheduler.codegen.pack_text import pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.privates import block_of
@@ -143,13 +143,13 @@ class Emitter:
 
     def _private(self, array: Array, drop: int) -> str:
         if not self.threaded:
-            return array_declaration(array, self.printer, drop)
+            return array_declaration(array, self.printer, drop, ALIGNED)
         if array.name not in self.parts:
             self.parts[array.name] = thread_array(array, drop, self.printer, self.fresh)
             part = self.parts[array.name]
             self.allocations.extend([part[1:]] if part is not None else [])
         part = self.parts[array.name]
-        return array_declaration(array, self.printer, drop) if part is None else part[0]
+        return array_declaration(array, self.printer, drop, ALIGNED) if part is None else part[0]
 
     def _windowed(self, node: Windowed) -> list[str]:
         array = self.printer.arrays[node.window.array]

@@ -26,7 +26,7 @@ from scheduler.frontend.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.fold import fold
-from scheduler.frontend.scalars import target_variable
+from scheduler.frontend.scalars import declared_inside, target_variable
 from scheduler.frontend.typed import as_type, difference, promoted
 
 
@@ -161,8 +161,9 @@ def _limit(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:
 
 
 def changed_in(loop: ForStmt) -> list[Variable]:
-    """Every variable that the loop assigns, its header's too, as often as it does."""
+    """Every variable that the loop assigns, its header's too, as often as it does, and those that it declares."""
     found = [v for e in all_expressions(loop) if (v := target_variable(e)) is not None]
+    found += declared_inside((loop.body,))
     if isinstance(loop.init, DeclStmt):
         found += loop.init.variables
     return found

@@ -58,6 +58,15 @@ _LOOPS = (
     "int {k} = 0; for (int i = 0; i < M; i++) for (int j = 0; j < 4; j++) G[i][j] = B[{k}++]; <{k}>",
     "int {k} = 0; for (int i = 0; i < M; i++) for (int j = 0; j < q; j++) {{ G[i][j] += B[{k} % N]; {k}++; }} <{k}>",
     "double *p = &G[0][0]; for (int i = 0; i < M; i++) for (int j = 0; j < M; j++) *p++ += i + j; <p-&G[0][0]>",
+    "int {k} = 0; for (int i = 0; i < M; i++) {{ int c = 1 + (K[i] & 3); for (int j = 0; j < c; j++) {{ "
+    "A[{k}] = j + c; {k}++; }} }} <{k}>",
+    "int {k} = 0; for (int i = 0; i < M; i++) {{ const int c = i % 4; L[i] = {k}; for (int j = 0; j < c; j++) "
+    "B[{k}++] += j; }} <{k}>",
+    "int {k} = 0; for (int i = 0; i < 12; i++) for (int j = 0; j < i; j++) {{ A[{k}] += G[i][j]; {k}++; }} <{k}>",
+    "int {k} = 0; for (int i = 0; i < M; i++) {{ int c = C[i] & 3; {k} += c; K[i] = {k}; }} <{k}>",
+    "int {k} = 0; for (int i = 0; i < M; i++) {{ int c = C[i] & 3, d = 2; {k} += d; K[{k}] += c; }} <{k}>",
+    "double *p = x; for (int i = 0; i < M; i++) {{ int c = C[i] & 3; for (int j = 0; j < c; j++) *p++ += j; }} <p-x>",
+    "int {k} = 0; for (int i = 0; i < M; i++) {{ for (int j = 0, c = L[i] & 3; j < c; j++) B[{k}++] += j; }} <{k}>",
     "for (int i = 0; i < M; i++) {{ double *p = G[i], *e = p + M; while (p < e) *p++ = i; }}",
     "for (int i = 0; i < M; i++) {{ const double *r = G[i]; double t = 0; for (int j = 0; j < M; "
     "j++) t += *r++; A[i] = t; }}",

@@ -45,6 +45,23 @@ def test_of_two_loops() -> None:
     assert "k = " in lines(nest(code.replace("LOOPS", loops)))[-1]
 
 
+@pytest.mark.parametrize(
+    "loops",
+    [
+        "for (int i = 0; i < n; i++) { int c = i % 3; for (int j = 0; j < c; j++) { a[k] = b[i]; k++; } }",
+        "for (int i = 0; i < n; i++) for (int j = 0, c = i % 3; j < c; j++) { a[k] = b[i]; k++; }",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) { a[k] = b[i]; k++; }",
+        "for (int i = 0; i < n; i++) { int c = i % 3; a[k] = b[i]; k += c; }",
+    ],
+)
+def test_of_amounts_that_differ_from_iteration_to_iteration(loops: str) -> None:
+    source = read(
+        f"{HEAD}int f(int n, double *restrict a, const double *restrict b) {{ int k = 0; {loops} return k; }}"
+    )
+    (found,) = source.nests
+    assert any("k += " in line for line in lines(found)) and any("a[~" in line for line in lines(found))
+
+
 def test_rows() -> None:
     code = """void f(int n) { for (int i = 0; i < n; i++) {
         double *p = G[i], *e = p + 9; while (p < e) *p++ = i; } }"""
