@@ -37,7 +37,7 @@ def test_a_block_is_enough_where_its_loop_stays_around_all_uses() -> None:
     (window,) = windows(lines(), LANES.format(size=4))
     assert (window.array, window.loop, window.tile, window.size, window.dimension) == ("t", "i_t", "i_t", 4, 0)
     text = text_of(lines("64"), LANES.format(size=4))
-    assert "double t[64][4];" in text and "t[l][i_d2 - i_t]" in text and "pe_alloc" not in text
+    assert "double t[64][4]" in text and "t[l][i_d2 - i_t]" in text and "pe_alloc" not in text
 
 
 @pytest.mark.parametrize(
