@@ -80,6 +80,8 @@ class Contractor:
         if not any(loop.tile for loop in shared):
             return None
         users = self._users[array.name]
+        if not all(isinstance(s, Affine) for found in self._subscripts(array, users) for s in found):
+            return None  # code is made of places in a block only where these are affine
         for depth in range(len(shared), 0, -1):
             loops = shared[:depth]
             key = (array.name, tuple(tuple((loop.row(s), loop.tile) for loop in loops) for s in users))

@@ -53,6 +53,18 @@ def test_no_block_where_there_is_no_need_or_it_is_not_enough(schedule: str) -> N
     assert windows(lines(), schedule) == ()
 
 
+def test_no_block_where_places_depend_on_data() -> None:
+    nest = parse_nest("""nest taken {
+      param n: int; array A: double[n][8]; array p: int[n][8] const; array t: double[8] private(i);
+      for i: int in [0, n) step 1 {
+        for j: int in [0, 8) step 1 { S0: t[j] = A[i][j]; }
+        for l: int in [0, 8) step 1 { S1: A[i][l] = t[opaque(p[i][l])]; }
+      }
+    }""")
+    assert windows(nest, "tile([i], [4]); distribute(i, 1)") == ()
+    assert "pe_alloc" in text_of(nest, "tile([i], [4]); distribute(i, 1)")
+
+
 @pytest.mark.parametrize("size", [2, 3, 8])
 @pytest.mark.parametrize(("extent", "first"), [("64", 0), ("m", 0), ("m", 3), ("n + 40", 2)])
 def test_blocks_compute_the_same(tmp_path: Path, size: int, extent: str, first: int) -> None:
