@@ -215,6 +215,7 @@ class Items:
 
 TOO_DEEP = "an expression nested too deeply"
 RECORD_VALUE = "an initializer of a structure"
+RECORD_COPY = "an assignment of structures"
 ASSERTION = "an assertion, a statement expression,"  # its part is what is asserted
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from scheduler.frontend.csyntax import (
+    RECORD_COPY,
     RECORD_VALUE,
     Bin,
     CCall,
@@ -98,7 +99,7 @@ def _always(stmt: CStmt) -> Iterator[CExpr]:
 
 def _followed(expr: CExpr) -> Iterator[Variable]:
     """Pointers of whose structures a member is read or written whenever the expression is evaluated."""
-    if isinstance(expr, Strange) and expr.what != RECORD_VALUE:
+    if isinstance(expr, Strange) and expr.what not in (RECORD_VALUE, RECORD_COPY):
         return
     if isinstance(expr, Bin) and expr.op in ("&&", "||"):
         yield from _followed(expr.left)

@@ -17,6 +17,7 @@ from scheduler.frontend.apart import set_apart
 from scheduler.frontend.arith import bits
 from scheduler.frontend.csyntax import (
     INT,
+    RECORD_COPY,
     RECORD_VALUE,
     Bin,
     CCall,
@@ -367,7 +368,7 @@ class _Splitter:
             targets = [self.leaf(left, p.steps, p.ctype) for p in parts]
             sources = [self.leaf(right, p.steps, p.ctype) for p in parts]
         except _Unclear:
-            value = Strange("an assignment of structures", (self.expr(right),), assignment.ctype, at)
+            value = Strange(RECORD_COPY, (self.expr(right),), assignment.ctype, at)
             if target is None:
                 return ExprStmt(Set("=", self.expr(left), value, assignment.ctype, at), begin, end)
             sets = [Set("=", Ref(m, m.ctype, at), value, m.ctype, at) for m in self._below(*target)]

@@ -120,6 +120,24 @@ def test_members_of_what_an_address_is_taken_of() -> None:
     assert {p.base for p in found.parameters if p.base} >= {"w->a.m", "w->b.m"}
 
 
+def test_what_a_call_was_given_that_made_a_structure_was_followed() -> None:
+    code = """struct t { int h, w; double *a; };
+    struct t made(int h, int w);
+    int at(const struct t *p, int i, int j) { return i * p->w + j; }
+    struct t f(const struct t *x)
+    {
+        struct t y = made(x->h, x->w);
+        for (int i = 0; i < y.h; i++)
+            for (int j = 0; j < y.w; j++)
+                if (i < x->h)
+                    y.a[at(&y, i, j)] = 2 * x->a[at(x, i, j)];
+        return y;
+    }
+    """
+    parameters = {p.base for p in nest(code).parameters}
+    assert {"x->h", "x->w"} <= parameters
+
+
 def test_an_assertion_takes_no_addresses(tmp_path: Path) -> None:
     """assert of the GNU C library is a statement expression; others may do anything with what they do not only read."""
     code = """extern void __assert_fail(const char *, const char *, unsigned, const char *) __attribute__((noreturn));
