@@ -13,6 +13,8 @@ struct cell { double rho; double f[3]; struct { double x, y; } pos; int tag; };
 struct grid { int nx, ny; double *u; int *mark; struct cell *cells; struct level lev[3]; struct grid *next; };
 """
 
+PROGRAMS = Path(__file__).parents[2] / "programs"
+
 
 def test_sizes_behind_a_pointer() -> None:
     found = nest(GRID + "void f(struct grid *g) { for (int i = 0; i < g->nx; i++) for (int j = 0; j < g->ny; j++)"
@@ -121,21 +123,10 @@ def test_members_of_what_an_address_is_taken_of() -> None:
 
 
 def test_what_a_call_was_given_that_made_a_structure_was_followed() -> None:
-    code = """struct t { int h, w; double *a; };
-    struct t made(int h, int w);
-    int at(const struct t *p, int i, int j) { return i * p->w + j; }
-    struct t f(const struct t *x)
-    {
-        struct t y = made(x->h, x->w);
-        for (int i = 0; i < y.h; i++)
-            for (int j = 0; j < y.w; j++)
-                if (i < x->h)
-                    y.a[at(&y, i, j)] = 2 * x->a[at(x, i, j)];
-        return y;
-    }
-    """
-    parameters = {p.base for p in nest(code).parameters}
-    assert {"x->h", "x->w"} <= parameters
+    """`struct tensor y = tensor_new(x->n, …, x->h, …)`, and &y goes to functions that are inlined."""
+    source = read_source(PROGRAMS / "convnet/layers.c", ParseOptions(("-DNDEBUG", "-fopenmp")))
+    (found,) = (n for n in source.nests if n.function == "conv_forward")
+    assert {"x->h", "x->w", "x->c"} <= {p.base for p in found.parameters}
 
 
 def test_an_assertion_takes_no_addresses(tmp_path: Path) -> None:
