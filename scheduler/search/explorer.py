@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from scheduler.ir.text import nest_id
 from scheduler.ir.tree import TreeNode
 from scheduler.moves.space import Space
 from scheduler.replay import ScheduledNest
@@ -122,6 +124,23 @@ class Explorer:
 
     def _search(self) -> None:
         raise NotImplementedError
+
+
+class DrawingExplorer(Explorer):
+    """One that draws at random: the same for the same nest and seed."""
+
+    def __init__(
+        self,
+        space: Space,
+        evaluate: Evaluate,
+        *,
+        seed: int,
+        batch: int = 4,
+        limit: int | None = None,
+        expired: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
+        self._rng = random.Random(f"{seed} {nest_id(space.replayer.nest)}")
 
 
 def in_variety(schedules: Sequence[Schedule], seconds: Sequence[float]) -> list[int]:

@@ -7,17 +7,15 @@ what a database or a training set is filled with beside what searches find.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
-from scheduler.ir.text import nest_id
 from scheduler.ir.tree import tree_loops
 from scheduler.moves.register_blocking import register_moves
-from scheduler.moves.space import Chain, Space, chains_with
+from scheduler.moves.space import Chain, chains_with
 from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.schedule import Schedule
-from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.search.explorer import DrawingExplorer
 from scheduler.transform import Interchange, Parallelize, Tile, Unroll, UnrollJam
 
 _TIME_TILINGS = 6
@@ -28,21 +26,8 @@ _IN_VAIN = 60  # walks in a row that end where others have been: the space is ex
 _FACTORS = (2, 3, 4, 8, 16)
 
 
-class RandomSearch(Explorer):
+class RandomSearch(DrawingExplorer):
     """Draws until the limit, the time or the space is used up."""
-
-    def __init__(
-        self,
-        space: Space,
-        evaluate: Evaluate,
-        *,
-        seed: int,
-        batch: int = 4,
-        limit: int | None = None,
-        expired: Callable[[], bool] = lambda: False,
-    ) -> None:
-        super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
-        self._rng = random.Random(f"{seed} {nest_id(space.replayer.nest)}")
 
     def _search(self) -> None:
         bases: list[Schedule] = list(self.space.structures())

@@ -10,14 +10,13 @@ import random
 from collections.abc import Callable
 
 from scheduler.errors import NotApplicable
-from scheduler.ir.text import nest_id
 from scheduler.ir.tree import tree_loops
 from scheduler.matrices.sample import MatrixSampler, Unsampled
 from scheduler.matrices.tree import Simplifier
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import Schedule
-from scheduler.search.explorer import Evaluate, Explorer, SearchStopped
+from scheduler.search.explorer import DrawingExplorer, SearchStopped
 from scheduler.transform import Reschedule, Tile
 
 _PARALLEL = 0.4  # of the samples get an outer parallel row where there is one
@@ -60,21 +59,8 @@ class Samples:
         return None
 
 
-class SampleSearch(Explorer):
+class SampleSearch(DrawingExplorer):
     """Draws until the limit, the time or the space is used up; the same for the same seed."""
-
-    def __init__(
-        self,
-        space: Space,
-        evaluate: Evaluate,
-        *,
-        seed: int,
-        batch: int = 4,
-        limit: int | None = None,
-        expired: Callable[[], bool] = lambda: False,
-    ) -> None:
-        super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
-        self._rng = random.Random(f"{seed} {nest_id(space.replayer.nest)}")
 
     def _search(self) -> None:
         """Raises Unsampled where the nest has loops with data-dependent bounds, or is too large."""
