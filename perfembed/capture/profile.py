@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from perfembed.building.build import Build, Made
 from perfembed.building.text import c_string
-from perfembed.capture.compared import difference
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.instrument import Around, wrap
+from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import (
     ProgramFailed,
     ProgramRun,
@@ -25,6 +26,7 @@ from perfembed.capture.program import (
 from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.capture.stage import Stage
 from perfembed.world import Left, Ran, World, run_failure
+from profilers.child import Limits
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -32,6 +34,7 @@ from scheduler.ir.nest import LoopNest
 _HERE = Path(__file__).parent
 RECORDS = 2048  # calls kept of each nest; even, for it is halved when full
 _COMPARED_S = 2.0  # of programs that take longer, what they print is not compared with the original's
+_TRIES, _TRYING_S = 12, 30.0  # runs that look for nests that cannot be watched: at least, and for how long
 _ALIKE = 0.05  # calls whose times differ by less are the same
 
 
@@ -118,15 +121,14 @@ class _Profiling:
         self.nests = tuple(nest for source in sources for nest in source.nests)
         self.world = program.world
         self.plain = plain
-        self.runs: list[Ran] = []  # of the program as it is
         self.compared = False
 
     def run(self) -> ProgramProfile | ProgramFailed:
         found = self.timed(self.nests)
         if isinstance(found, ProgramProfile) or found.unmeasured:
             return found
-        if reason := run_failure(self.original(0).finished, self.world.limits):
-            original = self.original(0)
+        original = self.original
+        if reason := run_failure(original.finished, self.world.limits):
             advice = self.program.stage.advice(original.finished)
             return ProgramFailed("run", reason, original.stdout, original.stderr, advice=advice)
         self.compared = True
@@ -137,7 +139,7 @@ class _Profiling:
             tried[names] = self.timed(nests)
             return isinstance(tried[names], ProgramProfile)
 
-        kept = without_culprits(self.nests, works)
+        kept = without_culprits(self.nests, works, max(_TRIES, int(_TRYING_S / max(original.wall_s, 0.1))))
         best = tried.get(tuple(nest.name for nest in kept)) if kept else self.timed(())
         return self._without(best if isinstance(best, ProgramProfile) else None, tried)
 
@@ -154,13 +156,17 @@ class _Profiling:
             nests.append(good.get(nest.name, blank))
         if best is not None:
             return replace(best, nests=tuple(nests))
-        return _profile(self.program, self.original(0), tuple(nests))
+        return _profile(self.program, self.original, tuple(nests))
 
-    def original(self, number: int) -> Ran:
+    @cached_property
+    def original(self) -> Ran:
         """A run of the program as it is."""
-        while len(self.runs) <= number:
-            self.runs.append(run_program(self.plain, self.program))
-        return self.runs[number]
+        return run_program(self.plain, self.program)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        first = self.original
+        return Outputs(self.program, self.plain, self.workdir / "clock", first.wall_s, first.exit_code, first)
 
     def timed(self, nests: tuple[LoopNest, ...]) -> ProgramProfile | ProgramFailed:
         """One run with these nests timed."""
@@ -171,21 +177,16 @@ class _Profiling:
         if isinstance(executable, ProgramFailed):
             return executable
         result.unlink(missing_ok=True)  # a program that the build runs may have left one
-        ran = self._run(executable)
+        ran = self._run(executable, self.program, self.world.limits)
         if reason := run_failure(ran.finished, self.world.limits):
             return ProgramFailed("run", reason, ran.stdout, ran.stderr)
         text = result.read_text(encoding="ascii") if result.exists() else ""
         if not text.endswith("end\n"):
             reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
             return ProgramFailed("run", reason, ran.stdout, ran.stderr, unmeasured=True)
-        if self.compared or ran.wall_s <= _COMPARED_S:
-            different = difference(self.original(0), ran, self.world)
-            for number in (1, 2):  # what the original changes by itself, or the copy, proves nothing
-                if different:
-                    again = ran if number == 1 else self._run(executable)
-                    different = difference(self.original(0), again, self.world, self.original(number))
-            if different:
-                return ProgramFailed("run", f"its output changes ({different})", ran.stdout, ran.stderr)
+        comparable = self.compared or ran.wall_s <= _COMPARED_S
+        if comparable and (different := self.outputs.difference(lambda *how: self._run(executable, *how), ran)):
+            return ProgramFailed("run", f"its output changes ({different})", ran.stdout, ran.stderr)
         return _profile(self.program, ran, self._read(text, nests, ran.wall_s))
 
     def _read(self, text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestProfile, ...]:
@@ -193,8 +194,8 @@ class _Profiling:
         known = {name for source in self.sources for name, sharing in source.sharing.items() if sharing.context}
         return tuple(replace(n, other_threads=0) if n.name in known else n for n in _read(text, nests, wall_s))
 
-    def _run(self, executable: Made) -> Ran:
-        return run_program(executable, self.program, (self.workdir.absolute(),))
+    def _run(self, executable: Made, program: ProgramRun, limits: Limits) -> Ran:
+        return run_program(executable, program, (self.workdir.absolute(),), limits)
 
 
 def not_watched(reason: str) -> str:

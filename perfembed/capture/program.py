@@ -13,6 +13,7 @@ from perfembed.building.compiling import COMPILE_LIMITS, said
 from perfembed.capture.stage import Stage
 from perfembed.world import Ran, World
 from profilers.build import compiler_path
+from profilers.child import Limits
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
@@ -21,11 +22,12 @@ _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """How it is built, and where and with which environment it is run."""
+    """How it is built, and where and with which environment it is run. `prefix`: a command that starts it."""
 
     build: Build
     stage: Stage
     environment: Mapping[str, str] = field(default_factory=lambda: DEFAULT_ENVIRONMENT)
+    prefix: tuple[str, ...] = ()
     _stages: dict[Path, tuple[Made, Stage]] = field(default_factory=dict, compare=False)
 
     @property
@@ -88,7 +90,7 @@ def build_program(
     cc = compiler_path(compiler.cc, environment)
     support = workdir / "runtime.o"
     (workdir / "perfembed_tables.h").write_text(runtime.tables, encoding="ascii")
-    ours = (cc, *_abi(compiler.flags), "-O2", "-std=gnu11", f"-I{workdir}")
+    ours = (cc, *abi_flags(compiler.flags), "-O2", "-std=gnu11", f"-I{workdir}")
     ours += ("-c", str(runtime.template), "-o", str(support))
     finished = run_contained(ours, limits=COMPILE_LIMITS, env=environment, cwd=workdir)
     if not finished.ok:
@@ -102,16 +104,16 @@ def _made(program: ProgramRun, changes: Changes, workdir: Path) -> Made | Progra
     return ProgramFailed("build", found.reason) if isinstance(found, NotBuilt) else found
 
 
-def run_program(built: Made, program: ProgramRun, writes: tuple[Path, ...] = ()) -> Ran:
+def run_program(built: Made, program: ProgramRun, writes: tuple[Path, ...] = (), limits: Limits | None = None) -> Ran:
     """One contained run of what was built; `writes`: folders that code of ours in it writes to.
 
-    Raises UsageError (`Stage.run`), NotExecutable and ContainmentError.
+    `limits`: other ones than its world's. Raises UsageError (`Stage.run`), NotExecutable and ContainmentError.
     """
     stage, name = program.staged(built)
-    return stage.run((name, *program.world.arguments), program.environment, writes)
+    return stage.run((*program.prefix, name, *program.world.arguments), program.environment, writes, limits)
 
 
-def _abi(flags: Sequence[str]) -> tuple[str, ...]:
+def abi_flags(flags: Sequence[str]) -> tuple[str, ...]:
     """Of the user's flags those our object must share with theirs."""
     kept: list[str] = []
     for position, flag in enumerate(flags):

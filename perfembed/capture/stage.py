@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from perfembed.capture.copying import Copier, Original, put
 from perfembed.world import Left, Ran, World
-from profilers.child import Finished, confines_writes
+from profilers.child import Finished, Limits, confines_writes
 from profilers.run import run_contained
 from profilers.scratch import make_removable
 
@@ -53,8 +53,14 @@ class Stage:
         self._clean = True
         self._kept_bytes = 0
 
-    def run(self, argv: tuple[str, ...], environment: Mapping[str, str], writes: tuple[Path, ...] = ()) -> Ran:
-        """One contained run; `writes`: more folders that it may write to.
+    def run(
+        self,
+        argv: tuple[str, ...],
+        environment: Mapping[str, str],
+        writes: tuple[Path, ...] = (),
+        limits: Limits | None = None,
+    ) -> Ran:
+        """One contained run; `writes`: more folders that it may write to; `limits`: other ones than the world's.
 
         Raises UsageError where the working folder is too large to copy, NotExecutable and ContainmentError.
         """
@@ -66,7 +72,7 @@ class Stage:
         env = {**environment, "TMPDIR": str(self._temporary), **dict(self.world.variables)}
         finished = run_contained(
             argv,
-            limits=self.world.limits,
+            limits=limits or self.world.limits,
             env=env,
             cwd=self.directory,
             stdin=self.world.stdin,

@@ -109,6 +109,7 @@ def _program(result: TuneResult, style: Style) -> list[str]:
         program = seconds(before)
     if result.program_output_equal is not None:
         same = f"output the same within {result.tolerance:g}" if result.tolerance else "output identical"
+        same += f" {result.program_output_note}" if result.program_output_note else ""
         verdict = same if result.program_output_equal else "OUTPUT DIFFERS"
         program += f"{', ' if program else ''}{verdict}"
     if program:

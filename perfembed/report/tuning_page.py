@@ -41,6 +41,7 @@ def _head(result: TuneResult) -> list[str]:
     elif before:
         said = f"The program takes {seconds(before)}. {said}."
     same = f"the original's within {result.tolerance:g}" if result.tolerance else "identical to the original's"
+    same += f" {result.program_output_note}" if result.program_output_note else ""
     output = {True: same, False: "DIFFERS from the original's", None: ""}
     waited = result.phases.get("waiting", 0.0)
     took = seconds(result.seconds) + (f", {seconds(waited)} of it waiting for others" if waited >= 1 else "")

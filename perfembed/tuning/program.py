@@ -10,9 +10,11 @@ from pathlib import Path
 
 from perfembed.building.build import Changes, Made, NotBuilt
 from perfembed.capture import ProgramProfile
-from perfembed.capture.compared import Said, difference
+from perfembed.capture.compared import difference
+from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import ProgramRun, run_program
 from perfembed.world import Ran, run_failure
+from profilers.child import Limits
 from profilers.harness import harness_environment
 
 _LONG_S = 20.0
@@ -31,16 +33,16 @@ EXACT_FLAGS = ("-ffp-contract=off",)
 class ProgramComparison:
     """Fastest wall seconds of each program, start-up and input included.
 
-    `equal`: same output when both are compiled without contraction; `difference` says what differs.
-    `same_as_built`: the same with the user's own flags. `ran` False: one of them does not compile or run.
+    `equal`: same output, where both are compiled without contraction if need be; `difference` says what differs,
+    `note` how they were compared (`Outputs.note`). `ran` False: one of them does not compile or run.
     """
 
     original_s: float
     tuned_s: float
     equal: bool
     difference: str = ""
-    same_as_built: bool = True
     ran: bool = True
+    note: str = ""
 
 
 def compare_programs(
@@ -97,7 +99,6 @@ class _Pair:
         self.program = replace(program, environment=harness_environment(program.environment, threads))
         self.flags = {"timed": flags, "exact": (*flags, *EXACT_FLAGS)}
         self.built: dict[tuple[str, str], Made | NotBuilt] = {}
-        self.again: Ran | None = None
 
     def build(self, *hows: str) -> None:
         """Both programs in each of these ways, several compilers at a time."""
@@ -110,50 +111,52 @@ class _Pair:
 
     def run(self, how: str, name: str) -> Ran:
         """Raises _Broken."""
+        return self._run(how, name, self.program, self.program.world.limits)
+
+    def _run(self, how: str, name: str, program: ProgramRun, limits: Limits) -> Ran:
+        ran = run_program(self.executable(how, name), program, limits=limits)
+        if program is self.program and (problem := run_failure(ran.finished, limits)):
+            raise _Broken(f"the {name} program fails: {problem}")
+        return ran
+
+    def executable(self, how: str, name: str) -> Made:
+        """Raises _Broken."""
         if (how, name) not in self.built:
             self._build([(how, name)])
         executable = self.built[how, name]
         if isinstance(executable, NotBuilt):
             raise _Broken(f"the {name} program does not compile: {executable.reason}")
-        ran = run_program(executable, self.program)
-        if problem := run_failure(ran.finished, self.program.world.limits):
-            raise _Broken(f"the {name} program fails: {problem}")
-        return ran
+        return executable
 
-    def difference(self, first: Said, other: Said, again: Said | None = None) -> str:
-        return difference(first, other, self.program.world, again)
-
-    def exact(self) -> ProgramComparison:
-        """Whether they say the same without contraction."""
-        outputs = {name: self.run("exact", name) for name in self.texts}
-        different = self.difference(outputs["original"], outputs["tuned"])
-        if different:  # programs print times and addresses: what the original changes by itself proves nothing
-            self.again = self.run("exact", "original")
-            different = self.difference(outputs["original"], outputs["tuned"], self.again)
-        return ProgramComparison(0.0, 0.0, not different, different)
+    def exact(self, known: ProgramProfile | None = None) -> ProgramComparison:
+        """Whether they say the same without contraction; `known`: a run of the original, whose output was another."""
+        first, tuned = (self.run("exact", "original"), self.run("exact", "tuned")) if known is None else (None, None)
+        like = first or known
+        assert like is not None
+        original = self.executable("exact", "original")
+        outputs = Outputs(self.program, original, self.workdir / "clock", like.wall_s, like.exit_code, first)
+        different = outputs.difference(lambda *how: self._run("exact", "tuned", *how), tuned)
+        return ProgramComparison(0.0, 0.0, not different, different, note=outputs.note)
 
     def timed(self, equal: ProgramComparison) -> ProgramComparison:
         """In turns; more of them before we believe that it became slower."""
         times: dict[str, list[float]] = {name: [] for name in self.texts}
-        outputs: dict[str, Ran] = {}
         rounds = _ROUNDS
         while len(times["original"]) < rounds:
             for name in self.texts:
-                outputs[name] = self.run("timed", name)
-                times[name].append(outputs[name].wall_s)
+                times[name].append(self.run("timed", name).wall_s)
             if sum(times["original"]) > _LONG_S and len(times["original"]) > 1:
                 break
             if len(times["original"]) == rounds == _ROUNDS and min(times["tuned"]) > min(times["original"]):
                 rounds = 4 * _ROUNDS
-        same = not self.difference(outputs["original"], outputs["tuned"], self.again)
-        return replace(equal, original_s=min(times["original"]), tuned_s=min(times["tuned"]), same_as_built=same)
+        return replace(equal, original_s=min(times["original"]), tuned_s=min(times["tuned"]))
 
     def against(self, known: ProgramProfile, most_s: float) -> ProgramComparison:
         """The tuned program against a run of the original that was made already, and as few more as are needed."""
         until = time.monotonic() + most_s
         tuned = self.run("timed", "tuned")
-        same = not self.difference(known, tuned)
-        equal = ProgramComparison(0.0, 0.0, True) if same else self.exact()
+        same = not difference(known, tuned, self.program.world)
+        equal = ProgramComparison(0.0, 0.0, True) if same else self.exact(known)
         original_s, tuned_s = known.wall_s, tuned.wall_s
         for pairs in range(_ROUNDS):
             enough = _LIKELY if pairs or time.monotonic() + known.wall_s + tuned_s > until else _CLEAR
@@ -161,8 +164,8 @@ class _Pair:
                 break
             original_s = min(original_s, self.run("timed", "original").wall_s)
             tuned_s = min(tuned_s, self.run("timed", "tuned").wall_s)
-        return replace(equal, original_s=original_s, tuned_s=tuned_s, same_as_built=same)
+        return replace(equal, original_s=original_s, tuned_s=tuned_s)
 
 
 def broken(difference: str) -> ProgramComparison:
-    return ProgramComparison(0.0, 0.0, False, difference, False, False)
+    return ProgramComparison(0.0, 0.0, False, difference, ran=False)

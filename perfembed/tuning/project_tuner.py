@@ -160,6 +160,7 @@ class Tuning:
             program_before_s=comparison.original_s if comparison else profile.wall_s if profile else None,
             program_after_s=comparison.tuned_s if comparison else None,
             program_output_equal=comparison.equal if comparison else None,
+            program_output_note=comparison.note if comparison else "",
             seconds=self.watch.now() - self.budget.began + self.watch.seconds("waiting"),
             phases=self.watch.spent(),
             threads=self.options.threads,

@@ -225,6 +225,7 @@ class TuneResult:
     ceilings: Ceilings | None = None  # where `TuneOptions.pictures`; None without a calibration
     tolerance: float = 0.0  # by which numbers in the program's output may have differed, relative
     files: tuple[FileResult, ...] = ()
+    program_output_note: str = ""  # how outputs were compared, where that was not word for word (`Outputs.note`)
 
 
 @dataclass(frozen=True, slots=True)

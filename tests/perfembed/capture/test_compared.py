@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.capture.compared import alike, difference
+from perfembed.capture.compared import alike, difference, varying
 from perfembed.world import Left, World
 
 
@@ -48,24 +48,44 @@ def test_text_and_exit_code() -> None:
     assert difference(first, Run(b"b\nt 1\n", b"", 3), world) == "stdout line 1: b'a' became b'b'"
     assert difference(first, Run(b"a\nt 1\n", b"w", 3), world).startswith("stderr")
     assert difference(first, Run(b"a\nt 1\n", b"", 0), world) == "exit code 3 became 0"
-    assert difference(first, Run(b"a\nt 1\n", b"", 0), world, Run(b"a\nt 1\n", b"", 4)) == ""
+    assert difference(first, Run(b"a\nt 1\n", b"", 0), world, [Run(b"a\nt 1\n", b"", 4)]) == ""
     assert difference(first, Run(b"a\nt 2\n", b"", 3), world)
-    assert not difference(first, Run(b"a\nt 2\n", b"", 3), world, Run(b"a\nt 5\n", b"", 3))
-    assert difference(first, Run(b"b\nt 2\n", b"", 3), world, Run(b"a\nt 5\n", b"", 3))
+    assert not difference(first, Run(b"a\nt 2\n", b"", 3), world, [Run(b"a\nt 5\n", b"", 3)])
+    assert difference(first, Run(b"b\nt 2\n", b"", 3), world, [Run(b"a\nt 5\n", b"", 3)])
 
 
 def test_output_that_is_not_kept_is_compared() -> None:
     first, other = Run(b"a", dropped="1"), Run(b"a", dropped="2")
     assert "too long" in difference(first, other, World()) and not difference(first, first, World())
-    assert not difference(first, other, World(), other)
+    assert not difference(first, other, World(), [other])
 
 
 def test_tolerance_is_of_stdout_and_holds_where_the_original_varies_a_little() -> None:
     world = World(tolerance=1e-6)
     first, again = Run(b"sum 1.0000000\n"), Run(b"sum 1.0000001\n")
     assert not difference(first, Run(b"sum 1.0000002\n"), world)
-    assert difference(first, Run(b"sum 1.1\n"), world, again)  # it varies, but not by so much
+    assert difference(first, Run(b"sum 1.1\n"), world, [again])  # it varies, but not by so much
     assert difference(Run(stderr=b"1.0"), Run(stderr=b"1.00"), world)
+
+
+def test_only_words_that_vary_are_left_out() -> None:
+    world = World()
+    first, again = Run(b"sum 5 in 0.9 s\n"), Run(b"sum 5 in 1.1 s\n")
+    assert not difference(first, Run(b"sum 5 in 0.2 s\n"), world, [again])
+    assert difference(first, Run(b"sum 6 in 0.2 s\n"), world, [again])
+    assert difference(first, Run(b"sum 5 in 0.2 of a s\n"), world, [again])
+    assert not difference(first, Run(b"sum 5 in 0.2 s\n"), world, [first, again])
+    assert varying(first, [again], world) == "1 word" and not varying(first, [first], world)
+
+
+def test_lines_that_come_in_another_order_or_not_always() -> None:
+    world = World()
+    first, again = Run(b"a 1\nb 2\nc 3\n"), Run(b"b 2\na 1\nc 3\n")
+    assert not difference(first, Run(b"c 3\nb 2\na 1\n"), world, [again])
+    assert "b'a 1' is missing" in difference(first, Run(b"c 3\nb 2\na 2\n"), world, [again])
+    fewer = Run(b"b 2\nc 3\n")
+    assert not difference(first, Run(b"x 9\nb 2\nc 3\n"), world, [fewer])
+    assert "b'c 3' is missing" in difference(first, Run(b"a 1\nb 2\nc 4\n"), world, [fewer])
 
 
 @pytest.fixture
@@ -88,8 +108,11 @@ def test_files(kept: Path) -> None:
     assert difference(first, Run(files={"log": two}), world) == "a: a file became nothing"
     assert difference(first, Run(files={**first.files, "b": one}), world) == "b: nothing became a file"
     varied = Run(files={"a": one, "log": three})
-    assert difference(first, Run(files={"a": one, "log": one}), world, varied) == ""
-    assert difference(first, Run(files={"a": two, "log": one}), world, varied).startswith("a line 2")
+    assert difference(first, Run(files={"a": one, "log": one}), world, [varied]) == ""
+    assert difference(first, Run(files={"a": two, "log": one}), world, [varied]).startswith("a line 2")
+    times = [left(kept, text) for text in (b"sum 5\ntook 1\n", b"sum 5\ntook 2\n", b"sum 6\ntook 3\n")]
+    runs = [Run(files={"a": time}) for time in times]
+    assert difference(runs[0], runs[2], world, [runs[1]]) and not difference(runs[0], runs[1], world, [runs[1]])
     binary = [left(kept, text) for text in (b"\0\1\2", b"\0\1\3")]
     assert difference(Run(files={"b": binary[0]}), Run(files={"b": binary[1]}), world) == "b differs from byte 2 on"
     unknown = Left("file", "other")
@@ -100,8 +123,8 @@ def test_files_whose_names_change_are_left_alone(kept: Path) -> None:
     one = left(kept, b"1")
     runs = [Run(files={f"out.{pid}": one}) for pid in (1, 2, 3)]
     assert difference(runs[0], runs[1], World())
-    assert difference(runs[0], runs[1], World(), runs[2]) == ""
-    assert difference(runs[0], Run(files={"new": one, **runs[0].files}), World(), runs[0])
+    assert difference(runs[0], runs[1], World(), [runs[2]]) == ""
+    assert difference(runs[0], Run(files={"new": one, **runs[0].files}), World(), [runs[0]])
 
 
 def test_checked_files_only(kept: Path) -> None:
@@ -110,5 +133,5 @@ def test_checked_files_only(kept: Path) -> None:
     first = Run(files={"a": one, "b": one})
     assert difference(first, Run(files={"a": near, "b": far, "c": far}), world) == ""
     assert difference(first, Run(files={"a": far}), world) == "a line 1: b'x 1.0' became b'x 1.1'"
-    assert "whenever the original runs" in difference(first, Run(files={"a": far}), world, Run(files={"a": far}))
-    assert difference(first, Run(files={}), world, first) == "a: a file became nothing"
+    assert "whenever the original runs" in difference(first, Run(files={"a": far}), world, [Run(files={"a": far})])
+    assert difference(first, Run(files={}), world, [first]) == "a: a file became nothing"
