@@ -103,8 +103,8 @@ class Resources:
         """Begins to load what candidates come from; what is wrong with it is said where it is needed."""
 
         def load() -> None:
-            with contextlib.suppress(PerfembedError, OSError, ProfilersError):
-                self.retrieval()
+            with contextlib.suppress(PerfembedError, OSError, ProfilersError, RuntimeError):
+                self.retrieval()  # RuntimeError: nobody needed it, and the interpreter ends
 
         if self.options.search == "transfer":
             self._loading = threading.Thread(target=load)
