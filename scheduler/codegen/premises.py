@@ -232,7 +232,16 @@ class Surroundings:
         around = [c for c in self.conditionals if any(_overlap(c, text) for text in premises.texts)]
         used = {use.name for begin, end in premises.texts for use in self._names(begin, end)}
         used |= {word for c in around for b in c.branches for word in re.findall(r"[\w$]+", b.condition)}
-        return changed_between(premises.texts, used, self.directives, self._macros)
+        active = tuple(d for d in self.directives if not self._left_out(d.begin))
+        return changed_between(premises.texts, used, active, self._macros)
+
+    def _left_out(self, offset: int) -> bool:
+        """By one of the conditionals that are looked at."""
+        return any(
+            branch.begin <= offset < branch.end and branch.begin not in self._active
+            for conditional in self.conditionals
+            for branch in conditional.branches
+        )
 
     def _item(self, use: Use) -> str:
         macro = self._macros.get(use.name)
@@ -246,9 +255,12 @@ class Surroundings:
         """Which branches of the conditionals that matter were active, as conditions of `#if`."""
         if premises.whole_file:
             yield "__INCLUDE_LEVEL__ == 0"  # a file that includes this one may call static functions
+        if premises.openmp:
+            yield "defined _OPENMP"
         ranges = [premises.function, *premises.texts]
         for conditional in self.conditionals:
-            if not (premises.whole_file or any(_overlap(conditional, r) for r in ranges)):
+            wide = premises.whole_file and not conditional.includes
+            if not (wide or any(_overlap(conditional, r) for r in ranges)):
                 continue
             if not self._reached(conditional):
                 continue

@@ -27,7 +27,12 @@ def parse(request: Request) -> SourceFile | Failure:
     """Parse and extract, in this process."""
     index = cindex.Index.create()
     try:
-        tu = index.parse(request.path, args=list(request.arguments), unsaved_files=[(request.path, request.content)])
+        tu = index.parse(
+            request.path,
+            args=list(request.arguments),
+            unsaved_files=[(request.path, request.content)],
+            options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD if b"#" in request.content else 0,
+        )
     except cindex.TranslationUnitLoadError:
         if _reads_nothing(index, request):
             return Failure(reason=f"the C parser does not understand the flags {' '.join(request.arguments)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from scheduler.frontend.context import Refuse
 from scheduler.frontend.csyntax import (
@@ -21,8 +22,9 @@ from scheduler.frontend.csyntax import (
     whole_expressions,
     whole_statements,
 )
-from scheduler.frontend.lexical import Directive
+from scheduler.frontend.lexical import Directive, Text, is_conditional
 from scheduler.frontend.pragmas import BLOCKS, OF_LOOPS, OWN, PROTECTED, SHARING, STANDALONE, Pragma, listed, pragma
+from scheduler.frontend.preprocessing import names
 from scheduler.frontend.scalar_uses import mentioned
 from scheduler.frontend.scalars import declared_inside
 
@@ -41,7 +43,7 @@ class Around:
     own: frozenset[Variable] = frozenset()
 
 
-@dataclass(slots=True)
+@dataclass
 class Pragmas:
     """The pragmas of a file, by the statement they belong to."""
 
@@ -67,28 +69,43 @@ class Pragmas:
         return tuple(p for p in self.of.get(stmt.begin, ()) if p.name not in STANDALONE)
 
     def begin(self, stmt: CStmt) -> int:
-        """Where the statement begins with its pragmas, and the `#ifdef` around these. Raises Refuse."""
-        own = [p for p in self.attached(stmt) if p.name in OF_LOOPS | {"hint"}]
-        if not own:
+        """Where the statement begins with its pragmas, and the conditionals around these. Raises Refuse."""
+        above = [d for d in self._written if d.target == stmt.begin]
+        own = [d for d in above if self._goes_with(d)]
+        attached = [p.begin for p in self.attached(stmt) if p.name in OF_LOOPS | {"hint"}]
+        if not own and not attached:
             return stmt.begin
-        above = [d for d in self.unit.directives if d.target == stmt.begin]
-        first = min(above.index(d) for d in above if d.begin == own[0].begin)
-        depth = 0
-        for directive in above[first:]:
-            depth += _nesting(directive)
+        first = above.index(own[0]) if own else 0
+        depth = sum(map(nesting, above[first:]))
         while depth < 0 and first > 0:
             first -= 1
-            depth += _nesting(above[first])
-        words = [d.text.split("(")[0].split()[0] for d in above[first:]]
-        if depth or not set(words) <= {"#pragma", "#if", "#ifdef", "#endif"}:
-            raise Refuse(own[0].begin, "the pragma stands under a condition", "write it without #if or #else")
-        for directive in above[first:]:
-            if directive.text.startswith("#if") and directive.text.replace("(", " ").replace(")", " ").split() not in (
-                ["#ifdef", "_OPENMP"],
-                ["#if", "defined", "_OPENMP"],
-            ):
-                raise Refuse(directive.begin, "the pragma stands under a condition", "use #ifdef _OPENMP")
+            depth += nesting(above[first])
+        known = all(d.text.startswith("#pragma") or is_conditional(d) for d in above[first:])
+        torn = depth or not known or not set(attached) <= {d.begin for d in own}
+        if torn or self._code_between(above[first].begin, stmt.begin):
+            at = own[0].begin if own else attached[0]
+            raise Refuse(at, "the pragma stands under a condition", "write it without #if or #else")
         return above[first].begin + len(_blanks(self.unit.content, above[first].begin))
+
+    def _goes_with(self, directive: Directive) -> bool:
+        """Whether a line above a loop is a pragma about it, or may be one where a conditional leaves it out."""
+        found = pragma(directive)
+        if found is None or found.name == "harmless":
+            return False
+        return found.name in OF_LOOPS | {"hint"} or directive.begin not in self._active
+
+    @cached_property
+    def _active(self) -> frozenset[int]:
+        return frozenset(d.begin for d in self.unit.directives)
+
+    def _code_between(self, begin: int, end: int) -> bool:
+        """Whether there is something else than directives, be it left out by a conditional."""
+        return any(True for _ in names(self.unit.content, begin, end, self._written, self.unit.trigraphs))
+
+    @cached_property
+    def _written(self) -> tuple[Directive, ...]:
+        """Those of the file, in what is left out as well."""
+        return Text(self.unit.content, self.unit.trigraphs).directives()
 
     # ----------------------------------------------------------------------------- constructs around
 
@@ -156,7 +173,7 @@ class Pragmas:
         return isinstance(expr, CCall) and expr.name == _THREAD_NUMBER
 
 
-def _nesting(directive: Directive) -> int:
+def nesting(directive: Directive) -> int:
     return directive.text.startswith("#if") - directive.text.startswith("#endif")
 
 

@@ -238,6 +238,7 @@ class Context:
     begin: int = 0  # offset of the region
     pending_scopes: dict[str, ForStmt | None] = field(default_factory=dict)
     owned: dict[Variable, ForStmt] = field(default_factory=dict)  # by pragma: each iteration of the loop has its own
+    only_openmp: bool = False  # without OpenMP one of these would have another value behind the loop
     loop_names: dict[int, str] = field(default_factory=dict)  # identity of a ForStmt -> its name in the nest
 
     # ---------------------------------------------------------------------------------- statements

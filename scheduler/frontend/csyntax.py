@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import Union
 
-from scheduler.frontend.lexical import Directive, Text
+from scheduler.frontend.lexical import Directive, Text, active_part
 
 # ------------------------------------------------------------------------------------------ types
 
@@ -369,12 +369,14 @@ class Unit:
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
     headers: tuple[bytes, ...] = ()  # texts of the included files that are not the system's; with helpers from there
-    text: Text = field(init=False)
+    skipped: tuple[tuple[int, int], ...] = ()  # what conditionals leave out (`libclang.skipped_ranges`)
+    active: bytes = field(init=False)  # the content without that and without the conditionals, as long as before
+    text: Text = field(init=False)  # of the active part
     directives: tuple[Directive, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.text = Text(self.content, self.trigraphs)
-        self.directives = self.text.directives()
+        self.active, self.directives = active_part(self.content, self.skipped, self.trigraphs)
+        self.text = Text(self.active, self.trigraphs)
 
 
 # ------------------------------------------------------------------------------------------ walks

@@ -22,7 +22,16 @@ from scheduler.frontend.csyntax import (
     Variable,
 )
 from scheduler.frontend.lexical import Directive
-from scheduler.frontend.libclang import ClangType, Cursor, CursorKind, StorageClass, TLSKind, TranslationUnit, TypeKind
+from scheduler.frontend.libclang import (
+    ClangType,
+    Cursor,
+    CursorKind,
+    StorageClass,
+    TLSKind,
+    TranslationUnit,
+    TypeKind,
+    skipped_ranges,
+)
 from scheduler.ir.names import safe_name
 
 _LONG_INITIALIZER = 50_000  # bytes
@@ -57,7 +66,7 @@ class Declarations:
         self.tu = tu
         self.path = path
         self.content = content
-        self.unit = Unit(path, content, trigraphs)
+        self.unit = Unit(path, content, trigraphs, skipped=tuple(skipped_ranges(tu, path)))
         self.text = self.unit.text
         self.includes: dict[str, Directive] = {}  # by the name of the file, where code is included into a function
         self.variables: dict[int, Variable] = {}
@@ -136,7 +145,7 @@ class Declarations:
         start, end = cursor.extent.start, cursor.extent.end
         if not self.in_file or start.file is None or start.file.name != self.path:
             return "?"
-        return self.content[start.offset : end.offset].decode("utf-8", "replace")[:most]
+        return self.unit.active[start.offset : end.offset].decode("utf-8", "replace")[:most]
 
     def _long_table(self, variable: Variable, init: Cursor) -> CExpr | None:
         """A stand-in for the initializer of a large table of numbers: nobody looks into it."""

@@ -16,7 +16,7 @@ from scheduler.frontend import scalars
 from scheduler.frontend.actions import BREAK_ADVICE, WHILE_ADVICE
 from scheduler.frontend.alias import Aliases
 from scheduler.frontend.calls import Calls
-from scheduler.frontend.constructs import Pragmas
+from scheduler.frontend.constructs import Pragmas, nesting
 from scheduler.frontend.context import Context, Frame, Refuse, Work
 from scheduler.frontend.csyntax import (
     LOOPS,
@@ -42,7 +42,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.effects import Effects
 from scheduler.frontend.finalize import finish
-from scheduler.frontend.lexical import Directive, Lines
+from scheduler.frontend.lexical import Directive, Lines, is_conditional
 from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
 from scheduler.frontend.parallel import any_parallel
 from scheduler.frontend.pragmas import pragma
@@ -56,6 +56,7 @@ from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
 
+_REMOVE = "remove it to let the loop be tuned"
 _MISTAKES = (
     ArithmeticError,
     AssertionError,
@@ -347,7 +348,7 @@ class Finder:
                 raise Refuse(places[0], reason, "remove the pragma to let the loop be tuned")
 
     def _names_pragma(self, begin: int, end: int) -> bool:
-        return self.pragma_names.search(self.unit.content, begin, end) is not None
+        return self.pragma_names.search(self.unit.active, begin, end) is not None
 
     def _at_call(self, refusal: Refuse, calls: Calls, span: Span) -> Refuse:
         """A refusal of what stands in a function that was put in place of a call, at the call."""
@@ -376,12 +377,16 @@ class Finder:
                 seen[variable] = seen.get(variable, False) or variable in stored
 
     def _check_text(self, stmt: CStmt) -> None:
-        for directive in self.directives:
-            if stmt.begin <= directive.begin < stmt.end and not self.pragmas.understood(directive):
-                what = "a preprocessor directive"
-                if directive.text.startswith("#pragma"):
-                    what = f"'{directive.text}'"
-                raise Refuse(directive.begin, f"there is {what} inside the loop", "remove it to let the loop be tuned")
+        depth = 0
+        for directive in (d for d in self.directives if stmt.begin <= d.begin < stmt.end):
+            depth += nesting(directive)
+            if depth < 0:
+                raise Refuse(directive.begin, "a preprocessor conditional goes across the loop", _REMOVE)
+            if not is_conditional(directive) and not self.pragmas.understood(directive):
+                what = f"'{directive.text}'" if directive.text.startswith("#pragma") else "a preprocessor directive"
+                raise Refuse(directive.begin, f"there is {what} inside the loop", _REMOVE)
+        if depth:
+            raise Refuse(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
         attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
         attached = attached or self._names_pragma(stmt.begin, stmt.end)
         if attached or self.unit.text.preceded_by_macro(stmt.begin):

@@ -190,6 +190,63 @@ class Text:
         return tuple(reversed(result))
 
 
+_CONDITIONAL = re.compile(r"#(?:if|elif|else|endif)")
+
+
+def is_conditional(directive: Directive) -> bool:
+    """Whether the line is an `#if`, an `#endif` or one between them."""
+    return _CONDITIONAL.match(directive.text) is not None
+
+
+def active_part(
+    content: bytes, skipped: Iterable[tuple[int, int]], trigraphs: bool = False
+) -> tuple[bytes, tuple[Directive, ...]]:
+    """The text without what conditionals leave out, and its directives.
+
+    `skipped`: `libclang.skipped_ranges`. The lines of the conditionals are blank, too, in a text as long as before;
+    among the directives they are left, those of conditionals in what is left out are not.
+    """
+    skipped = list(skipped)
+    conditionals: list[Directive] = []
+    text = bytearray(content)
+    for begin, end in skipped:
+        _wipe(text, begin, end)
+    within, depth = None, 0
+    for directive in filter(is_conditional, Text(content, trigraphs).directives()):
+        _wipe(text, directive.begin, directive.end)
+        inside = next((r for r in skipped if r[0] <= directive.begin < r[1]), None)
+        begins = inside is not None and inside != within
+        within = inside
+        depth -= directive.text.startswith("#endif")
+        if inside is None or begins or depth == 0:
+            conditionals.append(directive)
+        depth = 1 if begins else depth + directive.text.startswith("#if")
+    return bytes(text), _with_targets(Text(bytes(text), trigraphs), conditionals)
+
+
+def _wipe(text: bytearray, begin: int, end: int) -> None:
+    text[begin:end] = re.sub(rb"[^\r\n]", b" ", text[begin:end])
+
+
+def _with_targets(text: Text, conditionals: list[Directive]) -> tuple[Directive, ...]:
+    """The directives of a text with conditionals that are blank in it."""
+    others = text.directives()
+    target = {d.begin: d.target for d in others}
+    found = list(others)
+    for directive in conditionals:
+        following = text.outside(_blank(text.clean, text.inside(directive.end)))
+        behind = next((d for d in others if d.begin <= following < d.end and d.begin >= directive.end), None)
+        found.append(
+            Directive(
+                directive.begin,
+                directive.end,
+                directive.text,
+                following if behind is None else target[behind.begin],
+            )
+        )
+    return tuple(sorted(found, key=lambda d: d.begin))
+
+
 def _blank(clean: bytes, position: int) -> int:
     match = _SKIP.match(clean, position)
     return match.end() if match else position

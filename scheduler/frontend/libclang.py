@@ -36,6 +36,10 @@ BINARY = dict(enumerate(_OPERATORS.split(), start=3))
 UNARY = {1: "p++", 2: "p--", 3: "++", 4: "--", 5: "&", 6: "*", 7: "+", 8: "-", 9: "~", 10: "!"}
 
 
+class _Ranges(ctypes.Structure):
+    _fields_ = (("count", ctypes.c_uint), ("ranges", ctypes.POINTER(cindex.SourceRange)))
+
+
 @cache
 def library() -> Any:
     """libclang with the signatures below declared."""
@@ -58,6 +62,7 @@ def library() -> Any:
         getattr(lib, name).argtypes = [cindex.Cursor]
     lib.clang_Cursor_getVarDeclInitializer.restype = cindex.Cursor
     lib.clang_Cursor_getVarDeclInitializer.argtypes = [cindex.Cursor]
+    lib.clang_getSkippedRanges.restype = ctypes.POINTER(_Ranges)
     lib.clang_Location_isInSystemHeader.restype = ctypes.c_int
     lib.clang_Location_isInSystemHeader.argtypes = [cindex.SourceLocation]
     return lib
@@ -118,3 +123,17 @@ def included_texts(unit: Any) -> dict[str, bytes]:
             except OSError:
                 return {}
     return found
+
+
+def skipped_ranges(unit: Any, path: str) -> list[tuple[int, int]]:
+    """What conditionals leave out of a file, from the `#` of one directive to the end of the one that ends it.
+
+    Of a unit that was parsed with PARSE_DETAILED_PROCESSING_RECORD.
+    """
+    lib = library()
+    found = lib.clang_getSkippedRanges(unit, cindex.File.from_name(unit, path))
+    try:
+        ranges = (found.contents.ranges[k] for k in range(found.contents.count))
+        return sorted((r.start.offset, r.end.offset) for r in ranges)
+    finally:
+        lib.clang_disposeSourceRangeList(found)

@@ -52,7 +52,7 @@ class Premises:
     `dead`: variables from outside that nothing was seen to read behind the nest. `whole_file`: what other
     functions do with pointers was looked at, too. `samples`: calls of inlined functions of other files, and what their
     bodies give there; `hidden`: those of them of which no sample can be taken; `bodies`: the texts of those, where they
-    are known.
+    are known. `openmp`: without OpenMP the text means something else.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -64,6 +64,7 @@ class Premises:
     samples: tuple[tuple[str, Expr], ...] = ()
     hidden: tuple[str, ...] = ()
     bodies: tuple[bytes, ...] = ()
+    openmp: bool = False
 
 
 @dataclass(frozen=True, slots=True)

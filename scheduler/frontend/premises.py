@@ -62,6 +62,7 @@ def premises(
         samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
         hidden=tuple(sorted({f.part_of or f.name for f in hidden})),
         bodies=tuple(dict.fromkeys(f.text for f in hidden)),
+        openmp=ctx.only_openmp,
     )
 
 

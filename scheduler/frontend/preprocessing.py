@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler.frontend.lexical import Directive, Text
 
@@ -172,15 +172,19 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """`#if` to `#endif`."""
+    """`#if` to `#endif`. `includes`: all that matters in it are included files, and these in functions only."""
 
     begin: int
     end: int
     branches: tuple[Branch, ...]
+    includes: bool = False
 
 
 def conditionals(content: bytes, directives: tuple[Directive, ...]) -> tuple[Conditional, ...]:
-    """Those of a file that hold more than other directives, include guards left out, in the order of their ends."""
+    """Those of a file that hold code, pragmas or included files, in the order of their ends.
+
+    Left out are include guards and pragmas under `_OPENMP`, which mean nothing where there is no OpenMP.
+    """
     found: list[Conditional] = []
     opened: list[list[tuple[str, Directive]]] = []
     for directive in directives:
@@ -196,8 +200,12 @@ def conditionals(content: bytes, directives: tuple[Directive, ...]) -> tuple[Con
             ends = [d.begin for _, d in parts[1:]] + [directive.begin]
             branches = tuple(Branch(c, d.end, e) for (c, d), e in zip(parts, ends, strict=True))
             whole = Conditional(parts[0][1].begin, directive.end, branches)
-            if _holds_code(content, whole, directives) and not _is_guard(content, whole, directives):
+            if _is_guard(content, whole, directives):
+                continue
+            if _holds_code(content, whole, directives) or _holds_pragma(whole, directives):
                 found.append(whole)
+            elif any(d.text.startswith("#include") for d in directives if whole.begin <= d.begin < whole.end):
+                found.append(replace(whole, includes=True))
     return tuple(found)
 
 
@@ -217,6 +225,12 @@ def _holds_code(content: bytes, whole: Conditional, directives: tuple[Directive,
                 return True
             position = directive.end
     return False
+
+
+def _holds_pragma(whole: Conditional, directives: tuple[Directive, ...]) -> bool:
+    if re.sub(r"[()\s]|defined", "", whole.branches[0].condition) == "_OPENMP" and len(whole.branches) == 1:
+        return False
+    return any(d.text.startswith("#pragma") for d in directives if whole.begin <= d.begin < whole.end)
 
 
 def _has_tokens(text: bytes) -> bool:

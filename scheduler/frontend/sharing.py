@@ -131,6 +131,7 @@ def private_variables(ctx: Context, pragmas: Pragmas, found: Marks) -> None:
             if variable.whole.name in named["firstprivate"] and variable in ctx.written:
                 mine.add(variable)
         ctx.owned.update({v: stmt for v in mine})
+        ctx.only_openmp |= any(not dead_after(v, ctx.frames, ctx.function) for v in mine)
         if any(p.name in SHARING for p in directives):
             region = frozenset[Variable]()
             if found.context == "team":

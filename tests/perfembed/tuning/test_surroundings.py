@@ -365,6 +365,63 @@ int A[100], B[100]; int main(void) { enum { M = K };
  for (int i = 0; i < 100; i++) { double t = A[i]; B[i] = f(A[i]) + sizeof(t); } printf("%d\\n", B[33]); }""",
         (("-DK=5",),),
     ),
+    "conditionals inside": Case(
+        """#ifndef K
+#define K 3
+#endif
+double A[100], B[100], s;
+int main(void) { int i, j;
+ for (i = 0; i < 100; i++) {
+#ifdef ZERO
+   A[i] = 0;
+#else
+   A[i] = i;
+# if K > 5
+   A[i] = -1;
+# elif defined TWICE
+   A[i] *= 2;
+# endif
+#endif
+   for (j = 0; j < K; j++)
+#if defined(MINUS) && \\
+    !defined(ZERO)
+     B[i] -= A[j];
+#else
+     B[i] += A[j] /* #endif */;
+#endif
+ }
+ for (i = 0; i < 100; i++) s += A[i] + (i + 1) * B[i];
+ printf("%g\\n", s); }""",
+        (("-DZERO",), ("-DTWICE",), ("-DK=4",), ("-DK=6", "-DTWICE"), ("-DMINUS",), ("-DMINUS", "-DZERO")),
+        alike=(("-DK=3",), ("-DOTHER",)),
+    ),
+    "left out inside": Case(
+        """double A[100];
+int main(void) { for (int i = 0; i < 100; i++) {
+#ifdef OUTSIDE
+#include "h.h"
+   if (i > 50) { A[i] = 3;
+#else
+   if (i > 50) {
+#endif
+   A[i] += i; }
+ } printf("%g\\n", A[60]); }""",
+        (("-DOUTSIDE",),),
+        header="A[i] = 5;\n",
+    ),
+    "conditional pragmas": Case(
+        """int A[100], B[100], last;
+int main(void) { int i = 0, t = 0;
+#ifdef SHARED
+#pragma omp parallel for lastprivate(t)
+#else
+#pragma omp parallel for firstprivate(t)
+#endif
+ for (i = 0; i < 100; i++) { t = i; A[i] = t; }
+ last = t;
+ printf("%d %d %d\\n", A[99], B[99], last); }""",
+        (("-DSHARED",), ("-fno-openmp",), ("-fno-openmp", "-DSHARED")),
+    ),
     "order of definitions": Case(
         """#define FAST 1
 double A[100];

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scheduler.ir.text import format_nest
 from tests.scheduler.frontend.support import lines, read, refusal
 
 BODIES = [
@@ -99,9 +100,13 @@ def test_conditional_compilation_inside() -> None:
   for (int i = 0; i < n; i++) a[i] = 2;
 }"""
     found = read(code)
-    (refused,) = found.rejections
-    assert (refused.span.line, refused.reason) == (3, "there is a preprocessor directive inside the loop")
-    assert [n.span.line for n in found.nests if n.span] == [8, 11, 13]
+    assert not found.rejections and [n.span.line for n in found.nests if n.span] == [2, 11, 13]
+    assert "a[i] = 1" in format_nest(found.nests[0]) and "a[i] = 0" not in format_nest(found.nests[0])
+    (refused,) = read(code.replace("a[i] = 1;", "a[i] = 1;\n#undef X")).rejections
+    assert (refused.span.line, refused.reason) == (7, "there is a preprocessor directive inside the loop")
+    across = code.replace("#else", "}\n#else").replace("a[i] = 1;", "a[i] = 1; }\n  for (int i = 0; i < n; i++) {")
+    refused = read(across).rejections[0]
+    assert (refused.span.line, refused.reason) == (2, "a preprocessor conditional goes across the loop")
 
 
 def test_loops_from_macros() -> None:

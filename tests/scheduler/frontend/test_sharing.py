@@ -78,8 +78,13 @@ def test_the_text_of_the_pragma_belongs_to_the_nest() -> None:
     assert nest.span is not None
     assert code[nest.span.begin : nest.span.end].startswith("#ifdef _OPENMP")
     assert nest.span.line == 8
-    other = read(code.replace("_OPENMP", "FAST"))
-    assert "stands under a condition" in other.rejections[0].reason
+    assert [n.span for n in read(code, "-fopenmp").nests] == [nest.span]
+    code = code.replace("#ifdef _OPENMP", "#if FAST\n#pragma omp parallel for schedule(dynamic)\n#else")
+    (nest,) = read(code).nests
+    assert nest.span is not None and code[nest.span.begin :].startswith("#if FAST") and nest.span.line == 10
+    for between in ("n = 3;", "#pragma omp parallel\n{"):
+        other = read(code.replace("schedule(dynamic)", f"schedule(dynamic)\n{between}"))
+        assert "stands under a condition" in other.rejections[0].reason
 
 
 def test_a_parallel_region_does_not_belong_to_the_loop_under_it() -> None:
