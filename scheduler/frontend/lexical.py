@@ -214,7 +214,7 @@ def active_part(
     within, depth = None, 0
     for directive in filter(is_conditional, Text(content, trigraphs).directives()):
         _wipe(text, directive.begin, directive.end)
-        inside = next((r for r in skipped if r[0] <= directive.begin < r[1]), None)
+        inside = next((r for r in skipped if r[0] < directive.end and directive.begin < r[1]), None)
         begins = inside is not None and inside != within
         within = inside
         depth -= directive.text.startswith("#endif")

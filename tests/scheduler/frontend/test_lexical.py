@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.frontend import render_diagnostic
-from scheduler.frontend.lexical import Lines, Text, uses_trigraphs
+from scheduler.frontend.lexical import Lines, Text, active_part, uses_trigraphs
 from scheduler.ir.nest import Span
 
 
@@ -22,6 +22,33 @@ x;
     found = Text(text).directives()
     assert [d.text for d in found] == ["#pragma a b", "#define X 1", "#pragma c"]
     assert [text[d.target : d.target + 4] for d in found] == [b"char", b"x;\n", b"x;\n"]
+
+
+def test_what_conditionals_leave_out() -> None:
+    text = b"""#if A
+  #pragma one
+  #if B
+  x;
+  #endif
+#elif \\
+   C
+#else
+  #pragma two
+  #if D
+    #if E
+    #endif
+    y;
+  #else
+    z;
+  #endif
+#endif
+"""
+    first, second = (text.index(b"#if A"), text.index(b"#else") + 5), (text.index(b"#if D"), text.rindex(b"#else") + 5)
+    active, found = active_part(text, [first, second])
+    assert len(active) == len(text) and active.split() == [b"#pragma", b"two", b"z;"]
+    assert active.count(b"\n") == text.count(b"\n")
+    assert [d.text for d in found] == ["#if A", "#pragma two", "#if D", "#endif", "#endif"]
+    assert {text[d.target : d.target + 2] for d in found[:-2]} == {b"z;"}
 
 
 def test_lines() -> None:
