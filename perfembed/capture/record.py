@@ -36,6 +36,7 @@ _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_m
 DEFAULT_CAP_BYTES = 2 << 30
 _ROOMS = 4
 _SEARCH_S = 60.0  # for finding nests with which the program fails
+_BARRIER = '_Pragma("omp barrier")'
 _ALONE = {"OMP_THREAD_LIMIT": "1"}
 
 
@@ -98,14 +99,19 @@ def capture_nests(
 
     problems: dict[str, str] = {}
 
-    # What a team shares is recorded with a team of one, so that nobody changes it meanwhile.
+    # What a team shares is recorded with a team of one, so that nobody changes it meanwhile; in a program that insists
+    # on its threads, while the others wait.
     teams = [plan for plan in plans if _is_shared(sources, plan.nest)]
     alone = replace(profile, program=replace(profile.program, environment={**profile.program.environment, **_ALONE}))
 
     def works(part: tuple[_Plan, ...]) -> bool:
-        groups = tuple(plan for plan in part if plan not in teams), tuple(plan for plan in part if plan in teams)
-        runs = [(group, run) for group, run in zip(groups, (profile, alone), strict=True) if group]
-        problem = next(filter(None, [_run(sources, group, run, workdir, cap_bytes) for group, run in runs]), None)
+        others, shared = [p for p in part if p not in teams], [p for p in part if p in teams]
+        problem = _run(sources, others, profile, workdir, cap_bytes) if others else None
+        if shared:
+            failed = _run(sources, shared, alone, workdir, cap_bytes)
+            if failed and not all(plan.delivered for plan in shared):
+                failed = _run(sources, shared, profile, workdir, cap_bytes, waiting=True)
+            problem = problem or failed
         missing = [plan for plan in part if not plan.delivered]
         problems.update({plan.nest.name: not_watched(problem) for plan in missing if problem})
         return problem is None or not missing
@@ -162,9 +168,14 @@ def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, afte
 
 
 def _run(
-    sources: Sequence[SourceFile], plans: tuple[_Plan, ...], profile: ProgramProfile, workdir: Path, cap_bytes: int
+    sources: Sequence[SourceFile],
+    plans: Sequence[_Plan],
+    profile: ProgramProfile,
+    workdir: Path,
+    cap_bytes: int,
+    waiting: bool = False,
 ) -> str | None:
-    """Builds and runs; what went wrong with the program, if anything did."""
+    """Builds and runs; what went wrong with the program, if anything did. `waiting`: all threads come to the nests."""
     runtime = Runtime(
         "capture",
         _HERE / "capture_runtime.c",
@@ -174,7 +185,7 @@ def _run(
         tuple(f"-Wl,--wrap={name}" for name in _WRAPPED),
     )
     _forget(plans)
-    texts = instrumented(sources, ((plan.nest, _dumped(k, plan)) for k, plan in enumerate(plans)))
+    texts = instrumented(sources, ((plan.nest, _dumped(k, plan, waiting)) for k, plan in enumerate(plans)))
     executable = build_program(texts, profile.program, runtime, workdir)
     if isinstance(executable, ProgramFailed):
         return executable.reason
@@ -185,25 +196,29 @@ def _run(
     return run_failure(ran.finished, profile.program.world.limits)
 
 
-def _forget(plans: tuple[_Plan, ...]) -> None:
+def _forget(plans: Sequence[_Plan]) -> None:
     for plan in plans:
         plan.report.unlink(missing_ok=True)
 
 
-def _dumped(index: int, plan: _Plan) -> Around:
+def _dumped(index: int, plan: _Plan, waiting: bool = False) -> Around:
+    """The calls that write what a nest is given; `waiting`: the threads of its team for each other."""
     nest = plan.nest
     assert nest.span is not None
     addresses = ", ".join(f"(const void *){_address(o.array)}" for o in plan.objects)
     pointers = f"__extension__ (const void *const[]){{{addresses}}}" if addresses else "0"
     before = f"if (perfembed_due({index})) perfembed_before({index}, {values_text(nest)}, {pointers});"
-    return Around(nest.span.begin, nest.span.end, before, f"perfembed_after({index});" if plan.after else "")
+    after = f"perfembed_after({index});" if plan.after else ""
+    if waiting:
+        before, after = f"{_BARRIER} {before} {_BARRIER}", f"{_BARRIER} {after}"
+    return Around(nest.span.begin, nest.span.end, before, after)
 
 
 def _address(array: Array) -> str:
     return f"{'&' if array.is_scalar else ''}({array.base or array.name})"
 
 
-def _tables(plans: tuple[_Plan, ...], cap_bytes: int) -> str:
+def _tables(plans: Sequence[_Plan], cap_bytes: int) -> str:
     lines = [f"#define PE_NESTS {len(plans)}", f"#define PE_WANTED {len(plans)}", f"#define PE_CAP {cap_bytes}ULL"]
     rows = []
     for k, plan in enumerate(plans):
