@@ -47,7 +47,8 @@ def test_what_a_team_shares(tmp_path: Path, insists: int) -> None:
     path.write_text(PROGRAM.replace("INSISTS", str(insists)))
     source = read_source(path, ParseOptions(FLAGS))
     assert isinstance(source, SourceFile)
-    nests = tuple(nest for nest in source.nests if source.sharing[nest.name].context == "team")
+    teams = {name for name, sharing in source.sharing.items() if sharing.context == "team"}
+    nests = tuple(nest for nest in source.nests if nest.name in teams)
     assert len(nests) == 2
     build = one_file(str(path), source.content, CompilerConfig("gcc", FLAGS), tmp_path)
     world = World(tmp_path, limits=Limits(wall_s=20.0, memory_bytes=4 << 30))
