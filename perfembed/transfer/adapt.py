@@ -16,7 +16,7 @@ from scheduler.ir.types import known_type
 from scheduler.machine.microkernel import register_shapes
 from scheduler.machine.target import Target
 from scheduler.moves.register_blocking import even_block
-from scheduler.moves.space import power_of_two
+from scheduler.moves.trip_counts import power_of_two
 from scheduler.transform import Parallelize, RegisterBlock
 
 _SHORT = 4  # loops of so few iterations are not tiled

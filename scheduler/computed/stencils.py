@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from scheduler.computed.tile_footprint import tile_bytes
 from scheduler.ir.tree import TreeLoop
-from scheduler.moves.space import Chain, Space, chains_with, power_of_two
+from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.moves.time_tiling import MAX_DEPTH, split_inside, time_band, time_loops
+from scheduler.moves.trip_counts import power_of_two
 from scheduler.normalize.fission import maximal_fission
 from scheduler.schedule import Schedule
 from scheduler.transform import Skew, Tile

@@ -128,6 +128,31 @@ def paths_of(nodes: tuple[TreeNode, ...]) -> dict[str, NodePath]:
     return found
 
 
+def concurrent_loops(tree: tuple[TreeNode, ...]) -> dict[str, str]:
+    """Loops whose iterations need not run one after another: name -> block, parallel, vector or accumulate.
+
+    Of several kinds that a loop has, the one listed first is what the generated code does with it.
+    """
+    kinds: dict[str, set[str]] = {"block": set(), "parallel": set(), "vector": set(), "accumulate": set()}
+    for loop in tree_loops(tree):
+        if loop.vector:
+            kinds["vector"].add(loop.name)
+        if loop.register is not None:
+            kinds["block"].update(loop.register.loops)
+        if len(loop.children) == 1 and isinstance(loop.children[0], TreeLoop) and loop.children[0].register:
+            kinds["accumulate"].add(loop.name)
+        if loop.parallel is not None:
+            inner: TreeLoop = loop
+            kinds["parallel"].add(loop.name)
+            for _ in range(loop.parallel.collapse - 1):
+                child = inner.children[0] if len(inner.children) == 1 else None
+                if not isinstance(child, TreeLoop):
+                    break
+                inner = child
+                kinds["parallel"].add(inner.name)
+    return {name: kind for kind in reversed(kinds) for name in kinds[kind]}
+
+
 def replace_loop(nodes: tuple[TreeNode, ...], name: str, new: tuple[TreeNode, ...]) -> tuple[TreeNode, ...]:
     """The same forest with the loop `name` replaced by the nodes `new`; what is not around it stays the same object."""
     for position, node in enumerate(nodes):

@@ -8,38 +8,48 @@ against time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import pairwise
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, find_loop, path_to, statements_below
+from scheduler.polyhedral.distances import Distances
+from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.transform import Fuse, Shift, Sink, Skew
+from scheduler.transform import Fuse, Reverse, Shift, Sink, Skew
 
 _MAX_SHIFT = 4
-_MAX_SKEW = 4
 
 
 def permutable_band(replayer: Replayer, schedule: Schedule, chain: tuple[TreeLoop, ...]) -> Schedule | None:
-    """The schedule extended by the least skews that make a perfect chain fully permutable; None if there are none."""
-    outer = chain[0]
-    within = frozenset(s for s, _ in outer.rows)
-    steps: list[Skew] = []
+    """The schedule extended by the least skews, and reversals, that make a perfect chain fully permutable.
+
+    None if there are none with small factors.
+    """
+    steps: list[Skew | Reverse] = []
     tree = replayer.tree(schedule)
-    above: list[tuple[str, dict[str, Affine]]] = [(outer.name, dict(outer.rows))]
-    for loop in chain[1:]:
-        bases = list(dict.fromkeys((0, len(above) - 1)))  # the outermost loop and the one just outside
-        for factors in sorted(product(range(_MAX_SKEW + 1), repeat=len(bases)), key=lambda f: (sum(f), f[::-1])):
-            rows = dict(loop.rows)
-            for base, factor in zip(bases, factors, strict=True):
-                rows = {s: row + above[base][1][s] * factor for s, row in rows.items()}
-            if replayer.checker.never_decreases(tree, outer.name, rows.__getitem__, within):
-                steps += [Skew(above[b][0], loop.name, f) for b, f in zip(bases, factors, strict=True) if f]
-                above.append((loop.name, rows))
-                break
-        else:
+    above: list[tuple[str, dict[str, Affine]]] = []
+    for loop in chain:
+        rows = dict(loop.rows)
+        if replayer.checker.never_decreases(tree, chain[0].name, rows.__getitem__, rows.keys()):
+            above.append((loop.name, rows))
+            continue
+        try:
+            distances = Distances(replayer.checker, tree, chain[0].name, [*(r for _, r in above), rows])
+            factors = distances.row("keeps", ends=True)
+        except QuotaExceeded:
             return None
+        if factors is None:
+            return None
+        if factors[-1] < 0:
+            steps.append(Reverse(loop.name))
+            rows = {s: -row for s, row in rows.items()}
+        for (name, base), factor in zip(above, factors, strict=False):
+            if factor:
+                steps.append(Skew(name, loop.name, factor))
+                rows = {s: row + base[s] * factor for s, row in rows.items()}
+        above.append((loop.name, rows))
     result = (*schedule, *steps)
     return result if isinstance(replayer.replay(result), ScheduledNest) else None
 

@@ -16,10 +16,12 @@ from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.machine.target import Target
-from scheduler.moves.trip_counts import OrThousand, trip_counts
+from scheduler.moves.trip_counts import OrThousand, power_of_two, trip_counts
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, directions, legal_orders, minimize_strides
+from scheduler.polyhedral.distances import Distances
+from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Interchange, Parallelize, Skew, Tile, Unroll, UnrollJam, Vectorize
@@ -37,6 +39,7 @@ class Space:
         self.target = target
         self.parameters = dict(parameters)
         self.extents = trip_counts(tuple(loops(replayer.nest)), parameters)
+        self._sequential: dict[tuple[int, bool], frozenset[str]] = {}
 
     def of(self, splits: Schedule) -> Space:
         """The space of the nest that splits leave, for the steps behind them. Raises NotApplicable, QuotaExceeded."""
@@ -83,7 +86,11 @@ class Space:
 
     def sequential(self, schedule: Schedule, reductions: bool = False) -> frozenset[str]:
         """The loops that carry dependences; with `reductions` those with a reduction clause are none of them."""
-        return self.replayer.checker.sequential_loops(self.replayer.tree(schedule), reductions)
+        tree = self.replayer.tree(schedule)
+        key = id(tree), reductions  # the replayer keeps its trees: no other one has this id
+        if key not in self._sequential:
+            self._sequential[key] = self.replayer.checker.sequential_loops(tree, reductions)
+        return self._sequential[key]
 
     def legal(self, schedule: Schedule) -> bool:
         return isinstance(self.replayer.replay(schedule), ScheduledNest)
@@ -110,25 +117,42 @@ class Space:
         """
         if self.target.threads < 2:
             return schedule
+        sequential = self.sequential(schedule, reductions=True)
+        return (*schedule, *self._marks(self.replayer.tree(schedule), sequential, dynamic))
+
+    def parallel_choices(self, schedule: Schedule) -> Iterator[Schedule]:
+        """For every loop that may run in parallel: the schedule with it marked, and the rest of the tree as usual."""
+        if self.target.threads < 2:
+            return
         tree = self.replayer.tree(schedule)
         sequential = self.sequential(schedule, reductions=True)
-        steps: list[Parallelize] = []
+        for loop in tree_loops(tree):
+            if self._free(loop, sequential) and not loop.parallel and not loop.vector:
+                yield (*schedule, self._mark(loop, None), *self._marks(tree, sequential, None, loop.name))
 
-        def visit(nodes: tuple[TreeNode, ...]) -> None:
-            for node in nodes:
-                if isinstance(node, Leaf) or node.parallel:
-                    continue
-                trips = -(-self.extent(node) // max(node.tile, 1))
-                free = node.name not in sequential and trips >= self.target.threads and not node.register
-                if free and not any(inner.parallel for inner in tree_loops(node.children)):
-                    uneven = dynamic if dynamic is not None else self.uneven(node)
-                    chunk = 1 if node.tile else max(1, min(16, trips // (self.target.threads * 8)))
-                    steps.append(Parallelize(node.name, int(uneven), chunk if uneven else 0))
-                else:
-                    visit(node.children)
+    def _marks(
+        self, tree: tuple[TreeNode, ...], sequential: frozenset[str], dynamic: bool | None, chosen: str = ""
+    ) -> Iterator[Parallelize]:
+        """The outermost loops that are free, but none around or inside a parallel loop or `chosen`."""
+        for node in tree:
+            if isinstance(node, Leaf) or node.parallel or node.name == chosen:
+                continue
+            taken = any(inner.parallel or inner.name == chosen for inner in tree_loops(node.children))
+            if self._free(node, sequential) and not taken:
+                yield self._mark(node, dynamic)
+            else:
+                yield from self._marks(node.children, sequential, dynamic, chosen)
 
-        visit(tree)
-        return (*schedule, *steps)
+    def _free(self, loop: TreeLoop, sequential: frozenset[str]) -> bool:
+        return loop.name not in sequential and self._trips(loop) >= self.target.threads and not loop.register
+
+    def _trips(self, loop: TreeLoop) -> int:
+        return -(-self.extent(loop) // max(loop.tile, 1))
+
+    def _mark(self, loop: TreeLoop, dynamic: bool | None) -> Parallelize:
+        uneven = dynamic if dynamic is not None else self.uneven(loop)
+        chunk = 1 if loop.tile else max(1, min(16, self._trips(loop) // (self.target.threads * 8)))
+        return Parallelize(loop.name, int(uneven), chunk if uneven else 0)
 
     def uneven(self, loop: TreeLoop) -> bool:
         """Some loop below has bounds that depend on this loop's iterations, or on data."""
@@ -199,11 +223,15 @@ class Space:
         if len(chain) < 2 or not {chain[-2].name, chain[-1].name} <= sequential or chain[-1].opaque or chain[-2].tile:
             return
         outer, inner = chain[-2].name, chain[-1].name
-        for factor in (1, 2, 3):
-            diagonal = (*schedule, Skew(outer, inner, factor), Interchange(outer, inner))
-            if self.legal(diagonal) and outer not in self.sequential(diagonal):
+        tree, checker = self.replayer.tree(schedule), self.replayer.checker
+        try:
+            row = Distances(checker, tree, outer, [dict(loop.rows) for loop in chain[-2:]]).row("carries", ends=True)
+        except QuotaExceeded:
+            return
+        if row is not None and row[0] > 0 and row[1] == 1:
+            diagonal = (*schedule, Skew(outer, inner, row[0]), Interchange(outer, inner))
+            if self.legal(diagonal):
                 yield diagonal
-                return
 
     def _reused(self, tree: tuple[TreeNode, ...], loop: TreeLoop) -> bool:
         """Some access does not change along the loop, or changes by one element: copies side by side share it."""
@@ -267,8 +295,3 @@ class Space:
 def chains_with(tree: tuple[TreeNode, ...], name: str) -> Chain:
     """The maximal perfect chain that contains a loop; empty if there is none."""
     return next((c for c in chains(tree) if any(loop.name == name for loop in c)), ())
-
-
-def power_of_two(limit: int) -> int:
-    """The greatest power of two that is not above the limit; 0 if there is none."""
-    return 1 << (limit.bit_length() - 1) if limit > 0 else 0

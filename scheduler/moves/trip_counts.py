@@ -29,3 +29,8 @@ class OrThousand(dict[str, int]):
 
     def __missing__(self, key: str) -> int:
         return 1000
+
+
+def power_of_two(limit: int) -> int:
+    """The greatest power of two that is not above the limit; 0 if there is none."""
+    return 1 << (limit.bit_length() - 1) if limit > 0 else 0

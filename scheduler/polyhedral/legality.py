@@ -8,13 +8,13 @@ between T(s) and T(t) in that loop's row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Union
 
 import islpy as isl
 
 from scheduler.ir.affine import Affine, FloorDiv
-from scheduler.ir.tree import TreeLoop, TreeNode, paths_of, tree_loops
+from scheduler.ir.tree import TreeLoop, TreeNode, concurrent_loops, paths_of, tree_loops
 from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.model import Model, QuotaExceeded, affine_text
 from scheduler.polyhedral.reductions import choice_over, reduction_over
@@ -112,12 +112,23 @@ class Checker:
         return dependence.update is not None and choice_over(self.model, node, dependence.array) is not None
 
     def never_decreases(
-        self, tree: tuple[TreeNode, ...], outer: str | None, rows: Callable[[str], Affine], within: frozenset[str]
+        self, tree: tuple[TreeNode, ...], outer: str | None, rows: Callable[[str], Affine], within: Collection[str]
     ) -> bool:
         """Whether `rows` (statement -> a row) never decreases along a dependence between statements `within`.
 
         Only dependences count that the loops around `outer` leave unsatisfied (None: all). This is what
         makes a loop with these rows part of a permutable band that starts at `outer`.
+        """
+        return not any(
+            self._split_rows(index, dependence, rows(dependence.source), rows(dependence.sink), left)[0] is not None
+            for index, dependence, left in self.unsatisfied(tree, outer, within)
+        )
+
+    def unsatisfied(
+        self, tree: tuple[TreeNode, ...], outer: str | None, within: Collection[str]
+    ) -> Iterator[tuple[int, Dependence, isl.Map]]:
+        """The dependences between statements `within`, with their numbers, as far as the common loops around `outer`
+        leave them unsatisfied (None: all common loops).
         """
         paths = paths_of(tree)
         for index, dependence in enumerate(self.dependences):
@@ -128,12 +139,8 @@ class Checker:
                 if p != q or not isinstance(node, TreeLoop) or node.name == outer or remaining is None:
                     break
                 remaining = self._split_at(index, dependence, node, remaining)[2]
-            if remaining is None:
-                continue
-            source, sink = rows(dependence.source), rows(dependence.sink)
-            if self._split_rows(index, dependence, source, sink, remaining)[0] is not None:
-                return False
-        return True
+            if remaining is not None:
+                yield index, dependence, remaining
 
     def _check_one(
         self,
@@ -271,28 +278,3 @@ def _monotone_parts(row: Affine) -> list[tuple[int, int, Affine]]:
     parts = [(c, a.denominator, a.numerator) for a, c in row.terms if isinstance(a, FloorDiv)]
     rest = Affine.build([(a, c) for a, c in row.terms if isinstance(a, str)], row.const)
     return [*sorted(parts, key=lambda part: part[:2]), (1, 1, rest)]
-
-
-def concurrent_loops(tree: tuple[TreeNode, ...]) -> dict[str, str]:
-    """Loops whose iterations need not run one after another: name -> block, parallel, vector or accumulate.
-
-    Of several kinds that a loop has, the one listed first is what the generated code does with it.
-    """
-    kinds: dict[str, set[str]] = {"block": set(), "parallel": set(), "vector": set(), "accumulate": set()}
-    for loop in tree_loops(tree):
-        if loop.vector:
-            kinds["vector"].add(loop.name)
-        if loop.register is not None:
-            kinds["block"].update(loop.register.loops)
-        if len(loop.children) == 1 and isinstance(loop.children[0], TreeLoop) and loop.children[0].register:
-            kinds["accumulate"].add(loop.name)
-        if loop.parallel is not None:
-            inner: TreeLoop = loop
-            kinds["parallel"].add(loop.name)
-            for _ in range(loop.parallel.collapse - 1):
-                child = inner.children[0] if len(inner.children) == 1 else None
-                if not isinstance(child, TreeLoop):
-                    break
-                inner = child
-                kinds["parallel"].add(inner.name)
-    return {name: kind for kind in reversed(kinds) for name in kinds[kind]}

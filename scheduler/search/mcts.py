@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 
 from scheduler.moves.space import Space
 from scheduler.schedule import Schedule
-from scheduler.search.decisions import ROOT, Decision, choices
+from scheduler.search.decisions import ROOT, Decision, proposals, unchanged
 from scheduler.search.explorer import Evaluate, Explorer
 
 _EXPLORATION = 0.5
 _UNSEEN = 0.3  # value of a child not visited: trees are too wide to visit all before going deeper
 _IN_VAIN = 30  # rounds without a new schedule
+# Of random walks so many leave things as they are without looking at what else there is:
+_NOTHING = {"fusion": 0.7, "sequence": 0.8, "shape": 0.1, "inside": 0.4}
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +33,7 @@ class _Node:
     best: float = -math.inf
     exhausted: bool = False
     pending: int = field(default=0)  # walks under way: others should go elsewhere
+    checked: bool = False  # its schedule is known to be legal
 
 
 class Mcts(Explorer):
@@ -49,6 +52,7 @@ class Mcts(Explorer):
         super().__init__(space, evaluate, batch=batch, limit=limit, expired=expired)
         self._rng = random.Random(seed)
         self._reference: float | None = None
+        self._known: dict[Decision, tuple[Decision, ...]] = {}
 
     def _search(self) -> None:
         root = _Node(ROOT)
@@ -67,21 +71,63 @@ class Mcts(Explorer):
     def _walk(self, root: _Node) -> tuple[_Node, Schedule]:
         """Down by UCT to a node not expanded yet, and on from there at random."""
         node = root
-        while node.below:
-            node.pending += 1
-            node = self._selected(node)
         node.pending += 1
-        if node.below is None:
-            node.below = [_Node(choice, node) for choice in choices(self.space, node.decision)]
-            if node.below:
-                node = self._rng.choice(node.below)
-                node.pending += 1
-        if node.decision.stage == "done":
+        while node.below or node.below is None:
+            new = node.below is None
+            if node.below is None:
+                node.below = [_Node(choice, node) for choice in self._proposals(node.decision)]
+            chosen = self._legal(node, self._drawn if new else self._selected)
+            if chosen is None:
+                break
+            node = chosen
+            node.pending += 1
+            if new:
+                break
+        if node.decision.stage == "done" or node.below == []:
             _exhaust(node)
         decision = node.decision
         while decision.stage != "done":
-            decision = self._rng.choice(choices(self.space, decision))
+            below = self._below(decision)
+            if below is None:
+                break
+            decision = below
         return node, decision.schedule
+
+    def _legal(self, node: _Node, choose: Callable[[_Node], _Node]) -> _Node | None:
+        """A child with a legal schedule; those chosen first that have none are taken out. None if there is none."""
+        while node.below:
+            child = choose(node)
+            if child.checked or self._is_legal(child.decision, node.decision):
+                child.checked = True
+                return child
+            node.below.remove(child)
+            if node.below and all(other.exhausted for other in node.below):
+                _exhaust(node)
+        return None
+
+    def _below(self, decision: Decision) -> Decision | None:
+        """What follows at random; None where nothing that is legal does."""
+        rng = self._rng
+        if rng.random() < _NOTHING.get(decision.stage, 0.0):
+            return unchanged(self.space, decision)
+        found = list(self._proposals(decision))
+        while found:
+            chosen = found.pop(rng.randrange(len(found)))
+            if self._is_legal(chosen, decision):
+                return chosen
+        return None
+
+    def _proposals(self, decision: Decision) -> tuple[Decision, ...]:
+        if decision not in self._known:
+            self._known[decision] = proposals(self.space, decision)
+        return self._known[decision]
+
+    def _is_legal(self, decision: Decision, before: Decision) -> bool:
+        return decision.schedule == before.schedule or self.space.legal(decision.schedule)
+
+    def _drawn(self, node: _Node) -> _Node:
+        assert node.below
+        return self._rng.choice(node.below)
 
     def _selected(self, node: _Node) -> _Node:
         """The child with the greatest upper confidence bound."""

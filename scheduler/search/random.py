@@ -16,6 +16,7 @@ from scheduler.moves.space import Chain, chains_with
 from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import DrawingExplorer
+from scheduler.search.free import free_sequence
 from scheduler.transform import Interchange, Parallelize, Tile, Unroll, UnrollJam
 
 _TIME_TILINGS = 6
@@ -24,6 +25,8 @@ _CHAINS = 4
 _ORDERS = 6
 _IN_VAIN = 60  # walks in a row that end where others have been: the space is exhausted
 _FACTORS = (2, 3, 4, 8, 16)
+_FREE = 0.3  # of the walks begin with a free sequence
+_SEQUENCE = 4  # of its steps, at most
 
 
 class RandomSearch(DrawingExplorer):
@@ -52,6 +55,13 @@ class RandomSearch(DrawingExplorer):
     def _walk(self, bases: Sequence[Schedule]) -> Schedule:
         rng, space = self._rng, self.space
         schedule = rng.choice(bases)
+        if rng.random() < _FREE:
+            schedule = free_sequence(space, rng, schedule, rng.randint(1, _SEQUENCE))
+        return self.completed(schedule)
+
+    def completed(self, schedule: Schedule) -> Schedule:
+        """A legal structure with its heaviest chains shaped, and with marks: each drawn."""
+        rng, space = self._rng, self.space
         heads = [chain[-1].name for chain in space.leaf_chains(schedule)[:_CHAINS]]
         for head in heads:
             if rng.random() < 0.8:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
+from scheduler.errors import NotApplicable
 from scheduler.generator import random_schedule, random_step
 from scheduler.machine.target import Target
 from scheduler.matrices.sample import Unsampled
@@ -17,12 +18,17 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
+from scheduler.search.closely import variations
+from scheduler.search.free import free_sequence
+from scheduler.search.random import RandomSearch
 from scheduler.search.sampling import Samples, SampleSearch
 from scheduler.transform import Pack, RegisterBlock, Tile, Transformation
 
 _LENGTH = 6  # steps of a random schedule
 _PROPOSED = 0.2  # share of the programs whose search space is looked at
 _PRETENDED = 600  # of all sizes, so that loops are worth tiling
+_FREE = 4  # steps of a free sequence
+_NEAR = 40  # of what differs in one decision so many are drawn from
 _BLOCKS = {1: 1, 2: 2, 3: 3, 4: 2, 6: 3, 8: 4, 12: 5, 16: 4}  # small extents must still fill a block
 
 
@@ -89,6 +95,23 @@ def sampled_schedules(replayer: Replayer, rng: random.Random, count: int) -> Ite
                 yield tuple(small_step(step, rng) for step in schedule)
     except (Unsampled, QuotaExceeded):
         return
+
+
+def free_schedules(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
+    """Free sequences, each as it is and as random search completes it, and what differs from that in one decision."""
+    space = Space(replayer, Target(threads=3), {p.name: _PRETENDED for p in replayer.nest.parameters})
+    search = RandomSearch(space, lambda schedules: [None] * len(schedules), seed=rng.getrandbits(32))
+    structures = space.normalized_structures()
+    for _ in range(count):
+        try:
+            free = free_sequence(space, rng, rng.choice(structures), rng.randint(1, _FREE))
+            completed = search.completed(free)
+            near = list(islice(variations(space, completed), _NEAR))
+        except (NotApplicable, QuotaExceeded):
+            continue
+        yield free
+        for schedule in (completed, *rng.sample(near, min(2, len(near)))):
+            yield tuple(small_step(step, rng) for step in schedule)
 
 
 def small_step(step: Transformation, rng: random.Random) -> Transformation:

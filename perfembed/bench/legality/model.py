@@ -22,7 +22,8 @@ Kind = OneOf[
 class Campaign:
     """`schedules` a program, as many of their planted variants; the first `compiled` programs are compiled too.
 
-    `matrices`: so many more schedules come from sampled matrices, each as it is and completed by tiles and marks.
+    `matrices`: so many more schedules come from sampled matrices, each as it is and completed by tiles and marks;
+    `free`: so many from free sequences, each as it is, completed, and changed in one decision.
     """
 
     programs: int
@@ -31,6 +32,7 @@ class Campaign:
     schedules: int = 3
     planted: int = 3
     matrices: int = 0
+    free: int = 0
     compiled: int = 0
     compilers: tuple[str, ...] = ("gcc",)
     threads: tuple[int, ...] = (1, 2, 3)

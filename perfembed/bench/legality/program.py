@@ -6,7 +6,7 @@ import random
 import traceback
 from itertools import chain
 
-from perfembed.bench.legality.drawn import drawn_schedules, sampled_schedules
+from perfembed.bench.legality.drawn import drawn_schedules, free_schedules, sampled_schedules
 from perfembed.bench.legality.model import Campaign, Disagreement, Kind, Runnable, Tally
 from perfembed.bench.legality.planted import Variant, variants
 from perfembed.bench.legality.privates import privates_problem
@@ -82,7 +82,9 @@ class _Program:
         legal: list[ScheduledNest] = []
         drawn = drawn_schedules(replayer, self.rng, self.campaign.schedules)
         own = random.Random(f"{self.campaign.seed}:{self.index}:matrices")
-        for schedule in chain(drawn, sampled_schedules(replayer, own, self.campaign.matrices)):
+        matrices = sampled_schedules(replayer, own, self.campaign.matrices)
+        free = free_schedules(replayer, random.Random(f"{self.campaign.seed}:{self.index}:free"), self.campaign.free)
+        for schedule in chain(drawn, matrices, free):
             self.counts["schedules"] += 1
             replayed = replayer.replay(schedule)
             try:

@@ -25,6 +25,9 @@ def command(
     matrices: Annotated[
         int, typer.Option("--matrices", metavar="N", min=0, help="And so many sampled schedule matrices a program.")
     ] = 1,
+    free: Annotated[
+        int, typer.Option("--free", metavar="N", min=0, help="And so many free sequences of steps a program.")
+    ] = 1,
     compiled: Annotated[
         int | None,
         typer.Option("--compiled", metavar="N", min=0, help="Programs that are also compiled.  [default: 1 in 20]"),
@@ -58,6 +61,7 @@ def command(
         schedules=schedules,
         planted=planted,
         matrices=matrices,
+        free=free,
         compiled=wanted,
         compilers=_compilers(compilers, session) if wanted else (),
         jobs=jobs,

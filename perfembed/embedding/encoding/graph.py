@@ -33,10 +33,9 @@ from perfembed.embedding.encoding.schema import (
 )
 from scheduler.cost.ranges import loop_range, parameter_values
 from scheduler.ir.nest import Guard, LoopNest, Predicate, Storage
-from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below, tree_loops
+from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, concurrent_loops, statements_below, tree_loops
 from scheduler.ir.types import is_floating, scalar_type
 from scheduler.ir.walk import assignments, bound_reads, loops, placed_statements
-from scheduler.polyhedral.legality import concurrent_loops
 from scheduler.transform.initial import initial_tree
 
 if TYPE_CHECKING:

@@ -91,7 +91,7 @@ def test_failures_are_not_ranked() -> None:
 @pytest.mark.parametrize("nest", [nests.BLUR, nests.COVARIANCE, nests.JACOBI, nests.PRIVATE])
 def test_whatever_turns_out_fast_the_search_goes_on(nest: str, width: int) -> None:
     replayer = Replayer(nests.nest(nest))
-    for seed in range(4):
+    for seed in range(2):
         space = Space(replayer, Target(threads=2), PARAMETERS)
         result = Beam(space, at_random(random.Random(seed)), width=width).run()
         assert result.complete and result.ranked

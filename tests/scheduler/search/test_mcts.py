@@ -1,5 +1,7 @@
 """Tree search and exhaustive search on pretended times."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from scheduler.ir.tree import tree_loops
@@ -20,24 +22,44 @@ PAIR = """nest pair {
 }"""
 
 
-def search(name: str, nest: str, limit: int | None, seed: int = 0) -> tuple[SearchResult, list[str]]:
+TINY = {"n": 12}  # too small for tiles
+
+
+def search(
+    name: str, nest: str, limit: int | None, seed: int = 0, parameters: Mapping[str, int] = PARAMETERS
+) -> tuple[SearchResult, list[str]]:
     seen: list[str] = []
 
     def evaluate(schedules: list[ScheduledNest]) -> list[float | None]:
         seen.extend(format_schedule(s.schedule) for s in schedules)
         return [pretended_seconds(s) for s in schedules]
 
-    space = Space(Replayer(nests.nest(nest)), Target(threads=2), PARAMETERS)
+    space = Space(Replayer(nests.nest(nest)), Target(threads=2), parameters)
     return make_search(name, space, evaluate, seed=seed, limit=limit, expired=lambda: False).run(), seen
 
 
 def test_tree_search_meets_all_that_there_is() -> None:
     """On a small tree both end by themselves, with the same schedules and so the same best."""
-    everything, _ = search("exhaustive", PAIR, None)
-    found, _ = search("mcts", PAIR, None)
+    everything, _ = search("exhaustive", PAIR, None, parameters=TINY)
+    found, _ = search("mcts", PAIR, None, parameters=TINY)
     assert everything.complete and found.complete
     assert {c.scheduled.tree for c in found.ranked} == {c.scheduled.tree for c in everything.ranked}
     assert len(everything.ranked) > 20
+
+
+def test_free_sequences_and_all_parallel_loops_are_met() -> None:
+    _, seen = search("exhaustive", PAIR, None, parameters=TINY)
+    assert any("reverse(i)" in one and "reverse(j)" in one and "interchange(i, j)" in one for one in seen)
+    assert {"parallelize(i)", "parallelize(j)"} <= {one.split("; ")[0] for one in seen}
+    assert {f"unroll(j, {factor})" for factor in (4, 8, 16)} <= {step for one in seen for step in one.split("; ")}
+
+
+def test_tile_sizes_are_chosen_for_each_loop_and_in_two_levels() -> None:
+    _, seen = search("mcts", nests.GEMM, 400)
+    tiles = {step for one in seen for step in one.split("; ") if step.startswith("tile(")}
+    sizes = {tuple(map(int, tile.partition("], [")[2].rstrip("])").split(", "))) for tile in tiles}
+    assert len(sizes) > 20
+    assert any(one.count("tile([j, k") > 1 or one.count("tile([i, j") > 1 for one in seen)
 
 
 def test_goes_where_it_was_good() -> None:
