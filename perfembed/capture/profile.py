@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +26,7 @@ from perfembed.capture.program import (
 )
 from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.capture.stage import Stage
-from perfembed.world import Left, Ran, World, run_failure
+from perfembed.world import Left, Ran, World, last_words, run_failure
 from profilers.child import Limits
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.frontend import SourceFile
@@ -34,7 +35,8 @@ from scheduler.ir.nest import LoopNest
 _HERE = Path(__file__).parent
 RECORDS = 2048  # calls kept of each nest; even, for it is halved when full
 _COMPARED_S = 2.0  # of programs that take longer, what they print is not compared with the original's
-_TRIES, _TRYING_S = 12, 30.0  # runs that look for nests that cannot be watched: at least, and for how long
+_TRIES, _TRYING_S = 4, 60.0  # runs that look for nests that cannot be watched: at least, and for how long
+_WATCHING_S, _WATCHED = 1e-7, 0.1  # what timing a call takes, and what share of a run it may take
 _ALIKE = 0.05  # calls whose times differ by less are the same
 
 
@@ -73,6 +75,11 @@ class ProgramProfile:
     dropped: str  # a digest of output beyond what is kept
     files: Mapping[str, Left]
     nests: tuple[NestProfile, ...]
+
+    @property
+    def watching_s(self) -> float:
+        """What timing the calls of the nests took, about."""
+        return _WATCHING_S * sum(nest.calls for nest in self.nests)
 
     def nest(self, name: str) -> NestProfile:
         """Raises KeyError."""
@@ -124,7 +131,9 @@ class _Profiling:
         self.compared = False
 
     def run(self) -> ProgramProfile | ProgramFailed:
+        began = time.monotonic()
         found = self.timed(self.nests)
+        took_s = time.monotonic() - began
         if isinstance(found, ProgramProfile) or found.unmeasured:
             return found
         original = self.original
@@ -139,7 +148,7 @@ class _Profiling:
             tried[names] = self.timed(nests)
             return isinstance(tried[names], ProgramProfile)
 
-        kept = without_culprits(self.nests, works, max(_TRIES, int(_TRYING_S / max(original.wall_s, 0.1))))
+        kept = without_culprits(self.nests, works, max(_TRIES, int(_TRYING_S / max(took_s, 0.1))))
         best = tried.get(tuple(nest.name for nest in kept)) if kept else self.timed(())
         return self._without(best if isinstance(best, ProgramProfile) else None, tried)
 
@@ -184,10 +193,18 @@ class _Profiling:
         if not text.endswith("end\n"):
             reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
             return ProgramFailed("run", reason, ran.stdout, ran.stderr, unmeasured=True)
+        if ran.exit_code not in (0, self.original.exit_code):
+            reason = f"the program ends with exit code {ran.exit_code}{last_words(ran.stderr)}"
+            return ProgramFailed("run", reason, ran.stdout, ran.stderr)
         comparable = self.compared or ran.wall_s <= _COMPARED_S
         if comparable and (different := self.outputs.difference(lambda *how: self._run(executable, *how), ran)):
             return ProgramFailed("run", f"its output changes ({different})", ran.stdout, ran.stderr)
-        return _profile(self.program, ran, self._read(text, nests, ran.wall_s))
+        found = _profile(self.program, ran, self._read(text, nests, ran.wall_s))
+        if found.watching_s < _WATCHED * found.wall_s:
+            return found
+        # Timing the calls takes long: the shares are those of a run without that.
+        wall_s = min(ran.wall_s, self.original.wall_s)
+        return replace(found, wall_s=wall_s, nests=self._read(text, nests, wall_s))
 
     def _read(self, text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestProfile, ...]:
         """That several threads come to what a region shares is known."""

@@ -22,7 +22,7 @@ _KNOWN_S = 0.1  # of programs that take longer, the run that is known counts
 _CLEAR = 1.25  # times faster, and the original need not be run again
 _LIKELY = 1.03  # and where it was run again, or there is no time to
 _ROUNDS = 3
-_WATCHING_S, _WATCHED = 1e-7, 0.02  # what timing a call of a nest takes, and the share of a run it may take
+_WATCHED = 0.02  # the share of a run that timing the calls of nests may take
 
 
 EXACT_FLAGS = ("-ffp-contract=off",)
@@ -76,8 +76,7 @@ def compare_programs(
 
 def _counts(known: ProgramProfile) -> bool:
     """Whether a run with its nests timed says how long the program takes, and repeating it is dear."""
-    watching_s = _WATCHING_S * sum(nest.calls for nest in known.nests)
-    return known.wall_s > _KNOWN_S and watching_s < _WATCHED * known.wall_s
+    return known.wall_s > _KNOWN_S and known.watching_s < _WATCHED * known.wall_s
 
 
 class _Broken(Exception):

@@ -26,9 +26,11 @@ int main(void)
         if (INSISTS && omp_get_num_threads() != 3)
             exit(9);
         for (int t = 0; t < 20; t++) {
+            (void)omp_get_wtime();
 #pragma omp for nowait
             for (int i = 0; i < 4000; i++)
                 a[i] += i + t;
+            (void)omp_get_wtime();
 #pragma omp for
             for (int i = 0; i < 4000; i++)
                 b[i] += 2 * i;
