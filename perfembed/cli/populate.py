@@ -79,6 +79,16 @@ def command(
             help="run: measure every candidate; model+run: predict them, measure the best --schedules of them.",
         ),
     ] = "run",
+    drawn: Annotated[
+        float,
+        typer.Option(
+            "--drawn",
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Of the schedules measured so many are drawn from all legal ones: matrices and free sequences.",
+        ),
+    ] = 0.0,
     refine: Annotated[
         bool,
         typer.Option(
@@ -196,6 +206,7 @@ def command(
         evaluate=cast("Evaluate", evaluate),
         schedules=schedules,
         refine=refine,
+        drawn=drawn,
         seed=seed,
         budget_s=budget_s,
         nest_budget_s=budget_seconds(nest_budget, "--nest-budget"),

@@ -56,7 +56,7 @@ def cost(
 
     from optdb.errors import OptdbError
     from perfembed.learning.cost_models import ABLATIONS, train_cost_model, weights_path
-    from perfembed.learning.training_data import export_labels, is_generated, read_problems
+    from perfembed.learning.training_data import drawn_labels, export_labels, is_generated, read_problems
     from profilers.scratch import scratch_folder
 
     if without is not None and (model != "lstm" or finetune or without not in ABLATIONS):
@@ -68,7 +68,10 @@ def cost(
     try:
         if export is not None:
             assert path is not None
-            print(f"{export_labels(path, export)} labels in {export}")
+            count = export_labels(path, export)
+            free = drawn_labels(export)
+            share = f", {free / count:.0%} of them of matrices, reversals, skews or shifts" if count else ""
+            print(f"{count} labels in {export}{share}")
             return EXIT_DONE
         shards = [] if finetune else sorted(data.glob("*.parquet"))
         problems = tuple(p for p in read_problems(shards) if is_generated(p.group))  # others are for tests

@@ -19,6 +19,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.schedule import leading_splits, parse_schedule
+from scheduler.search.free import is_free
 
 SHARD_VERSION = 1
 _GIVEN_UP = "given up after "
@@ -60,6 +61,14 @@ def export_labels(database: Path, shard: Path) -> int:
     Raises OptdbError, UsageError.
     """
     return write_shard(database, shard, _LABELS, (*_CONDITIONS, "schedule"))
+
+
+def drawn_labels(shard: Path) -> int:
+    """How many labels of a shard are of schedules with steps that matrices and free sequences have.
+
+    Raises UsageError.
+    """
+    return sum(is_free(parse_schedule(row["schedule"])) for row in read_shards([shard], _COLUMNS))
 
 
 def read_problems(shards: Sequence[Path], quality: LabelQuality = LabelQuality()) -> tuple[Problem, ...]:

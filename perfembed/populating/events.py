@@ -29,6 +29,7 @@ class PopulateOptions:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     threads: int = 1
     reassociate: bool = False
+    drawn: float = 0.0  # `Effort.drawn`
     refine: bool = False  # `Effort.refine`
     all_nests: bool = False  # of files, those that hardly take time, too
     environment: tuple[tuple[str, str], ...] = ()
@@ -62,13 +63,15 @@ class ProgramStarted:
 
 @dataclass(frozen=True, slots=True)
 class NestSearched:
-    """`labels`: candidates with an outcome, known ones included; `best`: original time / best time."""
+    """`labels`: candidates with an outcome, known ones included, `drawn` of them at random from all that is legal;
+    `best`: original time / best time."""
 
     program: Program
     nest: str
     labels: int
     best: float | None
     reason: str
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class PopulateResult:
     skipped: int = 0
     nests: int = 0
     labels: int = 0
+    drawn: int = 0
     lost: int = 0
     seconds: float = 0.0
     complete: bool = False
@@ -120,6 +124,7 @@ class PopulateResult:
             if isinstance(event, NestSearched):
                 self.nests += 1
                 self.labels += event.labels
+                self.drawn += event.drawn
             elif isinstance(event, ProgramSkipped | ProgramDone):
                 self.programs += 1
                 self.skipped += isinstance(event, ProgramSkipped)

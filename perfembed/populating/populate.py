@@ -247,6 +247,7 @@ class _Search:
             evaluate=options.evaluate,
             top=options.schedules,
             refine=options.refine,
+            drawn=options.drawn,
             budget_s=options.nest_budget_s,
             schedules=options.schedules if options.evaluate == "run" else _PREDICTED,
             stop_best=None,
@@ -254,6 +255,7 @@ class _Search:
             confirm_s=1.0,
             confirm_interrupted=False,
         )
+        drawn = 0
         try:
             under = conditions_record(
                 self.machine,
@@ -272,10 +274,11 @@ class _Search:
                 nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s, model
             )
             outcome = tuner.run()
+            drawn = tuner.drawn
         except (NestNotMeasurable, QuotaExceeded, SchedulerError) as problem:
             outcome = NestOutcome(reason=str(problem))
         best = outcome.original_s / outcome.best_s if outcome.original_s and outcome.best_s else None
-        self.progress(NestSearched(self.program, nest.name, outcome.candidates, best, outcome.reason))
+        self.progress(NestSearched(self.program, nest.name, outcome.candidates, best, outcome.reason, drawn))
 
 
 @functools.cache
@@ -289,6 +292,7 @@ def _run_id(program: Program, content: bytes, options: PopulateOptions, place: P
         "populate", source.source_id, options.search, options.schedules, options.seed, options.cc, place.compiler,
         options.cflags, options.threads, options.reassociate, options.all_nests, place.machine,
         *([options.evaluate, *([options.weights] if options.weights else [])] if options.evaluate != "run" else []),
+        *(["drawn", options.drawn] if options.drawn else []),
         *(["refined"] if options.refine else []),
         *([options.nest_budget_s] if options.nest_budget_s != NEST_BUDGET_S else []),
     )  # fmt: skip

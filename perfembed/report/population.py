@@ -43,7 +43,7 @@ def render_population(result: PopulateResult, database: Path) -> str:
     done = "all done" if result.complete else "interrupted" if result.interrupted else "the budget is spent"
     lines = [
         f"{count(result.programs, 'program')}, {count(result.nests, 'nest')}, {count(result.labels, 'candidate')}"
-        f" measured in {seconds(result.seconds)}: {done}",
+        f"{f' ({result.drawn} drawn)' if result.drawn else ''} measured in {seconds(result.seconds)}: {done}",
         f"in {database}",
     ]
     if result.skipped:

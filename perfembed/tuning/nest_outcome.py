@@ -39,6 +39,7 @@ class Effort:
     stop_original: float = 8.0
     finalists: int = 4  # how many of the fastest are confirmed, until one is
     confirm_s: float | None = None  # for comparing a short nest with the original; None: what suits the search
+    drawn: float = 0.0  # share of the candidates drawn from all that is legal, before the search begins
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
     spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
 

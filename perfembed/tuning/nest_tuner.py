@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from perfembed.capture import CapturedNest
@@ -14,6 +14,7 @@ from perfembed.measuring.run_off import run_off
 from perfembed.measuring.trials import HOPEFUL, Trials
 from perfembed.measuring.tried import TrialLimits
 from perfembed.tuning.confirming import Confirmation
+from perfembed.tuning.drawing import drawing
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.result import Event
 from profilers.outcome import Timed
@@ -31,7 +32,7 @@ from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, in_variety
-from scheduler.search.neighbours import neighbours
+from scheduler.search.neighbours import neighbours, to_refine
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
@@ -40,7 +41,6 @@ _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _RETRIEVAL_S = 2.0  # for finding candidates; of a long or a short budget so much:
 _RETRIEVAL_SHARES = 1 / 30, 0.3
-_CLOSE = 1.15  # of the fastest one's time
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _REFINED = 4  # neighbours of the best schedule, measured at a time
 _COLD_BYTES = 64 << 20  # with more, the first to touch its data pays for it: its original is run at once
@@ -77,6 +77,7 @@ class NestTuner:
         self.ledger = ledger
         self.outcome = NestOutcome()
         self.interrupted = False
+        self.drawn = 0  # of the candidates, those of `Effort.drawn`
         self._in_program_s = in_program_s
         self._model = model
         self._retrieval = retrieval
@@ -148,30 +149,40 @@ class NestTuner:
         effort = self.effort
         if effort.search == "transfer":
             return self._transferred(space)
+        run = effort.evaluate == "run"
+        drawn = drawing(space, effort, self._evaluate, self.conditions, self.trials.deadline)
+        if drawn is not None:
+            self._search = drawn
+            self.drawn = drawn.run().evaluated
         halfway = (self.conditions.runner.now() + self.trials.deadline) / 2
         self._search = make_search(
             effort.search,
             space,
-            self._evaluate if effort.evaluate == "run" else self._predict,
+            self._evaluate if run else self._predict,
             seed=self.conditions.seed,
-            limit=effort.schedules,
-            expired=self.trials.expired if effort.evaluate == "run" else lambda: self.conditions.runner.now() > halfway,
-            batch=_MEASURED if effort.evaluate == "run" else _PREDICTED,
-            width=_NARROW if effort.evaluate == "run" else _WIDE,
+            limit=None if effort.schedules is None else effort.schedules - (self.drawn if run else 0),
+            expired=self.trials.expired if run else lambda: self.conditions.runner.now() > halfway,
+            batch=_MEASURED if run else _PREDICTED,
+            width=_NARROW if run else _WIDE,
         )
-        if effort.evaluate == "run":
+        if run:
+            if drawn is not None:
+                self._search.after(drawn)
             self._search.start(self._fitted(self.ledger.promising()))
             return self._search.run()
         predicted = self._search.run()
         if effort.evaluate == "model":
             return predicted
         self._search = Explorer(space, self._evaluate)
+        if drawn is not None:
+            self._search.after(drawn)
+        top = max(1, effort.top - self.drawn)
         found = [c.scheduled.schedule for c in predicted.ranked]
         order = in_variety(found, [c.seconds for c in predicted.ranked])
         self._search.start(self._fitted(self.ledger.promising()))
-        for first in range(0, len(order), effort.top):
+        for first in range(0, len(order), top):
             before_s = self.trials.best_s
-            self._search.start(self._fitted([found[place] for place in order[first : first + effort.top]]))
+            self._search.start(self._fitted([found[place] for place in order[first : first + top]]))
             if not effort.refine:
                 break
             while self._refine(space, self._search):
@@ -279,14 +290,3 @@ class NestTuner:
                 raise
             self.interrupted = True
             return ranked
-
-
-def to_refine(ranked: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The fastest, and the next one that is nearly as fast and made of other steps: sizes that suit it may turn it."""
-
-    def steps(candidate: Candidate) -> list[str]:
-        return sorted(type(step).__name__ for step in candidate.scheduled.schedule)
-
-    best = ranked[0]
-    others = (c for c in ranked[1:] if c.seconds <= _CLOSE * best.seconds and steps(c) != steps(best))
-    return (best, *islice(others, 1))

@@ -65,6 +65,13 @@ class Explorer:
         self._seconds: dict[tuple[TreeNode, ...], float | None] = {}
         self._found: list[Candidate] = []
 
+    def after(self, earlier: Explorer) -> None:
+        """Goes on where another search of the same nest ended: what it evaluated is known, and no part of the limit."""
+        self._seconds.update(earlier._seconds)
+        self._found.extend(earlier._found)
+        if self.limit is not None:
+            self.limit += len(earlier._seconds)
+
     def start(self, promising: Sequence[Schedule]) -> None:
         """Evaluates schedules known from elsewhere before the search begins; what does not fit the nest is refused."""
         with contextlib.suppress(SearchStopped):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeNode
@@ -12,11 +13,13 @@ from scheduler.moves.register_blocking import wider_vectors
 from scheduler.moves.space import Space, chains_with
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, leading_splits
+from scheduler.search.explorer import Candidate
 from scheduler.transform import Pack, Parallelize, RegisterBlock, Skew, Tile, Transformation, Unroll, UnrollJam
 
 _BLOCKS = ((6, 2), (4, 3), (4, 2), (8, 1), (12, 1))  # (rows, vectors a row), as many as registers hold
 _OF_SAME = 3  # shapes tried where the block has that width already
 _UNROLLED = (2, 4, 8)
+_CLOSE = 1.15  # of the fastest one's time
 
 
 def neighbours(
@@ -131,3 +134,14 @@ def _of_step(space: Space, schedule: Schedule, position: int) -> Iterator[Schedu
             yield exchanged(replace(step, dynamic=1 - step.dynamic, chunk=0 if step.dynamic else 1))
         case _:
             return
+
+
+def to_refine(ranked: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The fastest, and the next one that is nearly as fast and made of other steps: sizes that suit it may turn it."""
+
+    def steps(candidate: Candidate) -> list[str]:
+        return sorted(type(step).__name__ for step in candidate.scheduled.schedule)
+
+    best = ranked[0]
+    others = (c for c in ranked[1:] if c.seconds <= _CLOSE * best.seconds and steps(c) != steps(best))
+    return (best, *islice(others, 1))

@@ -68,6 +68,16 @@ def alone(programs: Programs, whole: Path, tmp_path: Path) -> Iterator[Callable[
     yield check
 
 
+def test_a_share_is_drawn_from_all_that_is_legal(programs: Programs, tmp_path: Path) -> None:
+    path = tmp_path / "db.duckdb"
+    code, out, err = run(path, programs[1], "--search=beam", "--schedules=5", "--drawn=0.6")
+    assert code == 0, err
+    assert out.startswith("1 program, 1 nest, 5 candidates (3 drawn) measured")
+    with Database.open(path, read_only=True) as opened:
+        schedules = {text for (text,) in opened.rows("SELECT schedule FROM measurements WHERE kind = 'search'")}
+    assert len(schedules) >= 5 and any("reschedule(" in text for text in schedules)
+
+
 def test_programs() -> None:
     made = programs_of(["x/a.c", "b.c"], 2, 7)
     assert [p.path for p in made] == ["x/a.c", "b.c", "gen_7_0.c", "gen_7_1.c"]

@@ -1,25 +1,6 @@
 """What a tuner decides without measuring."""
 
 from perfembed.tuning.confirming import plainly_faster
-from perfembed.tuning.nest_tuner import to_refine
-from scheduler.replay import ScheduledNest
-from scheduler.schedule import parse_schedule
-from scheduler.search.explorer import Candidate
-from tests.perfembed.transfer_support import GEMM, side
-
-
-def candidate(schedule: str, seconds: float) -> Candidate:
-    scheduled = side(GEMM).replayer.replay(parse_schedule(schedule))
-    assert isinstance(scheduled, ScheduledNest)
-    return Candidate(scheduled, seconds)
-
-
-def test_a_schedule_of_another_kind_is_refined_too_where_it_is_nearly_as_fast() -> None:
-    best, alike = candidate("tile([i_2, j_2], [32, 64])", 1.0), candidate("tile([i_2, j_2], [64, 64])", 1.01)
-    near, far = candidate("interchange(j_2, k)", 1.1), candidate("unroll(k, 4)", 1.5)
-    assert to_refine((best,)) == (best,) == to_refine((best, alike, far))
-    assert to_refine((best, alike, near, far)) == (best, near)
-    assert to_refine((best, near, candidate("unroll(k, 4)", 1.12))) == (best, near)
 
 
 def test_what_is_plainly_faster_in_every_run_needs_no_turns() -> None:

@@ -7,7 +7,8 @@ import pytest
 from scheduler.machine.microkernel import Core
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.search.neighbours import neighbours
+from scheduler.search.explorer import Candidate
+from scheduler.search.neighbours import neighbours, to_refine
 from scheduler.transform import Pack, RegisterBlock, Skew, Tile
 from tests.perfembed.transfer_support import (
     GEMM,
@@ -93,3 +94,17 @@ def test_tiles_of_a_wavefront_keep_their_shape():
         tile = next(s for s in one.schedule if isinstance(s, Tile))
         assert tile.sizes[1] == 2 * tile.sizes[0]
         assert [s.factor for s in one.schedule if isinstance(s, Skew)] == [2, 2]
+
+
+def candidate(schedule: str, seconds: float) -> Candidate:
+    scheduled = side(GEMM).replayer.replay(parse_schedule(schedule))
+    assert isinstance(scheduled, ScheduledNest)
+    return Candidate(scheduled, seconds)
+
+
+def test_a_schedule_of_another_kind_is_refined_too_where_it_is_nearly_as_fast() -> None:
+    best, alike = candidate("tile([i_2, j_2], [32, 64])", 1.0), candidate("tile([i_2, j_2], [64, 64])", 1.01)
+    near, far = candidate("interchange(j_2, k)", 1.1), candidate("unroll(k, 4)", 1.5)
+    assert to_refine((best,)) == (best,) == to_refine((best, alike, far))
+    assert to_refine((best, alike, near, far)) == (best, near)
+    assert to_refine((best, near, candidate("unroll(k, 4)", 1.12))) == (best, near)
