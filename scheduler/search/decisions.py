@@ -60,8 +60,11 @@ def choices(space: Space, node: Decision) -> tuple[Decision, ...]:
     return tuple(below for below in proposals(space, node) if space.legal(below.schedule))
 
 
-def unchanged(space: Space, node: Decision) -> Decision | None:
-    """The node below that leaves the schedule as it is; None where that is no choice, or as costly as all others."""
+def usual(space: Space, node: Decision) -> Decision | None:
+    """The node below that is right most often: nothing is done, loops are marked as usual. None where there is none.
+
+    It costs less than `proposals`.
+    """
     match node.stage:
         case "fusion":
             return _next_chain(space, node.schedule, frozenset())
@@ -71,6 +74,12 @@ def unchanged(space: Space, node: Decision) -> Decision | None:
             return replace(node, stage="inside")
         case "inside":
             return replace(node, stage="next")
+        case "marks":
+            wavefront = any(loop.parallel for loop in tree_loops(space.replayer.tree(node.schedule)))
+            schedule = node.schedule if wavefront else space.parallelized(node.schedule)
+            return replace(node, schedule=schedule, stage="vectors")
+        case "vectors":
+            return Decision(space.vectorized(node.schedule), "done")
         case _:
             return None
 

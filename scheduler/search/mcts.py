@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 
 from scheduler.moves.space import Space
 from scheduler.schedule import Schedule
-from scheduler.search.decisions import ROOT, Decision, proposals, unchanged
+from scheduler.search.decisions import ROOT, Decision, proposals, usual
 from scheduler.search.explorer import Evaluate, Explorer
 
 _EXPLORATION = 0.5
 _UNSEEN = 0.3  # value of a child not visited: trees are too wide to visit all before going deeper
 _IN_VAIN = 30  # rounds without a new schedule
-# Of random walks so many leave things as they are without looking at what else there is:
-_NOTHING = {"fusion": 0.7, "sequence": 0.8, "shape": 0.1, "inside": 0.4}
+# Of random walks so many take the usual decision without looking at what else there is:
+_USUAL = {"fusion": 0.7, "sequence": 0.8, "shape": 0.1, "inside": 0.4, "marks": 0.6, "vectors": 0.6}
+_RARE = frozenset({"fusion", "sequence"})  # where others than the usual one are tried later
+_LATER = 0.5  # of what makes others be explored
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +36,7 @@ class _Node:
     exhausted: bool = False
     pending: int = field(default=0)  # walks under way: others should go elsewhere
     checked: bool = False  # its schedule is known to be legal
+    rare: bool = False  # a fusion, or a step of a free sequence
 
 
 class Mcts(Explorer):
@@ -75,7 +78,7 @@ class Mcts(Explorer):
         while node.below or node.below is None:
             new = node.below is None
             if node.below is None:
-                node.below = [_Node(choice, node) for choice in self._proposals(node.decision)]
+                node.below = [self._child(node, choice) for choice in self._proposals(node.decision)]
             chosen = self._legal(node, self._drawn if new else self._selected)
             if chosen is None:
                 break
@@ -108,11 +111,13 @@ class Mcts(Explorer):
     def _below(self, decision: Decision) -> Decision | None:
         """What follows at random; None where nothing that is legal does."""
         rng = self._rng
-        if rng.random() < _NOTHING.get(decision.stage, 0.0):
-            return unchanged(self.space, decision)
-        found = list(self._proposals(decision))
-        while found:
-            chosen = found.pop(rng.randrange(len(found)))
+        if rng.random() < _USUAL.get(decision.stage, 0.0):
+            found = usual(self.space, decision)
+            if found is not None and self._is_legal(found, decision):
+                return found
+        others = list(self._proposals(decision))
+        while others:
+            chosen = others.pop(rng.randrange(len(others)))
             if self._is_legal(chosen, decision):
                 return chosen
         return None
@@ -125,9 +130,14 @@ class Mcts(Explorer):
     def _is_legal(self, decision: Decision, before: Decision) -> bool:
         return decision.schedule == before.schedule or self.space.legal(decision.schedule)
 
+    def _child(self, node: _Node, decision: Decision) -> _Node:
+        rare = node.decision.stage in _RARE and decision.schedule != node.decision.schedule
+        return _Node(decision, node, rare=rare)
+
     def _drawn(self, node: _Node) -> _Node:
         assert node.below
-        return self._rng.choice(node.below)
+        common = [child for child in node.below if not child.rare]
+        return self._rng.choice(common or node.below)
 
     def _selected(self, node: _Node) -> _Node:
         """The child with the greatest upper confidence bound."""
@@ -139,6 +149,8 @@ class Mcts(Explorer):
 
         def bound(child: _Node) -> float:
             count = child.visits + child.pending
+            if count == 0 and child.rare:
+                return _LATER * _EXPLORATION * math.sqrt(total)
             if count == 0:
                 return _UNSEEN + _EXPLORATION * math.sqrt(total)
             value = 0.0 if child.best == -math.inf else (child.best - low) / max(high - low, 1e-9)

@@ -75,7 +75,7 @@ def test_goes_where_it_was_good() -> None:
 
         for seed in range(3):
             space = Space(replayer, Target(threads=2), PARAMETERS)
-            make_search("mcts", space, evaluate, seed=seed, limit=60, expired=lambda: False).run()
+            make_search("mcts", space, evaluate, seed=seed, limit=100, expired=lambda: False).run()
         return sum(good) / len(good)
 
     replayer = Replayer(nests.nest(nests.COVARIANCE))
