@@ -39,7 +39,9 @@ class Space:
         self.target = target
         self.parameters = dict(parameters)
         self.extents = trip_counts(tuple(loops(replayer.nest)), parameters)
+        # By ids of trees: the replayer keeps its trees, so that no other one has this id.
         self._sequential: dict[tuple[int, bool], frozenset[str]] = {}
+        self.skewed: dict[tuple[int, tuple[str, ...]], tuple[Schedule, ...]] = {}  # by loops, the solved skews
 
     def of(self, splits: Schedule) -> Space:
         """The space of the nest that splits leave, for the steps behind them. Raises NotApplicable, QuotaExceeded."""
@@ -87,7 +89,7 @@ class Space:
     def sequential(self, schedule: Schedule, reductions: bool = False) -> frozenset[str]:
         """The loops that carry dependences; with `reductions` those with a reduction clause are none of them."""
         tree = self.replayer.tree(schedule)
-        key = id(tree), reductions  # the replayer keeps its trees: no other one has this id
+        key = id(tree), reductions
         if key not in self._sequential:
             self._sequential[key] = self.replayer.checker.sequential_loops(tree, reductions)
         return self._sequential[key]

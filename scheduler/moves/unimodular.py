@@ -26,6 +26,14 @@ def parallel_rows(space: Space, schedule: Schedule, chain: Chain) -> Iterator[Sc
 
     The first, where the chain's outermost loop carries dependences; the others, where all of its loops do.
     """
+    key = id(space.replayer.tree(schedule)), tuple(loop.name for loop in chain)
+    if key not in space.skewed:
+        space.skewed[key] = tuple(_parallel_rows(space, schedule, chain))
+    yield from ((*schedule, *steps) for steps in space.skewed[key])
+
+
+def _parallel_rows(space: Space, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
+    """The steps alone."""
     sequential = space.sequential(schedule)
     carried = [loop.name in sequential for loop in chain]
     if not chain or not carried[0]:
@@ -45,7 +53,7 @@ def parallel_rows(space: Space, schedule: Schedule, chain: Chain) -> Iterator[Sc
             for row in (outer, inner):
                 if row is not None and _of_all(row):
                     for ways in as_first(schedule, window, row):
-                        yield from islice(filter(space.legal, ways), 1)
+                        yield from (one[len(schedule) :] for one in islice(filter(space.legal, ways), 1))
 
 
 def as_first(schedule: Schedule, window: Sequence[TreeLoop], row: Vector) -> Iterator[tuple[Schedule, ...]]:

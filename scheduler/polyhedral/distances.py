@@ -46,7 +46,7 @@ class Distances:
         self._context = model.context
         self._names = ", ".join(f"d{k}" for k in range(len(rows)))
         self._count = len(rows)
-        origin = self._set(" and ".join(f"d{k} = 0" for k in range(len(rows))))
+        self._origin = self._set(" and ".join(f"d{k} = 0" for k in range(len(rows))))
         found: dict[str, isl.Set] = {}  # by their text: many dependences have the same distances
         with model.quota():
             for _, dependence, left in checker.unsatisfied(tree, outer, rows[0].keys()):
@@ -61,9 +61,7 @@ class Distances:
                 )
                 distances = left.wrap().apply(along)
                 distances = distances.project_out(isl.dim_type.param, 0, distances.dim(isl.dim_type.param))
-                distances = distances.subtract(origin).coalesce()
-                if not distances.is_empty():
-                    found[str(distances)] = distances
+                found[str(distances)] = distances
         self._sets = tuple(found.values())
 
     def row(self, wanted: Wanted, *, ends: bool = False) -> Vector | None:
@@ -88,7 +86,7 @@ class Distances:
     def _violated(self, vector: Vector, wanted: Wanted) -> Vector | None:
         """A distance that the vector is not as wanted on."""
         along = " + ".join(f"{factor}*d{k}" for k, factor in enumerate(vector) if factor)
-        wrong = self._set(f"{along} {_VIOLATED[wanted]}")
+        wrong = self._set(f"{along} {_VIOLATED[wanted]}").subtract(self._origin)  # what is equal in all is left inside
         for distances in self._sets:
             both = distances.intersect(wrong)
             if not both.is_empty():

@@ -17,8 +17,8 @@ from scheduler.transform import Reschedule, Reverse, Shift, Skew
 _FUSED = 0.3  # of the steps, where there is anything to fuse
 _GUESSED = 0.25  # of the other steps are skews by a factor that was not solved for
 _FACTORS = (-2, -1, 1, 1, 2, 3)
-_FUSIONS = 8
-_TRIES = 4  # for a step that is legal
+_FUSIONS = 4
+_TRIES = 2  # for a step that is legal
 
 
 def free_sequence(space: Space, rng: random.Random, schedule: Schedule, length: int) -> Schedule:

@@ -25,7 +25,7 @@ _CHAINS = 4
 _ORDERS = 6
 _IN_VAIN = 60  # walks in a row that end where others have been: the space is exhausted
 _FACTORS = (2, 3, 4, 8, 16)
-_FREE = 0.3  # of the walks begin with a free sequence
+_FREE = 0.2  # of the walks begin with a free sequence
 _SEQUENCE = 4  # of its steps, at most
 
 
