@@ -90,7 +90,9 @@ def _emit(
     nodes = BoundResolver(poly, variables).resolve(nodes)
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
-    printer = replace(Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), traced=traced)
+    printer = replace(
+        Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), traced=traced, roots=not traced
+    )
     # The user's text, which runs where there is no memory, must not meet these under its own names.
     heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
     printer = replace(printer, arrays={**printer.arrays, **heap})

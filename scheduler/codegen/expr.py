@@ -76,6 +76,7 @@ class Printer(IntegerPrinter):
     noted: Mapping[str, str] = field(default_factory=dict)  # C text of a target -> what follows each assignment to it
     packed: Mapping[Expr, Expr] = field(default_factory=dict)  # a value that a packed buffer holds -> its read
     traced: bool = False  # mark accesses and operations for the cache simulation (profilers/simulated/trace.h)
+    roots: bool = False  # write sqrt as pe_sqrt, which gcc vectorizes (scheduler/codegen/text.py)
 
     @staticmethod
     def of(nest: LoopNest, wide: bool, dropped: Mapping[str, int] | None = None) -> Printer:
@@ -106,7 +107,8 @@ class Printer(IntegerPrinter):
         if isinstance(e, Cast):
             return f"({e.ctype}){wrap(self.expr(e.operand), UNARY)}", UNARY
         if isinstance(e, Call):
-            text = f"{e.function}({', '.join(self.expr(a)[0] for a in e.arguments)})"
+            function = f"pe_{e.function}" if self.roots and e.function in ("sqrt", "sqrtf") else e.function
+            text = f"{function}({', '.join(self.expr(a)[0] for a in e.arguments)})"
             return (
                 f"PE_CALL({_float_bits(e.ctype)}, {text})" if self.traced and _float_bits(e.ctype) else text
             ), POSTFIX

@@ -65,6 +65,28 @@ static inline __attribute__((__unused__)) void *pe_alloc(unsigned long pe_size)
 }""",
     ),
     (
+        "pe_sqrt",
+        """#if __GNUC__ >= 7 && !defined __clang__ && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 227 && \\
+    !defined __STRICT_ANSI__ && !defined errno && !defined FE_INVALID
+/* sqrt that need not set errno, which this file does not look at (nor at flags): so loops with it are vectorized. */
+__extension__ extern _Float64 sqrtf64(_Float64) __attribute__((__const__));
+static inline __attribute__((__unused__)) double pe_sqrt(double pe_x) { return sqrtf64(pe_x); }
+#else
+static inline __attribute__((__unused__)) double pe_sqrt(double pe_x) { return __builtin_sqrt(pe_x); }
+#endif""",
+    ),
+    (
+        "pe_sqrtf",
+        """#if __GNUC__ >= 7 && !defined __clang__ && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 227 && \\
+    !defined __STRICT_ANSI__ && !defined errno && !defined FE_INVALID
+/* sqrt that need not set errno, which this file does not look at (nor at flags): so loops with it are vectorized. */
+__extension__ extern _Float32 sqrtf32(_Float32) __attribute__((__const__));
+static inline __attribute__((__unused__)) float pe_sqrtf(float pe_x) { return sqrtf32(pe_x); }
+#else
+static inline __attribute__((__unused__)) float pe_sqrtf(float pe_x) { return __builtin_sqrtf(pe_x); }
+#endif""",
+    ),
+    (
         "pe_threads",
         """/* How many threads a parallel loop may have, and which one runs. */
 #ifdef _OPENMP

@@ -1,5 +1,6 @@
 """C text of expressions, statements and declarations."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from scheduler.codegen.text import helpers_for
 from scheduler.codegen.workload import kernel_source
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, parse_affine
-from scheduler.ir.nest import Access, Array, Binary, Cast, Conditional, Expr, Literal, Name, Read, Unary
+from scheduler.ir.nest import Access, Array, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
 from scheduler.ir.text import parse_nest
 from tests.scheduler.codegen import nests
 from tests.scheduler.codegen.support import FAST, build, check_same, inputs, run, scheduled
@@ -139,3 +140,11 @@ def test_unsigned_iterators_do_not_wrap_in_floors() -> None:
     lines = emit_original(parse_nest(text))
     assert "((long)i - 1) % 3 == 0" in lines
     assert "A[pe_floord((long)i - 1, 3) + 1] = 1;" in lines
+
+
+def test_roots_are_written_as_what_gcc_vectorizes_where_asked() -> None:
+    root = Call("sqrt", (Call("sqrtf", (a,), "float"),), "double")
+    assert replace(PRINTER, roots=True).expr(root)[0] == "pe_sqrt(pe_sqrtf(a))"
+    assert PRINTER.expr(root)[0] == "sqrt(sqrtf(a))"
+    other = Call("exp", (a,), "double")
+    assert replace(PRINTER, roots=True).expr(other)[0] == "exp(a)"

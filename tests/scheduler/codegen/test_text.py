@@ -9,7 +9,9 @@ import pytest
 from scheduler.codegen.text import preamble, words
 from tests.compilers import usable
 
-HELPERS = "pe_min pe_max pe_floord pe_alloc pe_free pe_threads pe_apart pe_same pe_is pe_v4d pe_select_v4d"
+HELPERS = (
+    "pe_min pe_max pe_floord pe_alloc pe_free pe_threads pe_apart pe_same pe_is pe_v4d pe_select_v4d pe_sqrt pe_sqrtf"
+)
 STRICT = ("-O2", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 MACROS = (
     "size_t",
@@ -35,7 +37,7 @@ MACROS = (
 def compiled(folder: Path, cc: str, text: str, *flags: str) -> str:
     """What the compiler says."""
     (folder / "t.c").write_text(text)
-    command = [cc, *flags, "-c", "t.c", "-o", "t.o"]
+    command = [usable(cc), *flags, "-c", "t.c", "-o", "t.o"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60).stderr
 
 
@@ -80,3 +82,81 @@ def test_words_of_pragmas() -> None:
         "schedule",
         "static",
     )
+
+
+ROOTS = """INCLUDES
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+PREAMBLE
+static double a[4096], b[4096];
+static float c[4096], d[4096];
+__attribute__((noinline)) static void roots(void)
+{
+    for (long i = 0; i < 4096; i++)
+        b[i] = pe_sqrt(a[i]);
+    for (long i = 0; i < 4096; i++)
+        d[i] = pe_sqrtf(c[i]);
+}
+int main(void)
+{
+    double special[] = {0.0, -0.0, -1.0, 4.0, 5e-324, -5e-324, 2.0, INFINITY, -INFINITY, NAN, -NAN, -1e300};
+    unsigned long long state = 1;
+    for (int i = 0; i < 4096; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        if (i < 12)
+            a[i] = special[i];
+        else
+            memcpy(&a[i], &state, 8);
+        c[i] = i < 12 ? (float)special[i] : 0;
+        unsigned int half = (unsigned int)(state >> 32);
+        if (i >= 12)
+            memcpy(&c[i], &half, 4);
+    }
+    roots();
+    for (int i = 0; i < 4096; i++) {
+        volatile double x = a[i];
+        volatile float y = c[i];
+        double of_x = sqrt(x);
+        float of_y = sqrtf(y);
+        if (memcmp(&of_x, &b[i], 8) || memcmp(&of_y, &d[i], 4))
+            return printf("%d: %g %g, %g %g", i, b[i], of_x, (double)d[i], (double)of_y), 1;
+    }
+    return CHECK;
+}
+"""
+
+
+def roots(includes: str = "", check: str = "0") -> str:
+    text = ROOTS.replace("INCLUDES", includes).replace("CHECK", check)
+    return text.replace("PREAMBLE", preamble("pe_sqrt pe_sqrtf"))
+
+
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("standard", ["gnu17", "c99"])
+def test_roots_have_the_bits_of_sqrt(tmp_path: Path, cc: str, standard: str) -> None:
+    (tmp_path / "a.c").write_text(roots())
+    flags = ["-O3", f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run([usable(cc), *flags, "a.c", "-o", "a", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./a"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_gcc_makes_vector_loops_of_roots(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(roots())
+    command = ["gcc", "-O3", "-fopt-info-vec-optimized", "-c", "a.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = (tmp_path / "a.c").read_text().splitlines()
+    first = next(i for i, line in enumerate(lines, 1) if "pe_sqrt(a[i])" in line) - 1
+    assert f"a.c:{first}:" in done.stderr and f"a.c:{first + 2}:" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+def test_roots_set_errno_where_the_file_looks_at_it(tmp_path: Path, cc: str) -> None:
+    (tmp_path / "a.c").write_text(
+        roots("#include <errno.h>", "errno != EDOM")
+        .replace("    roots();", "    errno = 0, roots();")
+        .replace("double of_x", "if (i == 0 && errno != EDOM) return 2; double of_x")
+    )
+    subprocess.run([usable(cc), "-O3", "a.c", "-o", "a", "-lm"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./a"], cwd=tmp_path).returncode == 0
