@@ -147,7 +147,10 @@ def _footprint(mark: PackMark, place: Place, poly: PolyTree, strides: isl.Set) -
                 part = poly.touched(statement, use, place.path)
                 known = parts.get(use.access)
                 parts[use.access] = part if known is None else known.union(part)
-    parts = {access: part for access, part in parts.items() if not _changes(mark, part, place, poly, strides)}
+    # A statement that is shifted may read what another one writes with the same words: that must not go to the copy.
+    uses = (use for statement in statements_below(place.loop) for use in poly.model.uses(statement))
+    targets = {use.access for use in uses if use.is_write}
+    parts = {a: p for a, p in parts.items() if a not in targets and not _changes(mark, p, place, poly, strides)}
     if not parts:
         raise CodegenUnsupported(f"{array} is not read, or changes where it is read, in loop {place.loop.name}")
 

@@ -171,6 +171,10 @@ def test_accumulators_are_held_and_full_blocks_need_no_test_for_known_sizes() ->
     assert "if (" not in text and "C_11 += A[i_r + 1][k] * B_v_2;" in text
 
 
+LATE = """nest late { param n: int; array t: double[n]; array y: double[n];
+for i: int in [0, n) step 1 { S0: t[i] = 2.0; S1: y[i] = t[i]; } }"""
+
+
 @pytest.mark.parametrize(
     ("nest", "schedule", "message"),
     [
@@ -178,6 +182,7 @@ def test_accumulators_are_held_and_full_blocks_need_no_test_for_known_sizes() ->
         (GEMM, "tile([j], [8]); pack(j_t, C, [0, 1])", "changes where it is read"),
         (GEMM, "tile([i, j, k], [8, 8, 8]); pack(j_t, B, [0])", "dimensions"),
         (nests.SPMM, "tile([j], [8]); pack(i, B, [0, 1])", "not only read with affine"),
+        (LATE, "shift(i, S1, 1); tile([i], [2]); pack(i, t, [0], 0, 2)", "changes where it is read"),
     ],
 )
 def test_unsupported_packs(nest: str, schedule: str, message: str) -> None:
