@@ -38,6 +38,7 @@ BENCH_DOCUMENTS = (
         ("bench legality --json",),
         {(Disagreement, "parameters"): Mapping[str, int]},
     ),
+    Described("bench forms", contents.FormsContent, ("bench forms --json",)),
     Described("bench spelling", contents.SpellingContent, ("bench spelling --json",)),
     Described("bench timing", contents.TimingContent, ("bench timing --json",)),
     Described("bench-startup", contents.StartupContent, ("bench startup --json",)),

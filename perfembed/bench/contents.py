@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from perfembed.bench.counters import CountedNest
+from perfembed.bench.forms.model import Fault as FormFault
 from perfembed.bench.installation import Installation
 from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
@@ -105,6 +106,18 @@ class SpellingContent(TypedDict):
     every: int
     counts: Mapping[str, int]
     faults: Sequence[Fault]
+    seconds: float
+    interrupted: bool
+
+
+class FormsContent(TypedDict):
+    """`programs` of seed `seed` were tuned at random and run; `counts` by form and name."""
+
+    programs: int
+    seed: int
+    first: int
+    counts: Mapping[str, Mapping[str, int]]
+    faults: Sequence[FormFault]
     seconds: float
     interrupted: bool
 

@@ -1,4 +1,7 @@
-"""The profile run: the program's own main with every nest timed, and what each call was given."""
+"""The profile run: the program's own main with every nest timed, and what each call was given.
+
+Long, because the search for nests that cannot be timed runs the same program again.
+"""
 
 from __future__ import annotations
 

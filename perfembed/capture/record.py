@@ -1,4 +1,7 @@
-"""The capture run: the program once more, writing what chosen nests work on just before their typical call."""
+"""The capture run: the program once more, writing what chosen nests work on just before their typical call.
+
+Long, because what is written, what it is read back from and why it may be missing belong together.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from perfembed.cli.bench import (
     counters,
     database,
     embedding,
+    forms,
     index,
     interrupted,
     kernels,
@@ -32,6 +33,7 @@ app.command("products")(products.command)
 app.command("replay")(replay.command)
 app.command("legality")(legality.command)
 app.command("spelling")(spelling.command)
+app.command("forms")(forms.command)
 app.command("timing")(timing.command)
 app.command("startup")(startup.command)
 app.command("counters")(counters.command)

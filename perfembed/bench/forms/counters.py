@@ -3,7 +3,7 @@ expressions, counting down, iterators and positions that are read behind the loo
 
 import random
 
-from tests.differential.flow_programs import HEAD
+from perfembed.bench.forms.flow import HEAD
 
 _MAIN = """static void fill(int r)
 {

@@ -57,9 +57,8 @@ class Writer:
         nests = "\n".join(self.nest() for _ in range(rng.randint(1, 3)))
 
         def how() -> str:
-            return rng.choice(
-                ("BLOCK", "SINGLE", "PERMUTED", "REVERSED", *(() if self.clean else ("TWICE", "SHIFTED")))
-            )
+            shared = () if self.clean else ("TWICE", "SHIFTED")
+            return str(rng.choice(("BLOCK", "SINGLE", "PERMUTED", "REVERSED", *shared)))
 
         other = "0" if self.clean or rng.random() < 0.5 else "a"
         calls = [f"    work(a, b, k, c, &s, u, v, x, f, {', '.join(map(str, sizes))});" for sizes in called]
