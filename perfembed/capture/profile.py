@@ -196,7 +196,7 @@ class _Profiling:
         if not text.endswith("end\n"):
             reason = "the program ended without its exit handlers (by _exit or exec), so nothing was measured"
             return ProgramFailed("run", reason, ran.stdout, ran.stderr, unmeasured=True)
-        if ran.exit_code not in (0, self.original.exit_code):
+        if ran.exit_code and ran.exit_code != self.original.exit_code:
             reason = f"the program ends with exit code {ran.exit_code}{last_words(ran.stderr)}"
             return ProgramFailed("run", reason, ran.stdout, ran.stderr)
         comparable = self.compared or ran.wall_s <= _COMPARED_S
