@@ -98,9 +98,12 @@ def _different_text(what: str, first: bytes, other: bytes, repeats: Sequence[byt
         return ""
     before, after = first.split(b"\n"), other.split(b"\n")
     repeated = [text.split(b"\n") for text in repeats]
-    if any(len(lines) != len(before) for lines in repeated) or _reordered(before, repeated):
-        lost = _kept(before, repeated) - Counter(after)
-        return f"{what}: the line {next(iter(lost))[:_SHOWN]!r} is missing" if lost else ""
+    reordered = _reordered(before, repeated)
+    if reordered or any(len(lines) != len(before) for lines in repeated):
+        if lost := _kept(before, repeated) - Counter(after):
+            return f"{what}: the line {next(iter(lost))[:_SHOWN]!r} is missing"
+        new = Counter(after) - Counter(before) if reordered else None
+        return f"{what}: the line {next(iter(new))[:_SHOWN]!r} is new" if new else ""
     for number, (x, y, *zs) in enumerate(zip(before, after, *repeated, strict=False), 1):
         if not _alike_but(x, y, zs, tolerance):
             return f"{what} line {number}: {x[:_SHOWN]!r} became {y[:_SHOWN]!r}"

@@ -83,6 +83,7 @@ def test_lines_that_come_in_another_order_or_not_always() -> None:
     first, again = Run(b"a 1\nb 2\nc 3\n"), Run(b"b 2\na 1\nc 3\n")
     assert not difference(first, Run(b"c 3\nb 2\na 1\n"), world, [again])
     assert "b'a 1' is missing" in difference(first, Run(b"c 3\nb 2\na 2\n"), world, [again])
+    assert "b'd' is new" in difference(first, Run(b"c 3\nd\nb 2\na 1\n"), world, [again])
     fewer = Run(b"b 2\nc 3\n")
     assert not difference(first, Run(b"x 9\nb 2\nc 3\n"), world, [fewer])
     assert "b'c 3' is missing" in difference(first, Run(b"a 1\nb 2\nc 4\n"), world, [fewer])
