@@ -45,7 +45,7 @@ def test_a_document_without_a_schema_is_noticed() -> None:
 
 
 def test_populate() -> None:
-    population_document(PopulateResult(3, 1, 4, 120, 0, 61.5, True))
+    population_document(PopulateResult(3, 1, 4, 120, seconds=61.5, complete=True))
     plan_document(Plan((Program("gemm.c", "gemm"),), 5))
 
 
