@@ -31,7 +31,7 @@ def parse(request: Request) -> SourceFile | Failure:
             request.path,
             args=list(request.arguments),
             unsaved_files=[(request.path, request.content)],
-            options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD if b"#" in request.content else 0,
+            options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD,  # knows what conditionals leave out
         )
     except cindex.TranslationUnitLoadError:
         if _reads_nothing(index, request):

@@ -22,7 +22,7 @@ from scheduler.frontend.csyntax import (
     whole_expressions,
     whole_statements,
 )
-from scheduler.frontend.lexical import Directive, Text, is_conditional
+from scheduler.frontend.lexical import Directive, is_conditional
 from scheduler.frontend.pragmas import BLOCKS, OF_LOOPS, OWN, PROTECTED, SHARING, STANDALONE, Pragma, listed, pragma
 from scheduler.frontend.preprocessing import names
 from scheduler.frontend.scalar_uses import mentioned
@@ -70,7 +70,7 @@ class Pragmas:
 
     def begin(self, stmt: CStmt) -> int:
         """Where the statement begins with its pragmas, and the conditionals around these. Raises Refuse."""
-        above = [d for d in self._written if d.target == stmt.begin]
+        above = [d for d in self.unit.written if d.target == stmt.begin]
         own = [d for d in above if self._goes_with(d)]
         attached = [p.begin for p in self.attached(stmt) if p.name in OF_LOOPS | {"hint"}]
         if not own and not attached:
@@ -100,12 +100,7 @@ class Pragmas:
 
     def _code_between(self, begin: int, end: int) -> bool:
         """Whether there is something else than directives, be it left out by a conditional."""
-        return any(True for _ in names(self.unit.content, begin, end, self._written, self.unit.trigraphs))
-
-    @cached_property
-    def _written(self) -> tuple[Directive, ...]:
-        """Those of the file, in what is left out as well."""
-        return Text(self.unit.content, self.unit.trigraphs).directives()
+        return any(True for _ in names(self.unit.content, begin, end, self.unit.written, self.unit.trigraphs))
 
     # ----------------------------------------------------------------------------- constructs around
 

@@ -370,12 +370,14 @@ class Unit:
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
     headers: tuple[bytes, ...] = ()  # texts of the included files that are not the system's; with helpers from there
     skipped: tuple[tuple[int, int], ...] = ()  # what conditionals leave out (`libclang.skipped_ranges`)
+    written: tuple[Directive, ...] = field(init=False)  # all directives, in what is left out as well
     active: bytes = field(init=False)  # the content without that and without the conditionals, as long as before
     text: Text = field(init=False)  # of the active part
     directives: tuple[Directive, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.active, self.directives = active_part(self.content, self.skipped, self.trigraphs)
+        self.written = Text(self.content, self.trigraphs).directives()
+        self.active, self.directives = active_part(self.content, self.written, self.skipped, self.trigraphs)
         self.text = Text(self.active, self.trigraphs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _STRINGS = rb""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
 _SKIP = re.compile(rb"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -199,22 +199,25 @@ def is_conditional(directive: Directive) -> bool:
 
 
 def active_part(
-    content: bytes, skipped: Iterable[tuple[int, int]], trigraphs: bool = False
+    content: bytes, written: Iterable[Directive], skipped: Iterable[tuple[int, int]], trigraphs: bool = False
 ) -> tuple[bytes, tuple[Directive, ...]]:
     """The text without what conditionals leave out, and its directives.
 
-    `skipped`: `libclang.skipped_ranges`. The lines of the conditionals are blank, too, in a text as long as before;
-    among the directives they are left, those of conditionals in what is left out are not.
+    `written`: the directives of `content`; `skipped`: `libclang.skipped_ranges`. The lines of the conditionals are
+    blank, too, in a text as long as before; among the directives they are left, those of conditionals in what is left
+    out are not.
     """
-    skipped = list(skipped)
+    skipped = sorted(skipped)
+    begins_at = [begin for begin, _ in skipped]
     conditionals: list[Directive] = []
     text = bytearray(content)
     for begin, end in skipped:
         _wipe(text, begin, end)
     within, depth = None, 0
-    for directive in filter(is_conditional, Text(content, trigraphs).directives()):
+    for directive in filter(is_conditional, written):
         _wipe(text, directive.begin, directive.end)
-        inside = next((r for r in skipped if r[0] < directive.end and directive.begin < r[1]), None)
+        last = bisect.bisect_left(begins_at, directive.end) - 1
+        inside = last if last >= 0 and directive.begin < skipped[last][1] else None
         begins = inside is not None and inside != within
         within = inside
         depth -= directive.text.startswith("#endif")
@@ -231,19 +234,14 @@ def _wipe(text: bytearray, begin: int, end: int) -> None:
 def _with_targets(text: Text, conditionals: list[Directive]) -> tuple[Directive, ...]:
     """The directives of a text with conditionals that are blank in it."""
     others = text.directives()
-    target = {d.begin: d.target for d in others}
+    begins_at = [d.begin for d in others]
     found = list(others)
     for directive in conditionals:
-        following = text.outside(_blank(text.clean, text.inside(directive.end)))
-        behind = next((d for d in others if d.begin <= following < d.end and d.begin >= directive.end), None)
-        found.append(
-            Directive(
-                directive.begin,
-                directive.end,
-                directive.text,
-                following if behind is None else target[behind.begin],
-            )
-        )
+        target = text.outside(_blank(text.clean, text.inside(directive.end)))
+        behind = bisect.bisect_right(begins_at, target) - 1
+        if behind >= 0 and others[behind].begin <= target < others[behind].end:
+            target = others[behind].target
+        found.append(replace(directive, target=target))
     return tuple(sorted(found, key=lambda d: d.begin))
 
 

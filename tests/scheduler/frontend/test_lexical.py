@@ -44,7 +44,7 @@ def test_what_conditionals_leave_out() -> None:
 #endif
 """
     first, second = (text.index(b"#if A"), text.index(b"#else") + 5), (text.index(b"#if D"), text.rindex(b"#else") + 5)
-    active, found = active_part(text, [first, second])
+    active, found = active_part(text, Text(text).directives(), [first, second])
     assert len(active) == len(text) and active.split() == [b"#pragma", b"two", b"z;"]
     assert active.count(b"\n") == text.count(b"\n")
     assert [d.text for d in found] == ["#if A", "#pragma two", "#if D", "#endif", "#endif"]
