@@ -25,6 +25,7 @@ from perfembed.capture.program import (
     Runtime,
     build_plain,
     build_program,
+    looks_at_errno,
     run_program,
 )
 from perfembed.capture.recorded import named_values, recorded_values, values_text
@@ -78,6 +79,7 @@ class ProgramProfile:
     dropped: str  # a digest of output beyond what is kept
     files: Mapping[str, Left]
     nests: tuple[NestProfile, ...]
+    errno: bool = True  # whether the program may look at errno
 
     @property
     def watching_s(self) -> float:
@@ -109,7 +111,8 @@ def profile_program(
     plain = build_plain(texts_of(sources), program, workdir)
     if isinstance(plain, ProgramFailed):
         return plain
-    return _Profiling(sources, program, plain, workdir).run()
+    found = _Profiling(sources, program, plain, workdir).run()
+    return replace(found, errno=looks_at_errno(plain)) if isinstance(found, ProgramProfile) else found
 
 
 def texts_of(sources: Sequence[SourceFile]) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
+_PT_INTERP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,20 @@ def run_program(built: Made, program: ProgramRun, writes: tuple[Path, ...] = (),
     """
     stage, name = program.staged(built)
     return stage.run((*program.prefix, name, *program.world.arguments), program.environment, writes, limits)
+
+
+def looks_at_errno(built: Made) -> bool:
+    """Whether a program may: its own code asks the C library where errno is, or nobody knows what it is made of."""
+    content = built.executable.read_bytes()
+    return not _linked_dynamically(content) or b"__errno_location" in content
+
+
+def _linked_dynamically(content: bytes) -> bool:
+    """An ELF file of 64 bits with a program header PT_INTERP (elf(5)): what it takes from libraries stands in it."""
+    if content[:6] != b"\x7fELF\x02\x01":
+        return False
+    (table,), (size, count) = struct.unpack_from("<Q", content, 32), struct.unpack_from("<HH", content, 54)
+    return any(struct.unpack_from("<I", content, table + size * at) == (_PT_INTERP,) for at in range(count))
 
 
 def abi_flags(flags: Sequence[str]) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ class Conditions:
     seed: int
     watch: Stopwatch = field(default_factory=Stopwatch)
     runner: Runner = field(default_factory=Processes)
+    errno: bool = False  # the program looks at what mathematical functions report (`codegen.text.preamble`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class Measurer:
     def workload(self, body: str, captured: CapturedNest | None = None) -> Workload:
         """A text with the inputs it runs on, the captured ones. Raises NestNotMeasurable."""
         captured = captured or self.captured
-        source, specs = kernel_source(self.nest, body, captured.parameters, self.constants)
+        source, specs = kernel_source(self.nest, body, captured.parameters, self.constants, self.conditions.errno)
         workload = make_workload(self.nest, source, specs, captured, "captured", self.conditions.threads)
         if isinstance(workload, CaptureFailed):
             raise NestNotMeasurable(workload.reason)

@@ -22,13 +22,18 @@ class Members:
 
     flags: tuple[str, ...]
     measured: Mapping[str, CompilerConfig]
-    surveyed: Mapping[str, Surveyed]
+    surveyed: dict[str, Surveyed]
     environment: Mapping[str, str]
 
     @property
     def compiler(self) -> CompilerConfig:
         """That of the first file."""
         return next(iter(self.measured.values()))
+
+    def look_at_errno(self) -> None:
+        """The program does: what is written sets it as before."""
+        for path, surveyed in self.surveyed.items():
+            self.surveyed[path] = replace(surveyed, errno=True)
 
     def version(self, compiler: CompilerConfig) -> str:
         """Raises CompilerMissing."""

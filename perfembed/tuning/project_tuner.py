@@ -127,6 +127,8 @@ class Tuning:
                     least_of_slow=_LEAST_OF_SLOW,
                 )
                 profile = inputs.profile
+                if profile is not None and profile.errno:
+                    self.members.look_at_errno()
                 self.inside = {nest.name: nest.inside for nest in profile.nests} if profile is not None else {}
                 self.budget.original_s = profile.wall_s if profile is not None else 0.0
                 self.resources.learn_rates(inputs.found, version, self.budget.left())
@@ -289,6 +291,7 @@ class Tuning:
             allowed=self.winners.allowed(nest),
             seed=self.options.seed,
             watch=self.watch,
+            errno=self.members.surveyed[source.path].errno,
         )
 
     def _draw(self, version: str) -> Ceilings | None:

@@ -82,7 +82,7 @@ def rewrite_with_places(
         ours += [text, *values]
         written = nest_text(text, original, comment, condition, directive, values)
         edits.append((span.begin, span.end, written + (_number(source.content, span.end) if numbered else "")))
-    definitions = preamble("\n".join(text for _, _, text in edits), again=True)
+    definitions = preamble("\n".join(text for _, _, text in edits), again=True, errno=surveyed.errno)
     ours.append(definitions)
     free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
     header = guarded(definitions, " && ".join((surveyed.condition, *free)))

@@ -12,6 +12,7 @@ from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.codegen.guards import untestable
 from scheduler.codegen.premises import Surroundings, Tests, Untestable
+from scheduler.codegen.text import LOOKED_AT
 from scheduler.frontend import SourceFile
 
 
@@ -19,13 +20,15 @@ from scheduler.frontend import SourceFile
 class Surveyed:
     """`condition`: what the written file needs of the preprocessor; `tests`: what each nest needs, by its name.
 
-    `macros`: the names of those in force where the file was read.
+    `macros`: the names of those in force where the file was read. `errno`: the program, or the file, looks at what
+    mathematical functions report besides their values.
     """
 
     condition: str
     tests: Mapping[str, Tests | Untestable]
     macros: frozenset[str] = frozenset()
     problem: str = ""  # why nothing could be asked of the preprocessor
+    errno: bool = False
 
 
 def survey(
@@ -54,7 +57,7 @@ def survey(
     for nest in source.nests:
         if isinstance(tests[nest.name], Tests) and (problem := untestable(nest)):
             tests[nest.name] = Untestable(problem)
-    return Surveyed(surroundings.abi, tests, surroundings.macros)
+    return Surveyed(surroundings.abi, tests, surroundings.macros, errno=bool(LOOKED_AT & surroundings.macros))
 
 
 @dataclass(frozen=True, slots=True)

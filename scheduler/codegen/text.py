@@ -13,6 +13,29 @@ from scheduler.ir.nest import LoopNest
 INDENT = "    "
 VERBATIM = "\0"  # encloses text of the user's (bytes as Latin-1), which keeps its indentation and line ends
 
+LOOKED_AT = frozenset(("errno", "FE_INVALID"))
+"""Macros of a file that may look at what `sqrt` reports besides its value."""
+
+
+def _exact_root(ctype: str, suffix: str) -> str:
+    return (
+        f"static inline __attribute__((__unused__)) {ctype} pe_sqrt{suffix}({ctype} pe_x)"
+        f" {{ return __builtin_sqrt{suffix}(pe_x); }}"
+    )
+
+
+def _root(ctype: str, suffix: str, glibc_type: str, glibc_suffix: str) -> str:
+    looked_at = " && ".join(f"!defined {name}" for name in sorted(LOOKED_AT, reverse=True))
+    return f"""#if __GNUC__ >= 7 && !defined __clang__ && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 227 && \\
+    !defined __STRICT_ANSI__ && {looked_at}
+/* A root that need not set errno, which nothing here looks at: so gcc makes vectors of loops with it. */
+__extension__ extern {glibc_type} sqrt{glibc_suffix}({glibc_type}) __attribute__((__const__));
+static inline __attribute__((__unused__)) {ctype} pe_sqrt{suffix}({ctype} pe_x) {{ return sqrt{glibc_suffix}(pe_x); }}
+#else
+{_exact_root(ctype, suffix)}
+#endif"""
+
+
 _HELPERS: tuple[tuple[str, str], ...] = (
     # name, definition; without headers, which may be missing, or broken by macros
     *DEFINITIONS,
@@ -64,28 +87,8 @@ static inline __attribute__((__unused__)) void *pe_alloc(unsigned long pe_size)
         __builtin_free(((void **)pe_p)[-1]);
 }""",
     ),
-    (
-        "pe_sqrt",
-        """#if __GNUC__ >= 7 && !defined __clang__ && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 227 && \\
-    !defined __STRICT_ANSI__ && !defined errno && !defined FE_INVALID
-/* sqrt that need not set errno, which this file does not look at (nor at flags): so loops with it are vectorized. */
-__extension__ extern _Float64 sqrtf64(_Float64) __attribute__((__const__));
-static inline __attribute__((__unused__)) double pe_sqrt(double pe_x) { return sqrtf64(pe_x); }
-#else
-static inline __attribute__((__unused__)) double pe_sqrt(double pe_x) { return __builtin_sqrt(pe_x); }
-#endif""",
-    ),
-    (
-        "pe_sqrtf",
-        """#if __GNUC__ >= 7 && !defined __clang__ && __GLIBC__ * 100 + __GLIBC_MINOR__ >= 227 && \\
-    !defined __STRICT_ANSI__ && !defined errno && !defined FE_INVALID
-/* sqrt that need not set errno, which this file does not look at (nor at flags): so loops with it are vectorized. */
-__extension__ extern _Float32 sqrtf32(_Float32) __attribute__((__const__));
-static inline __attribute__((__unused__)) float pe_sqrtf(float pe_x) { return sqrtf32(pe_x); }
-#else
-static inline __attribute__((__unused__)) float pe_sqrtf(float pe_x) { return __builtin_sqrtf(pe_x); }
-#endif""",
-    ),
+    ("pe_sqrt", _root("double", "", "_Float64", "f64")),
+    ("pe_sqrtf", _root("float", "f", "_Float32", "f32")),
     (
         "pe_threads",
         """/* How many threads a parallel loop may have, and which one runs. */
@@ -193,10 +196,17 @@ def helpers_for(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(definitions)
 
 
-def preamble(text: str, again: bool = False) -> str:
-    """Definitions for a file that holds the text; `again`: it may have been given some of them before."""
+_EXACT_ROOTS = {"pe_sqrt": _exact_root("double", ""), "pe_sqrtf": _exact_root("float", "f")}
+
+
+def preamble(text: str, again: bool = False, errno: bool = False) -> str:
+    """Definitions for a file that holds the text; `again`: it may have been given some of them before.
+
+    `errno`: the program looks at what mathematical functions report besides their values.
+    """
     lines: list[str] = []
     for name, definition in helpers_for(text):
+        definition = _EXACT_ROOTS.get(name, definition) if errno else definition
         guard = f"pe_has_{name.removeprefix('pe_')}"
         lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
     return "".join(line + "\n" for line in lines)

@@ -58,11 +58,12 @@ def kernel_source(
     body: str,
     parameters: Mapping[str, int] | None = None,
     constants: Mapping[str, int] | None = None,
+    errno: bool = False,
 ) -> tuple[str, tuple[ArgumentSpec, ...]]:
     """A standalone C file whose `pe_kernel(args)` runs `body`, C text emitted from `plain(nest)`.
 
     `parameters` give concrete values where the shape of a global array needs them; those of `constants` are
-    compiled in.
+    compiled in. `errno`: as for `preamble`.
     """
     fixed = {p.name: p.value for p in nest.parameters if p.value is not None} | dict(constants or {})
     values = fixed | dict(parameters or {})
@@ -137,7 +138,7 @@ def kernel_source(
     if functions & _STDLIB:
         includes.append("stdlib.h")
     head = "".join(f"#include <{h}>\n" for h in includes)
-    return head + preamble(body) + "\n".join(lines) + "\n", tuple(specs)
+    return head + preamble(body, errno=errno) + "\n".join(lines) + "\n", tuple(specs)
 
 
 def _extents(array: Array, values: Mapping[str, int]) -> list[str]:

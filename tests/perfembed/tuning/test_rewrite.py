@@ -2,11 +2,12 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from perfembed.tuning.rewrite import Rewrite
+from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from scheduler.codegen.emit_c import emit
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import ParseOptions, read_source
@@ -15,7 +16,7 @@ from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
-from tests.rewriting import read, rewritten, without_originals
+from tests.rewriting import identity, read, rewritten, surveyed, without_originals
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 
@@ -104,3 +105,22 @@ int main(void) { f(); g(); printf("%g %g\\n", A[3][4], B[3][4]); return 0; }
     after.write_bytes(without_originals(text))
     assert text.count(b"pe_alloc(unsigned long pe_size)") == 2
     assert printed(after) == printed(before)
+
+
+ROOTS = b"""#include <math.h>
+double a[50];
+void roots(void) { for (int i = 0; i < 50; i++) a[i] = sqrt(a[i]); }
+"""
+
+
+@pytest.mark.parametrize("behind", [b"", b"#include <errno.h>\n", b"#include <fenv.h>\n"])
+def test_roots_report_where_the_file_may_look_further_down(tmp_path: Path, behind: bytes) -> None:
+    written = identity(read(tmp_path / "roots.c", ROOTS + behind))
+    assert b"pe_sqrt(a[i])" in written and (b"sqrtf64" in written) is not behind.startswith(b"#")
+
+
+def test_roots_report_where_another_file_may_look(tmp_path: Path) -> None:
+    source = read(tmp_path / "roots.c", ROOTS)
+    looked_at = replace(surveyed(source), errno=True)
+    written = rewrite_source(source, [Rewrite(source.nests[0], (), 1.0)], 32, looked_at)
+    assert b"__builtin_sqrt(" in written and b"sqrtf64" not in written
