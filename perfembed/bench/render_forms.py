@@ -8,7 +8,10 @@ from perfembed.report.documents import document
 from perfembed.report.style import Style, seconds
 
 _SHOWN = 20  # faults
-_COLUMNS = ("programs", "undefined", "nests", "refused", "untestable", "rewritten", "reordered", "parallel loops")
+_COLUMNS = (
+    *("programs", "undefined", "nests", "refused", "for values"),
+    *("untestable", "rewritten", "reordered", "parallel loops"),
+)
 
 
 def render_forms(result: CampaignResult, style: Style) -> str:

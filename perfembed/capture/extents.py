@@ -72,6 +72,11 @@ def broken_assumption(nest: LoopNest, values: Mapping[str, int]) -> str | None:
     return next((_text(c) for c in nest.assumptions if not _holds(c, values)), None)
 
 
+def broken_assumptions(nest: LoopNest, values: Mapping[str, int]) -> int:
+    """How many assumptions do not hold, of those about parameters that have values here."""
+    return sum(c.affine.names() <= values.keys() and not _holds(c, values) for c in nest.assumptions)
+
+
 def _holds(condition: Constraint, values: Mapping[str, int]) -> bool:
     value = condition.affine.evaluate(values)
     if condition.kind == "mod":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -65,6 +65,7 @@ class NestProfile:
     other_threads: int
     inside: float = 0.0
     problem: str = ""  # why it could not be watched; nothing is known of it then
+    steady: Mapping[str, float] = field(default_factory=dict)  # of each value, its share of the nest's time
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +277,23 @@ def _read(text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestPr
                 typical_call=typical.number if typical else None,
                 typical_seconds=typical.nanoseconds / 1e9 if typical else 0.0,
                 values=named_values(nest, typical.values) if typical else MappingProxyType({}),
+                steady=_steady(nest, calls[index], typical.values) if typical else {},
                 distinct=len({call.values for call in calls[index]}),
                 other_threads=foreign,
                 inside=share * inside / nanoseconds if nanoseconds else 0.0,
             )
         )
     return tuple(profiles)
+
+
+def _steady(nest: LoopNest, calls: list[_Call], values: tuple[int, ...]) -> Mapping[str, float]:
+    """Of the time of these calls, the share in which each value was this one."""
+    total = sum(call.nanoseconds + 1 for call in calls)
+    names = (name for name, _, _ in recorded_values(nest))
+    return {
+        name: sum(call.nanoseconds + 1 for call in calls if call.values[k] == values[k]) / total
+        for k, name in enumerate(names)
+    }
 
 
 def _typical(calls: list[_Call]) -> _Call | None:

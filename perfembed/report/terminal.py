@@ -70,6 +70,7 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
             add("why", report.reason if _gain(report) else "")
             add("normalized", report.normalization)
         add("schedule", report.schedule)
+        add("for", given(report))
         add("measured", told(report))
         add("checked", "; ".join(report.checks))
     if report.candidates and (verbose or report.status in ("tuned", "kept")):
@@ -77,6 +78,11 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
     for note in report.notes if verbose else ():
         add("note", note)
     return lines
+
+
+def given(report: NestReport) -> str:
+    """The values that the schedule is for."""
+    return f"{', '.join(report.given)}; other values run the original loops" if report.given else ""
 
 
 def tried(report: NestReport) -> str:

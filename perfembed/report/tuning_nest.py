@@ -7,7 +7,7 @@ from perfembed.report.explanation_page import transfer_parts
 from perfembed.report.html import details, facts, paragraph, text
 from perfembed.report.roofline import roofline_parts, usable
 from perfembed.report.style import count, percent, seconds, times
-from perfembed.report.terminal import told, tried
+from perfembed.report.terminal import given, told, tried
 from perfembed.report.timeline import timeline_parts
 from perfembed.report.words import schedule_list
 from perfembed.tuning.pictures import NestPicture, SourceLines
@@ -62,6 +62,7 @@ def _decision(report: NestReport) -> list[str]:
                 ("share of the run", percent(report.share) if report.share is not None else ""),
                 ("one call", change),
                 ("speedup", interval),
+                ("for", given(report)),
                 ("tried", tried(report) if report.candidates or report.failed else ""),
                 ("normalized first", spelled(report.normalization)),
                 ("checked", "; ".join(report.checks)),

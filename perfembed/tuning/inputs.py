@@ -20,6 +20,8 @@ from perfembed.errors import SourceRejected
 from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, TuneOptions
+from perfembed.tuning.source import again
+from perfembed.tuning.specialize import Specialized, specialized
 from perfembed.world import last_words
 from scheduler.ir.nest import LoopNest
 
@@ -80,18 +82,31 @@ def collect_inputs(
     watch: Stopwatch | None = None,
     timed: Callable[[], None] = lambda: None,
     least_of_slow: float = 0.0,
+    read_again: ReadForValues | None = None,
 ) -> Inputs:
     """Runs the program once to see where its time goes, and once more to capture the nests that matter, of all files.
 
     Nests that take less than `least_share` of the time (0 … 1) are left alone, of a program that takes long less than
     `least_of_slow`: to capture what it does last takes as long as all of it. `timed` is called once no run is left
-    whose time counts: what it starts may go on meanwhile.
+    whose time counts: what it starts may go on meanwhile. `read_again`: what becomes of the project once it is known
+    with which values its nests run (`known_values`, where nothing is given).
 
     Raises SourceRejected where the program does not compile or run.
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
-        return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow)
+        again = read_again or (lambda profile, least: known_values(project, profile, least).project)
+        return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow, again)
+
+
+ReadForValues = Callable[[ProgramProfile, float], Project]
+
+
+def known_values(project: Project, profile: ProgramProfile, least_share: float) -> Specialized:
+    """Nests of which more is affine for the values that they ran with, read for these."""
+    return specialized(
+        project, profile, least_share, lambda source, given: again(source, project.unit_of(source).compiler, given)
+    )
 
 
 def _collected(
@@ -103,6 +118,7 @@ def _collected(
     watch: Stopwatch,
     timed: Callable[[], None],
     least_of_slow: float,
+    read_again: ReadForValues,
 ) -> Inputs:
     if not project.runs:
         return made_up(project.nests, options, scratch)
@@ -121,10 +137,11 @@ def _collected(
     watch.shift(profile.wall_s, "capture", "original")
     if profile.wall_s > _SLOW_S:
         least_share = max(least_share, least_of_slow)
+    project = read_again(profile, least_share)
     by_name = {nest.name: nest for nest in project.nests}
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []
-    for nest in sorted(profile.nests, key=lambda n: -n.share):
+    for nest in sorted((n for n in profile.nests if n.name in by_name), key=lambda n: -n.share):
         reason = _left_alone(nest, least_share)
         if reason:
             skipped.append(NoInputs(by_name[nest.name], nest.share, reason))

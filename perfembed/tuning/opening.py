@@ -230,5 +230,6 @@ def unique(sources: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
         nests = tuple(replace(nest, name=names[nest.name]) for nest in source.nests)
         premises = {names.get(name, name): value for name, value in source.premises.items()}
         sharing = {names.get(name, name): value for name, value in source.sharing.items()}
-        found.append(replace(source, nests=nests, premises=premises, sharing=sharing))
+        fixable = {names.get(name, name): value for name, value in source.fixable.items()}
+        found.append(replace(source, nests=nests, premises=premises, sharing=sharing, fixable=fixable))
     return tuple(found)

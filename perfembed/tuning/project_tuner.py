@@ -6,7 +6,7 @@ Long, because it is the order in which a run does things, and what it hands from
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from perfembed.tuning.project import Project
 from perfembed.tuning.reports import blank, refused, tuned
 from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
+from perfembed.tuning.specialize import Given
 from perfembed.tuning.winners import Winners
 from perfembed.tuning.writing import write
 from profilers.errors import CompilerMissing
@@ -72,6 +73,7 @@ class Tuning:
         self.machine: Machine = describe_machine()
         self.reports: dict[str, NestReport] = {}
         self.inside: dict[str, float] = {}  # the part of it in which other nests run
+        self.given: Mapping[str, Given] = {}  # of nests that were read for values of integers, these
         self.shares: dict[str, float | None] = {}  # of the program's time, of the nests that wait
         self.members: Members
         self.winners: Winners
@@ -125,6 +127,7 @@ class Tuning:
                     watch=self.watch,
                     timed=self.resources.prepare,
                     least_of_slow=_LEAST_OF_SLOW,
+                    read_again=self._read_for_values,
                 )
                 profile = inputs.profile
                 if profile is not None and profile.errno:
@@ -184,14 +187,27 @@ class Tuning:
         number = next((k for k, source in enumerate(self.project.sources) if source.path == report.file), 0)
         return -(report.share or 0.0), number, report.line
 
-    def _leave_untestable(self) -> None:
-        """Nests whose surroundings cannot be tested in the written file are left alone."""
+    def _leave_untestable(self, profile: ProgramProfile | None = None) -> None:
+        """Nests whose surroundings cannot be tested in the written file are left alone.
+
+        Before there is a `profile`, not those that might be read for the values that they run with.
+        """
+        shares = {nest.name: nest.share for nest in profile.nests} if profile is not None else {}
         for source in self.project.sources:
             for nest in source.nests:
                 tests = self.members.surveyed[source.path].tests[nest.name]
-                if isinstance(tests, Untestable):
-                    self._skip(nest, None, tests.reason)
+                waits = self.project.runs and profile is None and nest.name in source.fixable
+                if isinstance(tests, Untestable) and not waits and nest.name not in self.reports:
+                    self._skip(nest, shares.get(nest.name), tests.reason)
         self.tunable = self.project.without(set(self.reports))
+
+    def _read_for_values(self, profile: ProgramProfile, least_share: float) -> Project:
+        """What can be tuned, with nests that are read for the values that they ran with."""
+        found = self.members.read_for_values(self.project, profile, least_share, self.scratch)
+        self.project = self.winners.project = found.project
+        self.given = found.given
+        self._leave_untestable(profile)
+        return self.tunable
 
     def _check_that_some_ran(self) -> None:
         """Raises NothingMeasured where the program runs, but nothing of ours does: that is no result of a search."""
@@ -271,6 +287,8 @@ class Tuning:
         if outcome.chosen is not None:
             self.chosen[nest.name] = ledger, outcome.chosen
         report = tuned(source.path, nest, inputs.share, outcome)
+        if given := self.given.get(nest.name):
+            report = replace(report, given=tuple(f"{spelled(text)} = {value}" for text, value in sorted(given.items())))
         if outcome.retrieved is not None:
             from perfembed.tuning.explanation import explain  # here, not above: searches do without
 

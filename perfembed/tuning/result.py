@@ -183,6 +183,7 @@ class NestReport:
     trials: tuple[TrialReport, ...] = ()  # what was run, in the order of time
     picture: NestPicture | None = None  # where `TuneOptions.pictures`
     inside: float = 0.0  # the part of `share` in which another nest was running, which calls this one's function
+    given: tuple[str, ...] = ()  # the values that the schedule is for (`l->stride = 1`): others run the original loops
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,15 @@ def parse_all(
     return tuple(replace(s, nests=tuple(n for n in s.nests if n.function in options.functions)) for s in sources)
 
 
+def again(source: SourceFile, compiler: CompilerConfig, given: Mapping[int, Mapping[str, int]]) -> SourceFile | None:
+    """The file read with values `given` (scheduler.frontend.ParseOptions); None where that fails."""
+    options = ParseOptions(arguments=compiler.flags, cc=compiler.cc, given=given)
+    try:
+        return read_source(source.path, options, source.content)
+    except (ParseFailed, ParserDied):
+        return None
+
+
 def _read(path: str, content: bytes, compiler: CompilerConfig, environment: Mapping[str, str]) -> SourceFile:
     try:
         return read_source(path, ParseOptions(arguments=compiler.flags, cc=compiler.cc), content)

@@ -55,7 +55,7 @@ def parse(request: Request) -> SourceFile | Failure:
     _make_plain(unit)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
-    return extract(unit)
+    return extract(unit, request.given)
 
 
 def _make_plain(unit: Unit) -> None:

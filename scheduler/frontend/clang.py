@@ -123,7 +123,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
     """What the parser process is asked about a file."""
     arguments = parser_arguments(options.arguments, options.cc)
-    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1)
+    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1, options.given)
 
 
 def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:

@@ -6,7 +6,7 @@ Long, because it is the state that every part of an extraction shares.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -240,6 +240,9 @@ class Context:
     owned: dict[Variable, ForStmt] = field(default_factory=dict)  # by pragma: each iteration of the loop has its own
     only_openmp: bool = False  # without OpenMP one of these would have another value behind the loop
     loop_names: dict[int, str] = field(default_factory=dict)  # identity of a ForStmt -> its name in the nest
+    given: Mapping[str, int] = field(default_factory=dict)  # what integers are taken to be, by what C calls them
+    numbers: dict[str, int] = field(default_factory=dict)  # parameters of which that is so
+    wanted: set[str] = field(default_factory=set)  # parameters that keep something from being affine
 
     # ---------------------------------------------------------------------------------- statements
 
@@ -341,9 +344,14 @@ class Context:
             low, high = value_range(variable.ctype.name)
             narrow = variable.ctype.name not in ("int", "long", "long long")
             self.facts.ranges[name] = (low if narrow else None, high if narrow and high < 2**33 else None)
+            if variable.text in self.given:
+                number = self.numbers[name] = self.given[variable.text]
+                self.facts.ranges[name] = (number, number)
         if used and name not in self.parameters:
             value = known_value(variable)
             low_known, high_known = self.facts.ranges[name]
+            if name in self.numbers:
+                low_known = high_known = None  # it is only assumed to be that
             if value is not None:
                 self.facts.ranges[name] = (value, value)
             base = variable.base or None

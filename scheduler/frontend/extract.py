@@ -6,6 +6,7 @@ Long, because it is one pass over a function, whose state every step needs.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -76,9 +77,12 @@ PART = "the loop is only a part of what a macro stands for"
 _MAX_RUN = 40  # statements in one region
 
 
-def extract(unit: Unit) -> SourceFile:
-    """Everything a file has to offer; structures are taken apart, loops and jumps rewritten (`child`)."""
-    finder = Finder(unit)
+def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None) -> SourceFile:
+    """Everything a file has to offer; structures are taken apart, loops and jumps rewritten (`child`).
+
+    `given`: as in ParseOptions.
+    """
+    finder = Finder(unit, given or {})
     functions = []
     for function in sorted(unit.functions.values(), key=lambda f: f.begin):
         if not function.in_file or function.part_of:
@@ -104,14 +108,16 @@ def extract(unit: Unit) -> SourceFile:
         finder.sharing,
         unit.trigraphs,
         unit.headers,
+        finder.fixable,
     )
 
 
 class Finder:
     """Walks the functions of a unit."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, given: Mapping[int, Mapping[str, int]]) -> None:
         self.unit = unit
+        self.given = given
         self.lines = Lines(unit.content)
         self.directives = unit.directives
         self.pragmas = Pragmas(unit)
@@ -126,6 +132,7 @@ class Finder:
         self.nests: list[LoopNest] = []
         self.premises: dict[str, Premises] = {}
         self.sharing: dict[str, Sharing] = {}
+        self.fixable: dict[str, tuple[str, ...]] = {}
         self.rejections: list[Rejection] = []
         self.seen: set[tuple[int, str]] = set()
         self.refused: set[int] = set()  # where loops that were refused begin
@@ -308,6 +315,7 @@ class Finder:
         ctx = Context(self.unit, self.function, list(frames), self.aliases, self.work)
         ctx.lines = self.lines
         ctx.begin = written[0].begin
+        ctx.given = self.given.get(span.begin, {})
         ctx.frames.append(Frame(owner, body, first, last))
         prepare(ctx, region, self.pragmas, found)
         ctx.frames.pop()
@@ -319,6 +327,8 @@ class Finder:
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
+        if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.wanted}:
+            self.fixable[name] = tuple(sorted(texts))
         self.premises[name] = premises(ctx, region, written, nest, span)
         if found.loops or found.protected or found.context:
             self.sharing[name] = sharing(ctx, found, nest)

@@ -93,13 +93,16 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         if info.name in mentioned:
             arrays[info.name] = _array(ctx, info, flat.get(info.name), info.name in written)
     arrays.update(scalars)
+    for parameter in ctx.numbers:
+        ctx.parameter(ctx.maybe_parameters[parameter])
+    given = [Constraint(Affine.of(p) - number, "==") for p, number in sorted(ctx.numbers.items())]
     check_aliases(ctx, arrays, written)
     nest = LoopNest(
         name,
         tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
         tuple(distinct(ctx, arrays, restricted(ctx, arrays, array)) for array in arrays.values()),
         body,
-        _tightest(ctx.facts.assumptions),
+        _tightest([*given, *ctx.facts.assumptions]),
         span,
         ctx.function.name,
     )

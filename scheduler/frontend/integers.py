@@ -40,7 +40,7 @@ def poly(ctx: Context, expr: CExpr) -> Poly:
         case Member():
             name = members.parameter(ctx, expr)
             if name is not None:
-                return Poly.of(Affine.of(name))
+                return _parameter(ctx, name)
         case Conv():
             return _conversion(ctx, expr)
         case Un(op="-", operand=operand):
@@ -54,12 +54,15 @@ def poly(ctx: Context, expr: CExpr) -> Poly:
         case Bin(op="-", left=left, right=right):
             return poly(ctx, left) - poly(ctx, right)
         case Bin(op="*", left=left, right=right):
-            product = poly(ctx, left).multiply(poly(ctx, right), ctx.is_parameter_name)
+            factors = poly(ctx, left), poly(ctx, right)
+            product = factors[0].multiply(factors[1], ctx.is_parameter_name)
+            if product is None or product.affine is None:
+                _want(ctx, *factors)
             if product is None:
                 raise NotAffine
             return product
         case Bin(op="<<", left=left, right=right):
-            shift = fold(right)
+            shift = _number(ctx, right)
             if shift is not None and 0 <= shift < 31:
                 return poly(ctx, left).scale(1 << shift)
         case Bin(op="/" | "%" | ">>" | "&"):
@@ -87,7 +90,33 @@ def _reference(ctx: Context, expr: Ref) -> Poly:
     if variable in ctx.written or variable in ctx.inside or variable.ctype.is_volatile or variable.ctype.kind != "int":
         raise NotAffine
     derived = _derived(ctx, variable)
-    return derived if derived is not None else Poly.of(Affine.of(ctx.parameter(variable)))
+    return derived if derived is not None else _parameter(ctx, ctx.parameter(variable))
+
+
+def _parameter(ctx: Context, name: str) -> Poly:
+    number = ctx.numbers.get(name)
+    return Poly.of(Affine.of(name) if number is None else Affine.constant(number))
+
+
+def _want(ctx: Context, *factors: Poly) -> None:
+    """Notes the parameters among these, as numbers of which the expression would be affine."""
+    for factor in factors:
+        if len(factor.terms) == 1 and len(names := factor.names()) == 1:
+            ctx.wanted |= {name for name in names if ctx.is_parameter_name(name)}
+
+
+def _number(ctx: Context, expr: CExpr) -> int | None:
+    """The value of a constant, or of what is taken to be one."""
+    number = fold(expr)
+    if number is None:
+        try:
+            value = poly(ctx, expr)
+        except NotAffine:
+            return None
+        number = value.constant
+        if number is None:
+            _want(ctx, value)
+    return number
 
 
 def _derived(ctx: Context, variable: Variable) -> Poly | None:
@@ -244,7 +273,7 @@ def exact_poly(ctx: Context, expr: CExpr) -> Poly:
 
 
 def _division(ctx: Context, expr: Bin) -> Affine:
-    divisor = fold(expr.right)
+    divisor = _number(ctx, expr.right)
     if divisor is None or divisor < 1:
         raise NotAffine
     numerator = exact(ctx, expr.left)

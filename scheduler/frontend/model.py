@@ -11,12 +11,17 @@ from scheduler.ir.nest import Expr, LoopNest, Span
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """`arguments` are compiler flags (-D, -I, -std, ...); `cc` is asked where its own headers are."""
+    """`arguments` are compiler flags (-D, -I, -std, ...); `cc` is asked where its own headers are.
+
+    `given`: of the nest that begins at a byte, values that integers (by what C calls them) are taken to have: it is
+    read as if they were numbers, under the assumption that they are.
+    """
 
     arguments: tuple[str, ...] = ()
     cc: str = "gcc"
     timeout_s: float = 8.0
     memory_bytes: int = 4 << 30
+    given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 RACE = "race: "  # the reason of a rejection begins so where a pragma is wrong
@@ -108,7 +113,8 @@ class Sharing:
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
-    reads them; `headers`: the texts of included files that are not the system's, where nests hold bodies from there.
+    reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls
+    them: as numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's, where nests hold bodies from there.
     """
 
     path: str
@@ -122,6 +128,7 @@ class SourceFile:
     sharing: Mapping[str, Sharing] = field(default_factory=dict)
     trigraphs: bool = False
     headers: tuple[bytes, ...] = ()
+    fixable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +140,7 @@ class Request:
     arguments: tuple[str, ...]
     memory_bytes: int
     cpu_s: int
+    given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from scheduler.ir.nest import (
     Conditional,
     Expr,
     Guard,
+    If,
     Loop,
     LoopNest,
     Name,
@@ -72,6 +73,21 @@ def loops(nest: LoopNest) -> Iterator[Loop]:
                 yield from visit(node.body)
 
     return visit(nest.body)
+
+
+def opaque_parts(nest: LoopNest) -> int:
+    """How many subscripts, bounds and conditions are not affine."""
+
+    def conditions(actions: tuple[Action, ...]) -> int:
+        branches = (a for a in actions if isinstance(a, If))
+        return sum(1 + conditions(a.then) + conditions(a.orelse) for a in branches)
+
+    count = sum(loop.is_opaque for loop in loops(nest))
+    for placed in placed_statements(nest):
+        body = placed.statement.body
+        count += conditions(body) + sum(isinstance(a, Predicate) for a in placed.ancestors)
+        count += sum(not use.access.is_affine for use in action_uses(body))
+    return count
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
