@@ -1,7 +1,8 @@
 """Nests read again as for the values that integers had in the program: `a[i * stride]` is affine where stride is 1.
 
 Only where a nest is not affine, or is so under assumptions that did not hold, for as few integers as help, and for
-values with which the nest spent almost all of its time. What is written tests them and runs the original loops for others.
+values with which the nest spent almost all of its time. What is written tests them, and runs the original loops for
+others.
 """
 
 from __future__ import annotations

@@ -272,6 +272,7 @@ class ForStmt:
     """`end` is behind the `;` of an unbraced body. `foreign`: which part of its header is which is not known.
 
     `bottom`: the condition is tested behind each iteration only. `macro`: it begins in what a macro expands to.
+    `positive`: an integer that must be at least 1, or else the loop is another one.
     """
 
     init: CStmt | None
@@ -283,6 +284,7 @@ class ForStmt:
     foreign: bool = False
     bottom: bool = False
     macro: bool = False
+    positive: CExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

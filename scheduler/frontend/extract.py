@@ -43,6 +43,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.effects import Effects
 from scheduler.frontend.finalize import finish
+from scheduler.frontend.headers import NO_STEP
 from scheduler.frontend.lexical import Directive, Lines, is_conditional
 from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
 from scheduler.frontend.parallel import any_parallel
@@ -263,7 +264,7 @@ class Finder:
         known = any(stmt.begin <= at < stmt.end for at, _ in self.seen)
         if known or not any(isinstance(e, Index) for e in all_expressions(stmt)):
             return
-        reason = "the loop does not advance by a constant" if stmt.what == "for" else f"a {stmt.what} loop"
+        reason = NO_STEP if stmt.what == "for" else f"a {stmt.what} loop"
         jump = next((s for s in statements(stmt) if isinstance(s, JumpStmt) and s.what == "break"), None)
         if jump is not None:
             self.reject(Refuse(jump.begin, "the loop contains break", BREAK_ADVICE), stmt)

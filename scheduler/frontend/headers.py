@@ -35,6 +35,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Binary, Bound, Constraint, Expr, Literal
 
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+NO_STEP = "the loop does not advance by a constant"
 _STEP_ADVICE = "write it as for (i = start; i < stop; i += constant)"
 
 
@@ -50,6 +51,8 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     """The bounds of a loop, read in the context around it. Raises Refuse."""
     if loop.foreign:
         raise Refuse(loop.begin, "the loop header comes from a macro", "write the for loop out")
+    if loop.positive is not None and not _positive_step(ctx, loop.positive):
+        raise Refuse(loop.begin, NO_STEP, _STEP_ADVICE)
     variable, start_expr = _init(loop)
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool":
         reason = f"the loop counts with '{variable.name}' of type '{variable.ctype.name}'"
@@ -149,7 +152,7 @@ def step_of(loop: ForStmt, variable: Variable) -> int | None:
                 amount -= 2 ** bits(variable.ctype.name)
             if amount:
                 return amount
-        raise Refuse(increment.at, "the loop does not advance by a constant", _STEP_ADVICE)
+        raise Refuse(increment.at, NO_STEP, _STEP_ADVICE)
     raise Refuse(increment.at, "the loop increment does not change just its iterator", _STEP_ADVICE)
 
 
@@ -242,6 +245,15 @@ def _starts_positive(ctx: Context, loop: ForStmt, start: Bound, step: int) -> bo
         return any(ctx.facts.require(s, ctx.domain) for s in start)
     bare = strip(_init(loop)[1])
     return is_unsigned(bare.ctype.name)
+
+
+def _positive_step(ctx: Context, expr: CExpr) -> bool:
+    """Proved, or assumed and tested; the step is what would make the loop affine if it were a number."""
+    try:
+        step = integers.exact(ctx, expr)
+        return ctx.facts.require(step - 1, ctx.domain)
+    except NotAffine:
+        return False
 
 
 def _positive(ctx: Context, expr: CExpr) -> bool:

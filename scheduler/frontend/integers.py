@@ -3,6 +3,8 @@
 `poly` gives a polynomial that is equal to the C value for signed types (overflow is undefined) and
 congruent to it modulo 2^width for unsigned ones. `exact` gives the value itself, and where unsigned
 arithmetic or a narrowing conversion could have wrapped it proves or assumes that it did not.
+
+Long, because every operator of C has its own conditions.
 """
 
 from __future__ import annotations

@@ -113,8 +113,9 @@ class Sharing:
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
-    reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls
-    them: as numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's, where nests hold bodies from there.
+    reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
+    numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
+    where nests hold bodies from there.
     """
 
     path: str

@@ -2,7 +2,9 @@
 
 A nest is read as the sequential loop that it is without its pragmas; by OpenMP's rules that computes the same, unless
 there is a race. What can be seen to be one here (a scalar that all threads write) is said at once; the rest is left
-to the dependences (`scheduler.polyhedral.pragmas`). Source: OpenMP API 5.2, section 5.1 (data-sharing attributes).
+to the dependences (`scheduler.races`). Source: OpenMP API 5.2, section 5.1 (data-sharing attributes).
+
+Long, because what each thread has its own of decides both what is a race and what is read.
 """
 
 from __future__ import annotations
@@ -13,14 +15,17 @@ from dataclasses import dataclass, field
 from scheduler.frontend.constructs import Pragmas
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
+    CCall,
     CStmt,
     ForStmt,
     OtherStmt,
+    Ref,
     Set,
     Step,
     Variable,
     all_expressions,
     statements,
+    subexpressions,
 )
 from scheduler.frontend.model import RACE, Shared, Sharing
 from scheduler.frontend.pragmas import (
@@ -180,11 +185,9 @@ def _check_region(
         if variable not in region or variable in mine:
             continue
         scalar = variable.ctype.is_scalar
-        if (
-            not scalar
-            and variable.ctype.kind != "pointer"
-            and not (variable.ctype.kind == "array" and variable.storage == "param")
-        ):
+        kind = variable.ctype.kind
+        its_own = kind == "pointer" and _given_by_call(variable, region, ctx)
+        if its_own or (not scalar and kind != "pointer" and not (kind == "array" and variable.storage == "param")):
             raise Refuse(stmt.begin, f"every thread has its own '{variable.name}'", advice)
         if variable not in ctx.written:
             continue
@@ -193,6 +196,25 @@ def _check_region(
         if not dead_after(variable, ctx.frames, ctx.function):
             raise Refuse(stmt.begin, f"every thread has its own '{variable.name}', which is used later", advice)
         ctx.owned[variable] = stmt
+
+
+def _given_by_call(variable: Variable, region: frozenset[Variable], ctx: Context) -> bool:
+    """Whether a pointer that every thread has is set to what a call returns, which may be other memory in each."""
+    waiting, seen = [variable], {variable}
+    while waiting:
+        pointer = waiting.pop()
+        if pointer.storage != "local":
+            continue
+        sets = (e for e in all_expressions(ctx.function.body) if isinstance(e, Set))
+        settings = [e.right for e in sets if target_variable(e) is pointer]
+        settings += [pointer.init] if pointer.init is not None else []
+        for expr in (e for setting in settings for e in subexpressions(setting)):
+            if isinstance(expr, CCall):
+                return True
+            if isinstance(expr, Ref) and expr.var in region and expr.var not in seen:
+                seen.add(expr.var)
+                waiting.append(expr.var)
+    return variable.storage == "local" and variable.address_taken
 
 
 def _check_scalars(

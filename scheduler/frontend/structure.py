@@ -51,6 +51,7 @@ from scheduler.frontend.starts import start_before, take_start
 from scheduler.frontend.steps import apart
 from scheduler.frontend.switches import branches
 from scheduler.frontend.typed import as_type, promoted
+from scheduler.frontend.variable_steps import by_rounds
 
 Marked = frozenset[int]
 
@@ -129,6 +130,8 @@ class _Structure:
             if taken and variable is not None and place is not None:
                 take_start(variable, before, place)
             return result
+        if isinstance(stmt, ForStmt) and (rounds := by_rounds(stmt, self.dead)) is not None:
+            return rounds
         if isinstance(stmt, ForStmt) and stmt.condition is not None and stmt.init is not None:
             result = self.moving(stmt, before)
             if result is not stmt:

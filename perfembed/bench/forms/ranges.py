@@ -31,8 +31,9 @@ class Writer:
         rng = self.rng
         begin = rng.choice(("0", "0", "0", "1"))
         if rng.random() < 0.15:
-            return f"for ({self.counter} {name} = {size} - 1; {name} >= {begin}; {name}--)"
-        step = rng.choice(("++", "++", "++", " += 2"))
+            step = rng.choice(("--", "--", f" -= {self.of('tile')}"))
+            return f"for ({self.counter} {name} = {size} - 1; {name} >= {begin}; {name}{step})"
+        step = rng.choice(("++", "++", "++", " += 2", f" += {self.of('tile')}"))
         return f"for ({self.counter} {name} = {begin}; {name} < {size}; {name}{step})"
 
     def small(self, names: list[str]) -> str:
@@ -121,6 +122,8 @@ class Writer:
             return self.rows()
         if kind < 0.4:
             return self.planes()
+        if kind < 0.55:
+            return self.blocks()
         depth = rng.choice((1, 2, 2, 3))
         names = list("ijk"[:depth])
         lines = [f"{'  ' * (d + 2)}{self.loop(n, of(f'n{d}'))} {{" for d, n in enumerate(names)]
@@ -157,6 +160,21 @@ class Writer:
             {access("UUV")} {rng.choice(("=", "=", "+="))} {values};
         }}"""
 
+    def blocks(self) -> str:
+        """Loops in blocks of a size that is a variable."""
+        rng, of = self.rng, self.of
+        n, tile, w = of("n0"), of("tile"), of("w")
+        inner = rng.choice((f"{n} < ii + {tile} ? {n} : ii + {tile}", f"ii + {tile} > {n} ? {n} : ii + {tile}"))
+        first = rng.choice(("0", "0", "1", of("pad")))
+        places = (f"j * {w} + i", f"i * {w} + j", f"i * {of('s')} + j")
+        values = " + ".join(f"{rng.choice('UVW')}({rng.choice(places)})" for _ in range(rng.randint(1, 3)))
+        return f"""    for ({self.counter} ii = {first}; ii < {n}; ii += {tile})
+        for ({self.counter} jj = 0; jj {rng.choice(("<", "<="))} {of("n1")}; jj += {rng.choice((tile, tile, "2"))}) {{
+            for ({self.counter} i = ii; i < ({inner}); i++)
+                for ({self.counter} j = jj; j < jj + {rng.choice((tile, "2"))} && j < {of("n1")}; j++)
+                    {rng.choice("UUV")}(i * {w} + j) {rng.choice(("=", "+="))} {values};
+        }}"""
+
     def rows(self) -> str:
         """A loop over the rows of a sparse matrix."""
         rng, of = self.rng, self.of
@@ -175,21 +193,22 @@ class Writer:
     }}"""
 
     def calls(self) -> list[str]:
-        """n0, n1, n2, s, t, h, w, pad; the way of the index arrays; where v and w begin."""
+        """n0, n1, n2, s, t, h, w, pad, tile; the way of the index arrays; where v and w begin."""
         rng, found = self.rng, []
         for _ in range(16):
             sizes = [rng.choice((0, 1, 2, 5, 6, 7)) for _ in range(3)]
             strides = [rng.choice((1, 1, 2, 3, 5, 0, -1, -3)) for _ in range(2)]
             limits = [rng.choice((1, 4, 5, 8, 11)) for _ in range(2)]
             pad = rng.choice((0, 0, 1, 2, -1, 3))
+            tile = rng.choice((1, 2, 2, 3, 4))
             way = rng.randrange(6)
             places = [rng.choice((0, 0, 0, rng.randint(-150, 150))) for _ in range(2)]
-            found.append(", ".join(map(str, (*sizes, *strides, *limits, pad, way, *places))))
+            found.append(", ".join(map(str, (*sizes, *strides, *limits, pad, tile, way, *places))))
         return found
 
     def program(self) -> str:
         rng = self.rng
-        names = ["n0", "n1", "n2", "s", "t", "h", "w", "pad"]
+        names = ["n0", "n1", "n2", "s", "t", "h", "w", "pad", "tile"]
         declared = ", ".join(f"{self.ctype} {n}" for n in names)
         members = "; ".join(declared.split(", ")) + ";"
         head, parameters, passed, setting = "", f"{declared}, ", ", ".join(f"{n}_" for n in names) + ", ", ""

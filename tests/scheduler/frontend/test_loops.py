@@ -71,7 +71,7 @@ REFUSED = [
     ("int i = 0; ; i++", "no condition", "for"),
     ("int i = 0; i < n;", "no increment", "for"),
     ("int i = 0, j = 0; i < n; i++, j *= 2", "more than one variable", "for"),
-    ("int i = 0; i < n; i += m", "constant", "i += m"),
+    ("int i = 0; i != n; i += m", "constant", "i += m"),
     ("int i = 1; i < n; i *= 2", "constant", "i *= 2"),
     ("int i = 0; i < n; i++, m /= 2", "just its iterator", "i++, m"),
     ("int i = 0; i * i < n; i++", "not a comparison", "i * i"),

@@ -157,6 +157,13 @@ def test_clauses_that_make_it_none(body: str) -> None:
         ("#pragma omp parallel\n{ double own[9];\n#pragma omp for\nfor (i = 0; i < 9; i++) own[i] = x[i];\n}", "'own'"),
         (
             (
+                "#pragma omp parallel\n{ double *own = malloc(80), *part = own + 3;\n#pragma omp for\n"
+                "for (i = 0; i < n; i++) part[0] = x[i];\n}"
+            ),
+            "'part'",
+        ),
+        (
+            (
                 "#pragma omp parallel private(i, j)\nfor (j = 0; j < 9; j++) {\n"
                 "#pragma omp for\nfor (i = 0; i < n; i++) x[i] = 1;\ny[0] += 1; }"
             ),
@@ -170,6 +177,12 @@ def test_clauses_that_make_it_none(body: str) -> None:
 )
 def test_what_differs_from_thread_to_thread(body: str, reason: str) -> None:
     assert reason in refusal(body)
+
+
+def test_a_pointer_that_is_the_same_for_all_threads() -> None:
+    body = "#pragma omp parallel\n{ double *part = x + 3;\n#pragma omp for\nfor (int i = 0; i < n; i++) part[i] = 1;\n}"
+    found = read(f"{HEAD}void f(void) {{\n{body}\n}}\n")
+    assert len(found.nests) == 1
 
 
 def test_a_thread_number_is_followed_through_calls() -> None:

@@ -1,0 +1,121 @@
+"""Loops that advance by a variable (`for (it = 0; it < n; it += tile)`) as loops that count their iterations.
+
+The iterator is then `0 + round * tile`. That is so where the variable is at least 1 (`ForStmt.positive`), which has to
+be assumed and tested; with other values the loop does not end, or not as C allows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.frontend.arith import bits, is_unsigned
+from scheduler.frontend.behind import Dead
+from scheduler.frontend.counting import changed_in, inits_of, step_by
+from scheduler.frontend.csyntax import (
+    INT,
+    Bin,
+    CExpr,
+    Compound,
+    CStmt,
+    DeclStmt,
+    ForStmt,
+    Lit,
+    Ref,
+    ReturnStmt,
+    Step,
+    Variable,
+    statements,
+    strip,
+)
+from scheduler.frontend.fixed import has_calls, is_fixed
+from scheduler.frontend.fold import fold
+from scheduler.frontend.jumps import own_jumps
+from scheduler.frontend.scalars import flatten, target_variable
+from scheduler.frontend.substituted import Substituted
+from scheduler.frontend.typed import LONG, as_type
+
+_TESTS = {
+    False: {"<": True, "<=": False},
+    True: {">": True, ">=": False},
+}  # counting down: whether the limit is left out
+
+
+def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
+    """The loop with an iterator that is 0, 1, 2, …; None where it is none that advances by a variable."""
+    inits = inits_of(loop.init)
+    if loop.foreign or loop.condition is None or loop.increment is None or inits is None or len(inits) > 1:
+        return None
+    own, stepped = target_variable(loop.increment), None
+    if own is not None:
+        stepped = step_by(loop.increment, own)
+    if own is None or stepped is None or not _counts(own) or fold(stepped[0]) is not None:
+        return None
+    step, down = stepped
+    changed = changed_in(loop)
+    start, calls = inits.get(own), has_calls(loop)
+    if start is None or changed.count(own) != 2 or not (isinstance(loop.init, DeclStmt) or dead(own)):
+        return None
+    limit, strict = _limit(loop.condition, own, down)
+    if limit is None or not all(_whole(e) and is_fixed(e, set(changed), calls) for e in (start, step, limit)):
+        return None
+    body = flatten((loop.body,), True)
+    if any(True for _ in own_jumps(body)) or any(isinstance(s, ReturnStmt) for s in statements(loop)):
+        return None
+    at = loop.begin
+    counter = Variable(f"{own.name}_round", LONG, "local", at)
+    counter.init = Lit("0", 0, LONG, at)
+    mine = Ref(counter, LONG, at)
+    wide = as_type(step, LONG)
+    distance = _sum("-", *((start, limit) if down else (limit, start)), at)
+    rounded = Bin(
+        "/", Bin("+", distance, Bin("-", wide, _one(at), LONG, at) if strict else wide, LONG, at), wide, LONG, at
+    )
+    moved = Bin("*", mine, wide, LONG, at)
+    place = moved if fold(start) == 0 and not down else _sum("-" if down else "+", start, moved, at)
+    copies = Substituted()
+    lines = tuple(copies.stmt(stmt, {own: as_type(place, own.ctype)}) for stmt in body)
+    written = replace(
+        loop,
+        init=DeclStmt((counter,), at, at),
+        condition=Bin("<", mine, rounded, INT, at),
+        increment=Step("++", mine, True, LONG, at),
+        body=Compound(lines, loop.begin, loop.end),
+        positive=step,
+    )
+    return Compound((written,), loop.begin, loop.end, loop)
+
+
+def _counts(variable: Variable) -> bool:
+    kind = variable.ctype
+    if kind.kind != "int" or kind.is_volatile or variable.address_taken or variable.storage not in ("local", "param"):
+        return False
+    return bits(kind.name) >= 32 and (bits(kind.name) == 64 or not is_unsigned(kind.name))
+
+
+def _whole(expr: CExpr) -> bool:
+    """An integer that `long` holds, as sizes are."""
+    name = expr.ctype.name
+    return expr.ctype.kind == "int" and name != "_Bool" and (bits(name) == 64 or not is_unsigned(name))
+
+
+def _limit(condition: CExpr, variable: Variable, down: bool) -> tuple[CExpr | None, bool]:
+    """What the iterator is compared with, and whether it must not reach that."""
+    test = strip(condition)
+    if not isinstance(test, Bin):
+        return None, False
+    own, op, limit = strip(test.left), test.op, test.right
+    if not (isinstance(own, Ref) and own.var is variable):
+        own, op, limit = strip(test.right), {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, ""), test.left
+    if not (isinstance(own, Ref) and own.var is variable) or op not in _TESTS[down]:
+        return None, False
+    return limit, _TESTS[down][op]
+
+
+def _sum(op: str, left: CExpr, right: CExpr, at: int) -> CExpr:
+    if fold(right) == 0:
+        return as_type(left, LONG)
+    return Bin(op, as_type(left, LONG), as_type(right, LONG), LONG, at)
+
+
+def _one(at: int) -> CExpr:
+    return Lit("1", 1, LONG, at)
