@@ -61,6 +61,9 @@ class Redirect(Protocol):
     def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]: ...
 
 
+_INFINITE = {"1e999": "__builtin_inf()", "1e999f": "__builtin_inff()"}  # of the constants compilers warn
+
+
 @dataclass(frozen=True, kw_only=True)
 class Printer(IntegerPrinter):
     """Prints the IR of one nest as C.
@@ -96,6 +99,8 @@ class Printer(IntegerPrinter):
     def expr(self, e: Expr) -> Rendered:
         e = self.packed.get(e, e) if self.packed else e
         if isinstance(e, Literal):
+            if e.text in _INFINITE:
+                return _INFINITE[e.text], POSTFIX
             return e.text, (UNARY if e.text.startswith("-") else PRIMARY)
         if isinstance(e, Name):
             return self._value(e)

@@ -120,7 +120,8 @@ def _summed(element: str, reduction: Reduction, result: Reduced, fresh: Callable
     elif reduction.update.function is not None:
         update = f"{element} = {reduction.update.function}({element}, {name});"
     elif operator in ("min", "max"):
-        update = f"if ({name} {'<' if operator == 'min' else '>'} {element}) {element} = {name};"
+        sets = " ".join((f"{element} = {name};", *([noted] if (noted := result.printer.noted.get(element)) else [])))
+        update = f"if ({name} {'<' if operator == 'min' else '>'} {element}) {{ {sets} }}"
     else:
         update = f"{element} {operator}= {name};"
     neutral = _worst(ctype, operator) if operator in ("min", "max") else _NEUTRAL[operator]
@@ -135,7 +136,7 @@ def _worst(ctype: str, operator: str) -> str:
     """What no value is worse than."""
     kind = known_type(ctype)
     if kind.kind == "floating":
-        return "(-1e999)" if operator == "max" else "1e999"
+        return "(-__builtin_inf())" if operator == "max" else "__builtin_inf()"
     suffix = ("" if kind.signed else "U") + ("L" if kind.bits == 64 else "")
     if not kind.signed:
         return f"0{suffix}" if operator == "max" else f"{(1 << kind.bits) - 1}{suffix}"

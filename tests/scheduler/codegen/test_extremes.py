@@ -177,3 +177,25 @@ def test_floating_point_is_reordered_when_asked(body: str) -> None:
     assert isinstance(replayer.replay(parse_schedule("vectorize(i)")), ScheduledNest)
     noted = NEST.format(ctype="double", body="if (A[i] > m) { m = A[i]; at = (long)i; }")
     assert isinstance(Replayer(parse_nest(noted), reassociate=True).replay(parse_schedule("reverse(i)")), Illegal)
+
+
+@pytest.mark.parametrize("comparison", ["A[j][i] > m", "m >= A[j][i]"])
+@pytest.mark.parametrize("schedule", ["parallelize(j); vectorize(i)", "parallelize(j, 1, 1); vectorize(i)"])
+def test_lanes_inside_of_threads(tmp_path: Path, comparison: str, schedule: str) -> None:
+    """What the lanes of a vector found counts as found by their thread."""
+    text = f"""nest extreme {{ param n: int in [0, ?]; array m: double; array A: double[n][40];
+        for j: int in [0, n) step 1 {{ for i: int in [0, 40) step 1 {{
+            S0: if ({comparison}) {{ m = A[j][i]; }} }} }} }}"""
+    nest = with_storage(plain(parse_nest(text)), A=Storage.RESTRICT)
+    replayer = Replayer(nest, reassociate=True)
+    found = replayer.replay(parse_schedule(schedule))
+    assert isinstance(found, ScheduledNest), found
+    source, specs = kernel_source(nest, emit(found, replayer.of(found.schedule).model))
+    original, _ = kernel_source(nest, emit_original(nest))
+    fast, slow = build(tmp_path, "fast", source, FAST), build(tmp_path, "slow", original, FAST)
+    rng = np.random.default_rng(3)
+    for n in (0, 1, 2, 7, 30):
+        for start in (-5.0, 0.5, 5.0):
+            data = {"m": np.asarray(start), "A": rng.random((max(n, 1), 40)) + 0.1}
+            wanted, given = run(slow, specs, {"n": n}, data), run(fast, specs, {"n": n}, data)
+            assert wanted["m"].tobytes() == given["m"].tobytes(), (n, start)
