@@ -9,6 +9,7 @@ from scheduler.frontend import integers, strides
 from scheduler.frontend.context import ArrayInfo, Context, Pending, Refuse
 from scheduler.frontend.csyntax import CExpr, Ref, Un, all_expressions, subexpressions
 from scheduler.frontend.delinearize import Shaped, delinearize
+from scheduler.frontend.grouped import grouped
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.overlaps import check_aliases, distinct, restricted
 from scheduler.frontend.poly import Poly
@@ -106,7 +107,7 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         span,
         ctx.function.name,
     )
-    return narrow_scopes(nest)
+    return grouped(narrow_scopes(nest))
 
 
 def _tightest(assumptions: list[Constraint]) -> tuple[Constraint, ...]:

@@ -49,23 +49,34 @@ class Contractor:
             a.name: tuple(s for s in model.placed if any(u.access.array == a.name for u in model.uses(s)))
             for a in self.arrays
         }
+        # Of arrays that are accessed alike the first stands for all.
+        first: dict[tuple[object, ...], Array] = {}
+        self._alike = {a.name: first.setdefault(self._accesses(a), a) for a in self.arrays}
         self._memo: dict[tuple[object, ...], bool] = {}
         self._windows: dict[tuple[object, ...], tuple[int, int] | None] = {}
 
     def contracted(self, tree: tuple[TreeNode, ...]) -> tuple[tuple[str, str | None], ...]:
         """(array, loop in whose body it can be declared) for every array that can; None stands for the whole nest."""
-        found: list[tuple[str, str | None]] = []
-        for array in self.arrays:
-            users = self._users[array.name]
-            if not users:
-                found.append((array.name, None))
-                continue
-            shared = _shared_loops(tree, users)
-            for depth in range(len(shared), 0, -1):
-                if self._one_to_one(array, users, shared[:depth]):
-                    found.append((array.name, shared[depth - 1].name))
-                    break
-        return tuple(found)
+        places = {array.name: self._place(array, tree) for array in {a.name: a for a in self._alike.values()}.values()}
+        of = ((array.name, places[self._alike[array.name].name]) for array in self.arrays)
+        return tuple((name, place[0]) for name, place in of if place)
+
+    def _place(self, array: Array, tree: tuple[TreeNode, ...]) -> tuple[str | None, ...]:
+        """The loop in whose body it can be declared; none where it cannot."""
+        users = self._users[array.name]
+        if not users:
+            return (None,)
+        shared = _shared_loops(tree, users)
+        depths = range(len(shared), 0, -1)
+        return next(((shared[d - 1].name,) for d in depths if self._one_to_one(array, users, shared[:d])), ())
+
+    def _accesses(self, array: Array) -> tuple[object, ...]:
+        """In which statements, and which elements of the added dimensions."""
+        every = ((s, use) for s in self._users[array.name] for use in self.model.uses(s))
+        mine = {
+            (s, use.access.subscripts[: array.expanded]): None for s, use in every if use.access.array == array.name
+        }
+        return array.expanded, tuple(mine)
 
     def windows(self, tree: tuple[TreeNode, ...], contracted: frozenset[str]) -> tuple[Window, ...]:
         """Of arrays that are not `contracted`, those of which a block of elements is enough."""
