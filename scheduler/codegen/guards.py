@@ -152,11 +152,12 @@ class _Guard:
             if first.name in written and not self._local_scalar(first):
                 for p in self.nest.parameters:
                     if p.exposed and self._same_memory(first, Array(p.name, p.ctype)):
+                        place = f"&{p.base or p.name}"
                         if first.rows:
-                            areas.setdefault(f"&{p.base}", [plain_area(p.name, f"&{p.base}", f"&{p.base} + 1", False)])
+                            areas.setdefault(place, [plain_area(p.name, place, f"{place} + 1", False)])
                             continue
                         a = range_of(first)
-                        parts.append(f"pe_apart({a[0]}, {a[1]}, &{p.base}, &{p.base} + 1)")
+                        parts.append(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)")
         tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
         found = [*dict.fromkeys(some), *parts, *tests]
         declared = computed.declarations()

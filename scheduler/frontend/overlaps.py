@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.context import Context, Refuse
+from scheduler.frontend.context import Context
 from scheduler.frontend.csyntax import Variable
 from scheduler.ir.nest import Array, Storage
 
@@ -60,7 +60,7 @@ def _apart(ctx: Context, stored: Variable, variable: Variable) -> bool:
 
 
 def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> None:
-    """A parameter that other code can point to must not be changed by a store through a pointer."""
+    """Marks the parameters that other code can point to: that no store through a pointer changes them is tested."""
     for name in ctx.parameters:
         variable = ctx.maybe_parameters[name]
         exposed = variable.address_taken or (variable.storage == "global" and not variable.internal)
@@ -80,11 +80,5 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
             member = variable in ctx.member_variables.values()
             inside = info is not None and (bool(info.members) or info.path)  # of a structure
             aimed = array.storage == Storage.POINTER or (member and inside)
-            if array.name in written and aimed and same and member:
+            if array.name in written and aimed and same:
                 ctx.parameters[name] = replace(ctx.parameters[name], exposed=True)
-            elif array.name in written and aimed and same:
-                raise Refuse(
-                    ctx.begin,
-                    f"a store through '{array.name}' might change '{name}'",
-                    f"copy '{name}' to a local variable before the loop",
-                )

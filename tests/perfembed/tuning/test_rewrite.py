@@ -124,3 +124,38 @@ def test_roots_report_where_another_file_may_look(tmp_path: Path) -> None:
     looked_at = replace(surveyed(source), errno=True)
     written = rewrite_source(source, [Rewrite(source.nests[0], (), 1.0)], 32, looked_at)
     assert b"__builtin_sqrt(" in written and b"sqrtf64" not in written
+
+
+def test_a_store_that_changes_a_size(tmp_path: Path) -> None:
+    """A pointer may lead to the variable that bounds the loop: that is found out when the code runs."""
+    content = b"""#include <stdio.h>
+int n;
+__attribute__((noinline)) void add(int *a, int k) { for (int i = 0; i < n; i++) a[0] += i - k; }
+__attribute__((noinline)) void set(int *a, int m, int *p) { *p = m; for (int i = 0; i < m; i++) a[0] = 3 * i; }
+static int local(int m, int to)
+{
+    int *p = to ? &m : &n;
+    for (int i = 0; i < m; i++) p[0] = i < 5 ? 7 : 40;
+    return m + *p;
+}
+int main(void)
+{
+    int a[2] = { 1, 2 }, m = 9;
+    n = 1000;
+    add(a, 3); printf("%d\\n", a[0]);
+    add(&n, 300); printf("%d\\n", n);
+    n = 20; add(&n, 2); printf("%d\\n", n);
+    set(&m, 12, &m); printf("%d\\n", m);
+    printf("%d %d\\n", local(30, 0), local(30, 1));
+    return 0;
+}
+"""
+    before, after = tmp_path / "before.c", tmp_path / "after.c"
+    before.write_bytes(content)
+    source = read_source(before, ParseOptions(()), content)
+    add, *others = source.nests
+    assert add.parameters[0].exposed
+    rewrites = [Rewrite(add, parse_schedule("parallelize(i)"), 2.0), *(Rewrite(nest, (), 2.0) for nest in others)]
+    after.write_bytes(rewritten(source, rewrites))
+    assert printed(after) == printed(before)
+    assert b"&n, &n + 1" in after.read_bytes() and b"&m, &m + 1" in after.read_bytes()
