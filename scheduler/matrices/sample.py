@@ -24,7 +24,7 @@ from scheduler.polyhedral.generators import Generators, TooManyGenerators, Vecto
 from scheduler.polyhedral.model import Model
 from scheduler.transform.reschedule import rank
 
-_LARGEST = 4  # of the coefficients of iterators
+LARGEST = 4  # of the coefficients of iterators
 _TRIES = 8
 _MEMO_ENTRIES = 20_000
 _APART = 0.75  # how often statements without dependences between them do not share the next loops
@@ -38,7 +38,7 @@ class Unsampled(SchedulerError):
 
 
 @dataclass
-class _State:
+class State:
     """A matrix as far as it is drawn: `left` is not carried, `groups` are statements that no row has put apart."""
 
     rows: list[Row]
@@ -70,16 +70,22 @@ class MatrixSampler:
         """A matrix that keeps the dependences; with `outer_parallel` its first row has no distance along any, where
         there is such a row. Raises Unsampled, QuotaExceeded.
         """
+        return self._completed(self._begun(), outer_parallel)
+
+    def _begun(self) -> State:
+        """Without rows."""
         if len(self._known) + len(self._left) > _MEMO_ENTRIES:
             self._known.clear()
             self._carriable.clear()
             self._left.clear()
-        state = _State([], self.pairs, [list(self.model.placed)], {name: [] for name in self.model.placed})
+        return State([], self.pairs, [list(self.model.placed)], {name: [] for name in self.model.placed})
+
+    def _completed(self, state: State, parallel: bool = False) -> Matrix:
+        """The rows that are there, and drawn ones until all iterations are separated and all dependences carried."""
         deepest = max((len(names) for names in self.space.iterators.values()), default=0)
-        most = 3 * (deepest + 1) + len(state.matrices)
-        parallel = outer_parallel
+        most = len(state.rows) + 3 * (deepest + 1) + len(state.matrices)
         while state.left or self._unfinished(state):
-            if len(state.rows) == most:
+            if len(state.rows) >= most:
                 raise Unsampled(f"no schedule matrix with {most} rows was found")
             if self._rng.random() < _APART and (row := self._put_apart(state)):
                 self._add(state, row)
@@ -90,7 +96,7 @@ class MatrixSampler:
 
     # ------------------------------------------------------------------------------------ rows
 
-    def _row(self, state: _State, parallel: bool, forced: bool) -> Row:
+    def _row(self, state: State, parallel: bool, forced: bool) -> Row:
         """One row for all statements, drawn for each set of linked ones on its own."""
         drawn: dict[str, Affine] = {}
         for names in components(self.model.placed, state.left):
@@ -100,7 +106,7 @@ class MatrixSampler:
         return Row(tuple((name, drawn[name]) for name in self.model.placed))
 
     def _component(
-        self, state: _State, names: Sequence[str], pairs: tuple[Pairs, ...], parallel: bool, forced: bool
+        self, state: State, names: Sequence[str], pairs: tuple[Pairs, ...], parallel: bool, forced: bool
     ) -> Row:
         every = frozenset(pairs)
         if parallel:
@@ -118,7 +124,7 @@ class MatrixSampler:
         return self._as_written(names, pairs)
 
     def _drawn(
-        self, state: _State, names: Sequence[str], pairs: tuple[Pairs, ...], found: Generators | None
+        self, state: State, names: Sequence[str], pairs: tuple[Pairs, ...], found: Generators | None
     ) -> Row | None:
         """The sparsest of a few rows that separate iterations or carry something; None if there are none."""
         if found is None or found.is_empty:
@@ -128,7 +134,7 @@ class MatrixSampler:
             vector = self._combination(found)
             row = self.space.row(vector)
             size, terms = self._size(names, vector)
-            if size > _LARGEST or not (self._separates(state, names, row) or self._carries(pairs, row)):
+            if size > LARGEST or not (self._separates(state, names, row) or self._carries(pairs, row)):
                 continue
             score = terms * self._rng.uniform(0.5, 1.5)
             if best is None or score < best[0]:
@@ -153,7 +159,7 @@ class MatrixSampler:
         weights = [(1.0 if any(v[k] for k in iterators) else 0.15) / (1 + sum(map(bool, v))) for v in vectors]
         return list(dict.fromkeys(self._rng.choices(vectors, weights, k=count))) if count else []
 
-    def _free(self, state: _State, name: str) -> Row:
+    def _free(self, state: State, name: str) -> Row:
         """A row of a statement that nothing is left to keep of: one iterator more is separated."""
         iterators, rng = self.space.iterators[name], self._rng
         matrix = state.matrices[name]
@@ -184,7 +190,7 @@ class MatrixSampler:
                 return row
         raise Unsampled(f"too many rows are possible for statements {', '.join(names)}")
 
-    def _put_apart(self, state: _State) -> Row | None:
+    def _put_apart(self, state: State) -> Row | None:
         """Constants that put statements that no dependence links one after the other; None if they are already."""
         rng = self._rng
         values: dict[str, int] = {}
@@ -204,7 +210,7 @@ class MatrixSampler:
 
     # --------------------------------------------------------------------------------- progress
 
-    def _add(self, state: _State, row: Row) -> None:
+    def _add(self, state: State, row: Row) -> None:
         state.rows.append(row)
         state.left = tuple(dict.fromkeys(one for pairs in state.left for one in self._remaining(pairs, row)))
         for name, matrix in state.matrices.items():
@@ -228,15 +234,15 @@ class MatrixSampler:
         """Whether a row that keeps the pairs carries any of them, in part at least."""
         return any(self._remaining(one, row) != (one,) for one in pairs)
 
-    def _separates(self, state: _State, names: Iterable[str], row: Row) -> bool:
+    def _separates(self, state: State, names: Iterable[str], row: Row) -> bool:
         return any(
             rank([*state.matrices[name], self._coefficients(name, row)]) > rank(state.matrices[name]) for name in names
         )
 
-    def _finished(self, state: _State, name: str) -> bool:
+    def _finished(self, state: State, name: str) -> bool:
         return rank(state.matrices[name]) == len(self.space.iterators[name])
 
-    def _unfinished(self, state: _State) -> bool:
+    def _unfinished(self, state: State) -> bool:
         return not all(self._finished(state, name) for name in state.matrices)
 
     def _coefficients(self, name: str, row: Row) -> list[int]:

@@ -50,7 +50,8 @@ def fitting(space: Space, schedule: Schedule, chain: Chain, band: Sequence[str],
     """Powers of two, equal but longer in the innermost loop of the band, so that what a tile touches fits the cache."""
     statements = tuple(statement for statement, _ in chain[-1].rows)
     path = path_to(space.replayer.tree(schedule), statements[0])
-    around = tuple(node for _, node in path if isinstance(node, TreeLoop) and node.name not in band)
+    outer = [node for _, node in path if isinstance(node, TreeLoop) and set(statements) <= set(dict(node.rows))]
+    around = tuple(loop for loop in outer if loop.name not in band)
     loops = tuple(loop for loop in chain if loop.name in band)
     extents = [space.extent(loop) for loop in loops]
     best = (_SMALLEST,) * len(loops)

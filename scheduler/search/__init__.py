@@ -8,11 +8,12 @@ from scheduler.moves.space import Space
 from scheduler.search.beam import Beam
 from scheduler.search.exhaustive import Exhaustive
 from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.search.genetic import Accepts, Genetic
 from scheduler.search.mcts import Mcts
 from scheduler.search.random import RandomSearch
 from scheduler.search.sampling import SampleSearch
 
-SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample")
+SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample", "genetic")
 
 
 def make_search(
@@ -25,8 +26,11 @@ def make_search(
     expired: Callable[[], bool],
     batch: int = 4,
     width: int = 3,
+    accepts: Accepts | None = None,
 ) -> Explorer:
-    """The search of that name (one of SEARCHES); the arguments are those of `Explorer`, `width` that of `Beam`."""
+    """The search of that name (one of SEARCHES); the arguments are those of `Explorer`, `width` that of `Beam`,
+    `accepts` that of `Genetic`.
+    """
     match name:
         case "beam":
             return Beam(space, evaluate, width=width, batch=batch, limit=limit, expired=expired)
@@ -38,4 +42,8 @@ def make_search(
             return Exhaustive(space, evaluate, batch=batch, limit=limit, expired=expired)
         case "sample":
             return SampleSearch(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
+        case "genetic":
+            return Genetic(
+                space, evaluate, seed=seed, batch=max(batch, 8), limit=limit, expired=expired, accepts=accepts
+            )
     raise ValueError(f"no search is called {name!r}: expected {', '.join(SEARCHES)}")

@@ -33,7 +33,7 @@ from scheduler.transform import (
 )
 
 UNROLLED = (4, 8, 16)
-_AFFINE = (Reschedule, Distribute, Fuse, Shift, Sink, Interchange, Skew, Reverse)
+AFFINE = (Reschedule, Distribute, Fuse, Shift, Sink, Interchange, Skew, Reverse)
 _CHAINS = 3
 
 
@@ -97,7 +97,7 @@ def _unrolled(space: Space, schedule: Schedule) -> Iterator[Schedule]:
 
 def _affine(space: Space, schedule: Schedule) -> Iterator[Schedule]:
     """One more step of the free sequence that a schedule begins with."""
-    count = next((k for k, step in enumerate(schedule) if not isinstance(step, _AFFINE)), len(schedule))
+    count = next((k for k, step in enumerate(schedule) if not isinstance(step, AFFINE)), len(schedule))
     begun, rest = schedule[:count], schedule[count:]
     for chain in space.leaf_chains(begun)[:_CHAINS]:
         for longer in single_steps(space, begun, chain):

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import tree_loops
-from scheduler.matrices.sample import MatrixSampler, Unsampled
+from scheduler.matrices.breeding import Breeder
+from scheduler.matrices.sample import Matrix, Unsampled
 from scheduler.matrices.tree import Simplifier
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.polyhedral.model import QuotaExceeded
@@ -32,8 +33,8 @@ class Samples:
         replayer = space.replayer
         self._rng = rng
         binding = [d for d in replayer.dependences if not replayer.checker.relaxed(d)]
-        self._sampler = MatrixSampler(replayer.model, binding, rng)
-        self._simplifier = Simplifier(replayer.model, self._sampler.pairs, self._sampler.space)
+        self.breeder = Breeder(replayer.model, binding, rng)
+        self._simplifier = Simplifier(replayer.model, self.breeder.pairs, self.breeder.space)
         self._seen: set[Reschedule] = set()
 
     def next(self, expired: Callable[[], bool] = lambda: False) -> Reschedule | None:
@@ -46,7 +47,7 @@ class Samples:
             if expired():
                 raise SearchStopped
             try:
-                found = self._simplifier.tree(self._sampler.sample(self._rng.random() < _PARALLEL))
+                found = self.step(self.breeder.sample(self._rng.random() < _PARALLEL))
             except (Unsampled, QuotaExceeded):
                 failures += 1
                 if failures == _FAILURES:
@@ -57,6 +58,10 @@ class Samples:
                 self._seen.add(found)
                 return found
         return None
+
+    def step(self, matrix: Matrix) -> Reschedule:
+        """What makes the simplified tree of a matrix that keeps the dependences. Raises QuotaExceeded."""
+        return self._simplifier.tree(matrix)
 
 
 class SampleSearch(DrawingExplorer):
