@@ -215,7 +215,7 @@ _COLUMNS = {
     "schedule": "its text form: see [transformations](transformations.md)",
     "schedule_id": "identifies nest and schedule",
     "schedules": "of this nest",
-    "search": "`transfer`, `beam`, `mcts`, `random`, `exhaustive` or `sample`",
+    "search": "`transfer`, `beam`, `mcts`, `random`, `exhaustive`, `sample`, `isl` or `genetic`",
     "seed": "of everything random",
     "sizes": "parameter to value, as JSON",
     "source_id": "SHA-256 of the text",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of
+from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of, guard_named
 from perfembed.world import World
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def tune(
     db: str | os.PathLike[str] | None = None,
     search: str = "transfer",
     evaluate: str | None = None,
+    guard: str = "none",
     k: int = 5,
     measure: int = 10,
     budget_s: float = 60.0,
@@ -56,8 +57,9 @@ def tune(
 
     `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the
     schedules of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts",
-    "random", "exhaustive", "sample". `evaluate`: "run" measures all that a search meets, "model" predicts it,
-    "model+run" predicts it and measures the best `measure`, as beam and mcts do by default. `trust_openmp`: believe
+    "random", "exhaustive", "sample", "isl", "genetic". `evaluate`: "run" measures all that a search meets, "model"
+    predicts it, "model+run" predicts it and measures the best `measure`, as beam, mcts and genetic do by default.
+    `guard`: of genetic, "classifier" or "model" says whether something is worth measuring. `trust_openmp`: believe
     the pragmas where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the
     program's, which runs in a copy of the current folder; `world`: what it is given instead of these. `parameters`:
     the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a
@@ -79,7 +81,8 @@ def tune(
         parameters=tuple((parameters or {}).items()),
         threads=describe_machine().physical_cores if threads is None else threads,
         search=search,
-        evaluate=evaluation_of(search, evaluate),
+        evaluate=evaluation_of(search, evaluate, guard_named(guard, search, evaluate)),
+        guard=guard_named(guard, search, evaluate),
         neighbours=k,
         measure=measure,
         budget_s=budget_s,

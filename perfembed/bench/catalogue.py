@@ -14,6 +14,7 @@ from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
 from perfembed.bench.population import PopulationResult
 from perfembed.bench.render_database import DatabaseTrials
+from perfembed.bench.surrogate import SurrogateResult
 from perfembed.bench.written.model import Failure
 from perfembed.report.derive_schema import Described
 from scheduler.cost.metrics import Scores
@@ -49,6 +50,7 @@ BENCH_DOCUMENTS = (
         ("bench costmodel --json",),
         {(Scores, name): float | None for name in _RANKED},
     ),
+    Described("bench surrogate", SurrogateResult, ("bench surrogate --json",)),
     Described("bench database", DatabaseTrials, ("bench database --json",), {(DatabaseTrials, "passed"): bool}),
     Described("bench population", PopulationResult, ("bench population --json",), {(PopulationResult, "passed"): bool}),
     Described(

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 ORIGINAL, REFERENCE = "original", "long search"
+_BEST = 1.02  # of the time of the fastest method: as good as that
 
 
 @dataclass(slots=True)
 class NestRow:
     """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
 
-    By method also candidates `measured` and `predicted` by a cost model, seconds of `tuning`, and `overhead`: those
-    in which neither a compiler nor a nest ran. `weight` turns seconds into the program's.
+    By method also candidates `measured`, `predicted` by a cost model and `rejected` by a guard, seconds of `tuning`,
+    and `overhead`: those in which neither a compiler nor a nest ran. `weight` turns seconds into the program's.
     """
 
     program: str
@@ -30,6 +31,7 @@ class NestRow:
     schedules: dict[str, str] = field(default_factory=dict)
     noise: float = 0.0
     predicted: dict[str, int] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class MethodScore:
     speedup: float  # geometric mean over the original
     measured: float  # candidates a nest
     predicted: float  # candidates a nest
+    rejected: float  # candidates a nest
+    best: int  # how many programs no other method made more than 2 % faster
     tuning_s: float  # a nest
     overhead_s: float  # a program, in the median
     overhead_most_s: float  # the most of a program
@@ -75,6 +79,8 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
                 speedup=math.exp(sum(map(math.log, gains)) / len(gains)),
                 measured=float(np.mean([row.measured.get(method, 0) for row in every])),
                 predicted=float(np.mean([row.predicted.get(method, 0) for row in every])),
+                rejected=float(np.mean([row.rejected.get(method, 0) for row in every])),
+                best=sum(_time(nests, method) <= _BEST * min(_time(nests, m) for m in methods) for nests in whole),
                 tuning_s=float(np.mean([row.tuning.get(method, 0.0) for row in every])),
                 overhead_s=float(np.median(overheads)),
                 overhead_most_s=max(overheads),
@@ -84,4 +90,4 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
 
 
 def _time(nests: Sequence[NestRow], method: str) -> float:
-    return sum(row.weight * (row.seconds[method] or row.seconds[ORIGINAL] or 0.0) for row in nests)
+    return sum(row.weight * (row.seconds.get(method) or row.seconds[ORIGINAL] or 0.0) for row in nests)

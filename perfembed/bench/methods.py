@@ -27,7 +27,7 @@ from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import Evaluate, TuneOptions
+from perfembed.tuning.result import Evaluate, Guarding, TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.lock import machine_lock
@@ -39,6 +39,7 @@ from profilers.specification import TimingSettings
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
+from scheduler.cost.surrogate import SurrogateClassifier
 from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
 from scheduler.replay import Allowed, Replayer, ScheduledNest
@@ -67,6 +68,7 @@ class Method:
     refine: bool = True
     factor: float = 1.0
     top: int | None = None
+    guard: Guarding = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,13 @@ class MethodsBench:
     methods: tuple[Method, ...]
     reference: Path | None = None
     measure: int = 10
+    schedules: int | None = None  # measured at most by a search that runs every candidate
     budget_s: float = 60.0
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     seed: int = 0
     environment: tuple[tuple[str, str], ...] = ()
+    classifier: SurrogateClassifier | None = None  # for methods that it guards
 
 
 Donating = Callable[[str, Target], Mapping[str, Retrieval]]
@@ -192,6 +196,7 @@ class _Nest:
             first_s = first_s or self.row.tuning[method.name]
             self.row.measured[method.name] = outcome.candidates
             self.row.predicted[method.name] = outcome.predicted
+            self.row.rejected[method.name] = outcome.rejected
             winners[method.name] = outcome.chosen
         replayer = Replayer(plain(self.inputs.nest))
         if self.bench.reference is not None:
@@ -205,6 +210,8 @@ class _Nest:
             evaluate=method.evaluate if self.cost is not None else "run",
             top=method.top or self.bench.measure,
             refine=method.refine,
+            guard=method.guard,
+            schedules=self.bench.schedules if method.evaluate == "run" or self.cost is None else None,
             compute=False,  # donors are compared, and what needs none would hide how they differ
             budget_s=self.bench.budget_s * method.factor or max(first_s, 2.0),
         )
@@ -212,6 +219,7 @@ class _Nest:
         tuner = NestTuner(
             self.inputs.nest, self.inputs.captured, self.conditions, effort, lambda event: None, NoLedger(),
             self.inputs.in_program_s, self.cost, None if retrieval is None else lambda: retrieval,
+            classifier=self.bench.classifier,
         )  # fmt: skip
         self.measurer = tuner.measurer
         outcome = tuner.run()

@@ -15,6 +15,11 @@ METHODS = (
     Method("MCTS by model, top 5", "mcts", "model+run", refine=False, top=5),
     Method("random, executed", "random"),
     Method("sampled matrices, executed", "sample"),
+    Method("structures of isl, executed", "isl"),
+    Method("genetic, executed", "genetic"),
+    Method("genetic, guarded by the classifier", "genetic", guard="classifier"),
+    Method("genetic, guarded by the cost model", "genetic", guard="model"),
+    Method("genetic by model and run", "genetic", "model+run"),
 )
 PROGRAMS = (
     "box-blur", "conv-relu", "conv", "cvtcolor", "doitgen", "heat-2d", "heat-3d", "jacobi-2d", "mvt", "seidel-2d",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from perfembed.tuning.result import Evaluate
     from scheduler.generator.programs import GeneratorSettings
 
-SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample")
+SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic")
 _SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
 
 

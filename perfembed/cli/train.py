@@ -16,6 +16,7 @@ from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
 
 app = typer.Typer(help="Train the models.", rich_markup_mode=None, no_args_is_help=True)
 KINDS = ("boosted", "lstm")
+CLASSIFIERS = ("cart", "forest")
 SHARDS = "optdb/data/labels"
 PROFILES = "optdb/data/profiles"
 
@@ -161,4 +162,39 @@ def space(
     began = time.monotonic()
     trained = train_space(donor_shards(), seed, output)
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
+    return EXIT_DONE
+
+
+@app.command("surrogate")
+def surrogate(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of labels.")] = Path(
+        SHARDS
+    ),
+    classifier: Annotated[
+        str, typer.Option("--classifier", metavar="NAME", help=f"One of {', '.join(CLASSIFIERS)}.")
+    ] = "forest",
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
+    ] = Path("weights"),
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+) -> int:
+    """Train the classifier that tells schedules worth measuring, on the generated programs among the labels."""
+    if classifier not in CLASSIFIERS:
+        raise UsageError(f"--classifier {classifier!r}: expected {' or '.join(CLASSIFIERS)}")
+    from perfembed.learning.surrogate import SHIPPED, surrogate_examples, trained_classifier
+    from perfembed.learning.training_data import is_generated, read_problems
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    began = time.monotonic()
+    problems = read_problems(sorted(data.glob("*.parquet")))
+    examples = surrogate_examples([p for p in problems if is_generated(p.group)], say)
+    path = output / SHIPPED.name
+    trained_classifier(examples, "cart" if classifier == "cart" else "forest", seed).save(path)
+    print(f"{path}: trained on {len(examples.good)} schedules in {time.monotonic() - began:.0f} s")
     return EXIT_DONE

@@ -59,7 +59,7 @@ from perfembed.cli.world import Args, CheckFile, Env, RunLimit, Stdin, Tolerance
 from perfembed.errors import UsageError
 from perfembed.retrieval.options import same_things
 
-SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive", "sample")
+SEARCHES = ("transfer", "beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic")
 
 
 def command(
@@ -97,9 +97,17 @@ def command(
             "--evaluate",
             metavar="HOW",
             help="run: measure every candidate; model: predict them; model+run: predict them, measure the best.  "
-            "[default: model+run for beam and mcts, else run]",
+            "[default: model+run for beam, mcts and genetic, else run]",
         ),
     ] = None,
+    guard: Annotated[
+        str,
+        typer.Option(
+            "--guard",
+            metavar="NAME",
+            help="With --search genetic: what says whether a candidate is worth running: none, classifier, model.",
+        ),
+    ] = "none",
     k: Neighbours = 5,
     same: SameThings = None,
     measure: Measure = 10,
@@ -139,9 +147,10 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    from perfembed.tuning.result import evaluation_of
+    from perfembed.tuning.result import evaluation_of, guard_named
 
-    evaluation, alike = evaluation_of(search, evaluate), same_things(same or ())
+    guarding = guard_named(guard, search, evaluate)
+    evaluation, alike = evaluation_of(search, evaluate, guarding), same_things(same or ())
     flags = compiler_flags(cflags, define, include, std)
     budget_s, parameters = budget_seconds(budget), parameter_values(param)
     world = world_of(args, stdin, env, workdir, check_file, tolerance, run_limit, writable)
@@ -190,6 +199,7 @@ def command(
         threads=thread_count(threads),
         search=search,
         evaluate=evaluation,
+        guard=guarding,
         neighbours=k,
         same=alike,
         measure=measure,

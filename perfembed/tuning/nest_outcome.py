@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfembed.measuring.tried import Tried
-from perfembed.tuning.result import Evaluate
+from perfembed.tuning.result import Evaluate, Guarding
 from profilers.timing import Comparison
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
@@ -41,6 +41,7 @@ class Effort:
     confirm_s: float | None = None  # for comparing a short nest with the original; None: what suits the search
     drawn: float = 0.0  # share of the candidates drawn from all that is legal, before the search begins
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
+    guard: Guarding = "none"  # of a genetic search whose candidates are run: what is not worth running
     spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
 
 
@@ -63,6 +64,7 @@ class NestOutcome(Tried):
     original_s: float | None = None
     best_s: float | None = None  # of the search, before it is confirmed
     predicted: int = 0
+    rejected: int = 0  # by a guard
     illegal: int = 0
     normalization: str = ""
     retrieved: Retrieved | None = None

@@ -36,6 +36,7 @@ from scheduler.search.neighbours import neighbours, to_refine
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
+    from scheduler.cost.surrogate import SurrogateClassifier
 
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
@@ -62,10 +63,12 @@ class NestTuner:
         model: CostModel | None = None,
         retrieval: Callable[[], Retrieval] | None = None,
         sharing: Sharing | None = None,
+        classifier: SurrogateClassifier | None = None,
     ) -> None:
         """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded.
 
-        `model`: needed unless `effort.evaluate` is "run"; `retrieval`: where `effort.search` is "transfer"; it is asked
+        `model`: needed unless `effort.evaluate` is "run" without it as a guard; `classifier`: where that is the guard;
+        `retrieval`: where `effort.search` is "transfer"; it is asked
         for, and may take its time to load, while the original compiles. `sharing`: what pragmas say of the nest. `run`
         raises what it does.
         """
@@ -80,6 +83,7 @@ class NestTuner:
         self.drawn = 0  # of the candidates, those of `Effort.drawn`
         self._in_program_s = in_program_s
         self._model = model
+        self._classifier = classifier
         self._retrieval = retrieval
         self._spared = effort.spare_original and (in_program_s or 0.0) > _SLOW * effort.budget_s
         limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists)
@@ -137,7 +141,7 @@ class NestTuner:
                 raise
             outcome.notes.append(f"the search ended early: {problem}")
             result = self._search.result(complete=False)
-        outcome.illegal = result.illegal
+        outcome.illegal, outcome.rejected = result.illegal, result.rejected
         outcome.best_s = self.trials.best_s
         self._confirmation.confirm(self._run_off(result.ranked), self.interrupted)
         if self.trials.original is None and outcome.failed and all(s is None for s in outcome.seconds.values()):
@@ -154,6 +158,12 @@ class NestTuner:
         if drawn is not None:
             self._search = drawn
             self.drawn = drawn.run().evaluated
+        accepts = None
+        if effort.guard != "none":
+            from perfembed.tuning.guarding import guard_of  # here, not above: a slow import
+
+            parameters, target = self.measurer.captured.parameters, self.conditions.target
+            accepts = guard_of(effort.guard, self.replayer, parameters, target, self._model, self._classifier)
         halfway = (self.conditions.runner.now() + self.trials.deadline) / 2
         self._search = make_search(
             effort.search,
@@ -164,6 +174,7 @@ class NestTuner:
             expired=self.trials.expired if run else lambda: self.conditions.runner.now() > halfway,
             batch=_MEASURED if run else _PREDICTED,
             width=_NARROW if run else _WIDE,
+            accepts=accepts,
         )
         if run:
             if drawn is not None:

@@ -253,6 +253,7 @@ class Tuning:
                 evaluate=self.options.evaluate,
                 top=min(self.options.measure, _FEW) if _is_minor(inputs) else self.options.measure,
                 budget_s=budget_s,
+                guard=self.options.guard,
                 spare_original=True,
             )
             tuner = NestTuner(
@@ -263,9 +264,10 @@ class Tuning:
                 self.progress,
                 ledger,
                 inputs.in_program_s,
-                self.resources.model() if self.options.evaluate != "run" else None,
+                self.resources.model() if self.options.evaluate != "run" or self.options.guard == "model" else None,
                 self.resources.retrieval if self.options.search == "transfer" else None,
                 sharing,
+                self.resources.classifier() if self.options.guard == "classifier" else None,
             )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")

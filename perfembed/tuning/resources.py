@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
     from perfembed.tuning.recorder import Recorder
     from scheduler.cost.problem import CostModel
+    from scheduler.cost.surrogate import SurrogateClassifier
     from scheduler.machine.target import Target
 
 _RATES_S = 15.0  # of the budget have to be left for measuring the machine's rates
@@ -98,6 +99,12 @@ class Resources:
 
             self._model = load_cost_model(folder=own_weights(self.options.weights))
         return self._model
+
+    def classifier(self) -> SurrogateClassifier:
+        """Loaded where it is needed. Raises EnvironmentMissing without weights."""
+        from perfembed.learning.surrogate import load_classifier, own_classifier
+
+        return load_classifier(own_classifier(self.options.weights))
 
     def prepare(self) -> None:
         """Begins to load what candidates come from; what is wrong with it is said where it is needed."""

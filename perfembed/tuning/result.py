@@ -14,6 +14,8 @@ from perfembed.tuning.pictures import Ceilings, NestPicture, TrialReport
 from perfembed.world import World
 
 Evaluate = OneOf["run", "model", "model+run"]
+Guarding = OneOf["none", "classifier", "model"]
+GUARDS: tuple[Guarding, ...] = get_args(Guarding)
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
 Origin = OneOf["transferred", "derived", "computed", "refined", "known"]
 Status = OneOf["tuned", "kept", "skipped", "refused"]
@@ -34,8 +36,11 @@ class TuneOptions:
     world: World = field(default_factory=World)  # that the program runs in
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
-    search: str = "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive", "sample"
+    search: str = (
+        "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic"
+    )
     evaluate: Evaluate = "run"
+    guard: Guarding = "none"  # of a genetic search whose candidates are run
     neighbours: int = 5  # donors a nest, of a transfer
     measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
     without: tuple[str, ...] = ()  # algorithms whose nests are no donors
@@ -52,19 +57,30 @@ class TuneOptions:
     pictures: bool = False  # also collect what a page draws (`NestPicture`), which takes a moment more
 
 
-def evaluation_of(search: str, asked: str | None) -> Evaluate:
-    """How a search's candidates are evaluated where nothing is `asked`: a beam and a tree search are guided by a model.
+def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evaluate:
+    """How a search's candidates are evaluated where nothing is `asked`: what learns from them is guided by a model, but
+    for a genetic search with a guard.
 
     Raises UsageError.
     """
     if asked is None:
-        return "model+run" if search in ("beam", "mcts") else "run"
+        return "model+run" if search in ("beam", "mcts") or (search == "genetic" and guard == "none") else "run"
     if search == "transfer" and asked != "run":
         raise UsageError(f"--evaluate {asked} is of a search, not of a transfer", "say which: --search beam")
     for evaluate in EVALUATIONS:
         if evaluate == asked:
             return evaluate
     raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
+
+
+def guard_named(name: str, search: str, evaluate: str | None) -> Guarding:
+    """Raises UsageError for one that there is not, or that nothing would ask."""
+    for guard in GUARDS:
+        if guard == name:
+            if guard != "none" and (search != "genetic" or evaluate not in (None, "run")):
+                raise UsageError(f"--guard {name} is of --search genetic with --evaluate run")
+            return guard
+    raise UsageError(f"--guard {name!r}: expected {', '.join(GUARDS)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,27 @@ class Forest:
                 parts["roots"].append(np.array([offset]))
                 offset += len(nodes)
         parts["baseline"] = [np.array([float(np.mean([np.ravel(m._baseline_prediction)[0] for m in models]))])]
-        joined = {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
-        return Forest(**{name: joined[name].astype(kind) for name, kind in _FIELDS.items()})
+        return _joined(parts)
+
+    @staticmethod
+    def of_classifiers(models: Sequence[Any]) -> Forest:
+        """The mean share of the class True in the leaves of fitted DecisionTreeClassifier models."""
+        parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _FIELDS}
+        offset = 0
+        for model in models:
+            tree = model.tree_
+            own = np.arange(tree.node_count) + offset
+            leaf = tree.children_left < 0
+            votes = tree.value[:, 0, :]
+            parts["feature"].append(np.where(leaf, 0, tree.feature))
+            parts["threshold"].append(np.where(leaf, 0.0, tree.threshold))
+            parts["left"].append(np.where(leaf, own, tree.children_left + offset))
+            parts["right"].append(np.where(leaf, own, tree.children_right + offset))
+            parts["value"].append(np.where(leaf, votes[:, 1] / votes.sum(1), 0.0) / len(models))
+            parts["roots"].append(np.array([offset]))
+            offset += tree.node_count
+        parts["baseline"] = [np.zeros(1)]
+        return _joined(parts)
 
     def plus(self, other: Forest) -> Forest:
         """The sum of both, the other one's trees last."""
@@ -123,3 +142,8 @@ class Forest:
                     break
                 at = following
             yield self.value.take(at)
+
+
+def _joined(parts: Mapping[str, Sequence[npt.NDArray[Any]]]) -> Forest:
+    joined = {name: np.concatenate(found) if found else np.zeros(0) for name, found in parts.items()}
+    return Forest(**{name: joined[name].astype(kind) for name, kind in _FIELDS.items()})

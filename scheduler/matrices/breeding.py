@@ -143,7 +143,9 @@ class Breeder(MatrixSampler):
 
     def _moved(self, state: State, row: Row) -> Row:
         """With a ray or line of the rows that keep what is left of some linked statements."""
-        linked = [names for names in components(self.model.placed, state.left) if any(p.source in names for p in state.left)]
+        linked = [
+            names for names in components(self.model.placed, state.left) if any(p.source in names for p in state.left)
+        ]
         if not linked:
             return row
         names = self._rng.choice(linked)

@@ -11,9 +11,9 @@ from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.search.genetic import Accepts, Genetic
 from scheduler.search.mcts import Mcts
 from scheduler.search.random import RandomSearch
-from scheduler.search.sampling import SampleSearch
+from scheduler.search.sampling import SampleSearch, StructureSearch
 
-SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample", "genetic")
+SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic")
 
 
 def make_search(
@@ -42,6 +42,8 @@ def make_search(
             return Exhaustive(space, evaluate, batch=batch, limit=limit, expired=expired)
         case "sample":
             return SampleSearch(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
+        case "isl":
+            return StructureSearch(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
         case "genetic":
             return Genetic(
                 space, evaluate, seed=seed, batch=max(batch, 8), limit=limit, expired=expired, accepts=accepts

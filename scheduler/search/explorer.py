@@ -32,12 +32,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`ranked`: every schedule that ran, fastest first (ties: as found). `illegal`: how many were refused."""
+    """`ranked`: every schedule that ran, fastest first (ties: as found). `illegal`: how many were refused;
+    `rejected`: how many a guard thought not worth evaluating."""
 
     ranked: tuple[Candidate, ...]
     evaluated: int
     illegal: int
     complete: bool
+    rejected: int = 0
 
 
 class Explorer:
@@ -60,6 +62,7 @@ class Explorer:
         self.batch = batch
         self.limit = limit
         self.illegal = 0
+        self.rejected = 0
         self._expired = expired
         self._evaluate = evaluate
         self._seconds: dict[tuple[TreeNode, ...], float | None] = {}
@@ -89,7 +92,7 @@ class Explorer:
     def result(self, complete: bool) -> SearchResult:
         """What was found so far, also after an interrupt."""
         ranked = tuple(sorted(self._found, key=lambda c: c.seconds))
-        return SearchResult(ranked, len(self._seconds), self.illegal, complete)
+        return SearchResult(ranked, len(self._seconds), self.illegal, complete, self.rejected)
 
     def best(self, schedules: Iterable[Schedule], count: int) -> list[Schedule]:
         """Evaluates what is legal and new; the `count` fastest of `schedules`, fastest first."""

@@ -27,7 +27,6 @@ from scheduler.search.explorer import Evaluate, SearchStopped
 from scheduler.search.free import free_sequence
 from scheduler.search.random import RandomSearch
 from scheduler.search.sampling import Samples, SampleSearch
-from scheduler.transform import Reschedule
 from scheduler.transform.reschedule import time_maps
 
 POPULATION = 30
@@ -60,9 +59,8 @@ class Genetic(SampleSearch):
         generations: int = GENERATIONS,
         accepts: Accepts | None = None,
     ) -> None:
-        """`accepts`: a guard; what it does not take is not evaluated (`rejected` counts that)."""
+        """`accepts`: a guard; what it does not take is not evaluated, but counts for the limit and its generation."""
         super().__init__(space, evaluate, seed=seed, batch=batch, limit=limit, expired=expired)
-        self.rejected = 0
         self.generation = 0
         self._size = population if limit is None else max(8, min(population, limit // 3))
         self._generations = generations
@@ -89,10 +87,10 @@ class Genetic(SampleSearch):
             self.generation += 1
             survivors = alive[: max(2, self._size // 2)]
             strength = _STRENGTH * math.exp(-_COOLING * self.generation)
-            children = list(islice(self._children(survivors, strength), self._size - len(survivors)))
-            alive = self._ranked([*survivors, *children])
+            bred = list(islice(self._new(self._bred(survivors, strength)), self._size - len(survivors)))
+            alive = self._ranked([*survivors, *(child for child in bred if child is not None)])
             bests.append(self._seconds_of(alive[0]))
-            if not children or (len(bests) > _PATIENCE and bests[-1 - _PATIENCE] < _GAIN * bests[-1]):
+            if not bred or (len(bests) > _PATIENCE and bests[-1 - _PATIENCE] < _GAIN * bests[-1]):
                 return
 
     def _ranked(self, schedules: Sequence[Schedule]) -> list[Schedule]:
@@ -107,15 +105,13 @@ class Genetic(SampleSearch):
         known: list[Schedule] = [(), *(self._marked(one) for one in self.space.structures())]
         known = known[: self._size // 2]
         yield from known
-        yield from islice(self._new(self._immigrants()), max(0, self._size - len(known) - len(self._promising)))
+        left = max(0, self._size - len(known) - len(self._promising))
+        yield from (one for one in islice(self._new(self._immigrants()), left) if one is not None)
 
     # ------------------------------------------------------------------------------- breeding
 
-    def _children(self, parents: Sequence[Schedule], strength: float) -> Iterator[Schedule]:
-        return self._new(self._bred(parents, strength))
-
-    def _new(self, proposals: Iterator[Schedule | None]) -> Iterator[Schedule]:
-        """Those that are legal, no tree of before, and that the guard takes; ends where too many in a row are not."""
+    def _new(self, proposals: Iterator[Schedule | None]) -> Iterator[Schedule | None]:
+        """What is legal and new, None for what the guard rejects; ends where too many in a row are neither."""
         seen: set[object] = set()
         in_vain = 0
         for schedule in proposals:
@@ -138,12 +134,24 @@ class Genetic(SampleSearch):
             seen.add(found.tree)
             if self._accepts is not None and not self._accepts(found):
                 self.rejected += 1
+                if self.limit is not None:
+                    self.limit -= 1
+                in_vain = 0
+                yield None
                 continue
             in_vain = 0
             yield schedule
 
     def _bred(self, parents: Sequence[Schedule], strength: float) -> Iterator[Schedule | None]:
-        ways = {"mutated": 30, "crossed": 15, "between": 15, "distributed": 5, "varied": 20, "regrafted": 10, "reshaped": 10}
+        ways = {
+            "mutated": 30,
+            "crossed": 15,
+            "between": 15,
+            "distributed": 5,
+            "varied": 20,
+            "regrafted": 10,
+            "reshaped": 10,
+        }
         immigrants = self._immigrants()
         while True:
             if self._rng.random() < _IMMIGRANTS:

@@ -7,8 +7,9 @@ Source: Ganser et al. 2017 (TACO), section 4.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from scheduler.affine.structures import computed_structures
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import tree_loops
 from scheduler.matrices.breeding import Breeder
@@ -83,6 +84,15 @@ class SampleSearch(DrawingExplorer):
                 waiting = []
         self.best(waiting, 1)
 
+    def _completed(self, schedules: Sequence[Schedule]) -> None:
+        """Evaluates legal orders, each in its own loop order, then in tiles of one size after the other."""
+        self.best(map(self._marked, schedules), 1)
+        in_vain = 0
+        while schedules and in_vain < _IN_VAIN:
+            before = len(self._seconds)
+            self.best([self._marked(self._shaped(schedule)) for schedule in schedules], 1)
+            in_vain = in_vain + len(schedules) if len(self._seconds) == before else 0
+
     def completed(self, schedule: Schedule) -> list[Schedule]:
         """A legal schedule with parallel and vector loops: in its own loop order, and in tiles."""
         return [self._marked(schedule), self._marked(self._shaped(schedule))]
@@ -130,3 +140,11 @@ class SampleSearch(DrawingExplorer):
 
     def _permutable(self, schedule: Schedule, loops: Chain) -> bool:
         return self.space.legal((*schedule, Tile(tuple(loop.name for loop in loops), (2,) * len(loops))))
+
+
+class StructureSearch(SampleSearch):
+    """What isl's scheduler computes for the nest in its settings, each completed in many ways."""
+
+    def _search(self) -> None:
+        self.best([()], 1)
+        self._completed([(), *computed_structures(self.space.replayer).structures()])

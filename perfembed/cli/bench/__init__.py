@@ -22,6 +22,7 @@ from perfembed.cli.bench import (
     replay,
     spelling,
     startup,
+    surrogate,
     timing,
     variants,
     written,
@@ -38,6 +39,7 @@ app.command("timing")(timing.command)
 app.command("startup")(startup.command)
 app.command("counters")(counters.command)
 app.command("costmodel")(costmodel.command)
+app.command("surrogate")(surrogate.command)
 app.command("database")(database.command)
 app.command("population")(population.command)
 app.command("interrupted")(interrupted.command)

@@ -14,6 +14,7 @@ from perfembed.errors import EXIT_DONE, DatabaseProblem, EnvironmentMissing, Usa
 
 if TYPE_CHECKING:
     from perfembed.bench.methods import Method, MethodsBench
+    from scheduler.cost.surrogate import SurrogateClassifier
 
 Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="METHOD", help="This method (repeatable).", show_default=False)
@@ -81,6 +82,16 @@ def search(
     out: Out = Path("bench-search.jsonl"),
     only: Only = None,
     measure: Measure = 10,
+    schedules: Annotated[
+        int | None,
+        typer.Option(
+            "--schedules",
+            metavar="N",
+            min=1,
+            help="Candidates of a nest at most, where all of them are run.",
+            show_default=False,
+        ),
+    ] = None,
     budget: Budget = "30s",
     threads: Threads = None,
     seed: Seed = 0,
@@ -88,7 +99,7 @@ def search(
     quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
-    """Compare searches guided by the cost model with beam search by execution, which gets 20 times their budget.
+    """Compare searches by the cost model, by execution or both with beam by execution, which gets 20 times the budget.
 
     By default on the ten programs of table 2 of the Tiramisu paper. May be stopped and started again at any time.
     """
@@ -107,11 +118,22 @@ def search(
         threads=thread_count(threads),
         methods=_chosen(METHODS, only),
         measure=measure,
+        schedules=schedules,
+        classifier=_classifier(_chosen(METHODS, only)),
         budget_s=budget_seconds(budget),
         seed=seed,
         environment=tuple(sorted(session.environment.items())),
     )
     return _run("bench-search", bench, EXECUTED, json, quiet)
+
+
+def _classifier(methods: tuple[Method, ...]) -> SurrogateClassifier | None:
+    """Where a method is guarded by it. Raises EnvironmentMissing."""
+    if all(method.guard != "classifier" for method in methods):
+        return None
+    from perfembed.learning.surrogate import load_classifier
+
+    return load_classifier()
 
 
 def _chosen(methods: tuple[Method, ...], only: list[str] | None) -> tuple[Method, ...]:

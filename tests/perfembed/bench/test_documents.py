@@ -23,12 +23,15 @@ from perfembed.bench.render_methods import methods_document
 from perfembed.bench.render_products import products_document
 from perfembed.bench.render_spelling import spelling_document
 from perfembed.bench.render_startup import startup_document
+from perfembed.bench.render_surrogate import render_surrogate, surrogate_document
 from perfembed.bench.render_written import written_document
 from perfembed.bench.replay import FileTimes, NestTimes, ReplayTimes
 from perfembed.bench.spelling.model import Campaign, CampaignResult, Fault
 from perfembed.bench.startup import Startup, StartupBench, StartupResult
+from perfembed.bench.surrogate import ProtocolScores, SurrogateResult
 from perfembed.bench.variants import VariantResult
 from perfembed.bench.written.model import Failure, Tally, WrittenBench, WrittenResult
+from perfembed.learning.surrogate import ClassifierScores
 from perfembed.report.documents import document
 from scheduler.cost.metrics import Scores
 
@@ -62,6 +65,14 @@ def test_costmodel() -> None:
     result = CostModelResult((PartScores("lstm", "kernels", scores),), (Throughput("lstm", 300.0, 100.0),), 3.0)
     found = json.loads(costmodel_document(result))
     assert found["scores"][0]["scores"] == asdict(scores) | dict.fromkeys(("spearman", "spearman_program", "regret_5"))
+
+
+def test_surrogate() -> None:
+    scores = ClassifierScores(4, 0.5, 0.75, 0.8, 0.7, 0.4, 0.1)
+    result = SurrogateResult((ProtocolScores("cart", "10-fold", "kernels", scores),), {"depth": 1.0}, 4, 0.5)
+    assert json.loads(surrogate_document(result))["rows"][0]["scores"] == asdict(scores)
+    shown = render_surrogate(result)
+    assert "10-fold" in shown and "75.0%" in shown and "depth 1.00" in shown
 
 
 def test_embedding() -> None:

@@ -1,0 +1,111 @@
+"""How well the surrogate classifier tells schedules worth measuring, on programs that it never saw.
+
+Source: Ganser et al. 2018 (TACO), section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from perfembed.learning.surrogate import (
+    ClassifierScores,
+    SurrogateExamples,
+    folded,
+    leave_out,
+    scores,
+    surrogate_examples,
+    trained_classifier,
+)
+from perfembed.learning.training_data import is_generated
+from scheduler.cost.problem import CostModel, Problem
+from scheduler.cost.surrogate import NAMES, PROFITABLE, ClassifierKind
+from scheduler.errors import SchedulerError
+from scheduler.replay import Replayer, ScheduledNest
+
+_LEFT_OUT = (1, 5, 10)  # algorithms
+_ROUNDS, _FOLDS = 20, 10
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolScores:
+    """One protocol with one classifier. `data`: what it was trained and tested on."""
+
+    classifier: str
+    protocol: str
+    data: str
+    scores: ClassifierScores
+
+
+@dataclass(frozen=True, slots=True)
+class SurrogateResult:
+    """`gini`: importance of the nine features for a forest over the generated programs, by name, 1 in sum."""
+
+    rows: tuple[ProtocolScores, ...]
+    gini: dict[str, float]
+    schedules: int
+    profitable_share: float
+
+
+def run_surrogate(
+    problems: Sequence[Problem], model: CostModel | None, seed: int, progress: Callable[[str], None]
+) -> SurrogateResult:
+    """Both protocols on the kernels, transfer from generated programs to the kernels, and the cost model beside them.
+
+    Raises UsageError without data.
+    """
+    generated = surrogate_examples([p for p in problems if is_generated(p.group)], progress)
+    others = [p for p in problems if not is_generated(p.group)]
+    kernels = surrogate_examples(others, progress)
+    rows: list[ProtocolScores] = []
+    kinds: tuple[ClassifierKind, ...] = get_args(ClassifierKind)
+    for kind in kinds:
+        progress(f"{kind}: leave-p-out and {_FOLDS}-fold")
+        for count in _LEFT_OUT:
+            found = leave_out(kernels, kind, count, _ROUNDS, seed)
+            rows.append(ProtocolScores(kind, f"leave {count} out, {_ROUNDS} draws", "kernels", found))
+        rows.append(ProtocolScores(kind, f"{_FOLDS}-fold", "kernels", folded(kernels, kind, _FOLDS, seed)))
+        rows.append(
+            ProtocolScores(kind, "transfer", "generated to kernels", _transferred(generated, kernels, kind, seed))
+        )
+    if model is not None:
+        rows.append(ProtocolScores("cost model", "transfer", "generated to kernels", _predicted(others, model)))
+    forest = trained_classifier(generated, "forest", seed)
+    return SurrogateResult(
+        tuple(rows),
+        dict(zip(NAMES, forest.importance, strict=True)),
+        len(generated.good) + len(kernels.good),
+        float((generated.good.sum() + kernels.good.sum()) / max(1, len(generated.good) + len(kernels.good))),
+    )
+
+
+def _transferred(
+    generated: SurrogateExamples, kernels: SurrogateExamples, kind: ClassifierKind, seed: int
+) -> ClassifierScores:
+    classifier = trained_classifier(generated, kind, seed)
+    return scores(classifier.probability(kernels.features) >= 0.5, kernels.good, kernels.nests)
+
+
+def _predicted(problems: Sequence[Problem], model: CostModel) -> ClassifierScores:
+    """What is predicted to be at least half as fast as the best prediction of its nest counts as taken."""
+    import numpy as np
+
+    said: list[bool] = []
+    true: list[bool] = []
+    nests: list[int] = []
+    for number, problem in enumerate(problems):
+        try:
+            replayer = Replayer(problem.nest)
+            legal = [
+                (n, s) for n, s in enumerate(map(replayer.replay, problem.schedules)) if isinstance(s, ScheduledNest)
+            ]
+            predicted = model.predict(replayer, problem.parameters, problem.target, [s for _, s in legal])
+        except SchedulerError:
+            continue
+        best = max((problem.speedups[n] for n, _ in legal), default=0.0)
+        for (n, _), speedup in zip(legal, predicted, strict=True):
+            said.append(bool(speedup >= PROFITABLE * max(predicted)))
+            true.append(problem.speedups[n] >= PROFITABLE * best)
+            nests.append(number)
+    return scores(np.array(said, dtype=bool), np.array(true, dtype=bool), np.array(nests, dtype=np.intp))
