@@ -11,7 +11,8 @@ from itertools import islice
 from scheduler.errors import NotApplicable
 from scheduler.generator import random_schedule, random_step
 from scheduler.machine.target import Target
-from scheduler.matrices.sample import Unsampled
+from scheduler.matrices.breeding import Breeder, matrix_of
+from scheduler.matrices.sample import Matrix, Unsampled
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Space
 from scheduler.polyhedral.model import QuotaExceeded
@@ -81,20 +82,38 @@ def _proposed(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Sc
 
 
 def sampled_schedules(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
-    """Matrices drawn at random, each as it is and completed by tiles and marks, in sizes that fit tiny extents."""
+    """Matrices drawn at random and one bred from those before each, as they are and completed by tiles and marks, in
+    sizes that fit tiny extents.
+    """
     space = Space(replayer, Target(threads=3), {p.name: _PRETENDED for p in replayer.nest.parameters})
     search = SampleSearch(space, lambda schedules: [None] * len(schedules), seed=rng.getrandbits(32))
     try:
         samples = Samples(space, rng)
+        parents: list[Matrix] = []
         for _ in range(count):
             found = samples.next()
             if found is None:
                 return
-            yield (found,)
-            for schedule in search.completed((found,)):
-                yield tuple(small_step(step, rng) for step in schedule)
+            parents.append(matrix_of(found))
+            for step in (found, samples.step(_bred(samples.breeder, parents, rng))):
+                yield (step,)
+                if space.legal((step,)):
+                    for schedule in search.completed((step,)):
+                        yield tuple(small_step(step, rng) for step in schedule)
     except (Unsampled, QuotaExceeded):
         return
+
+
+def _bred(breeder: Breeder, parents: list[Matrix], rng: random.Random) -> Matrix:
+    first, second = rng.choice(parents), rng.choice(parents)
+    match rng.randrange(4):
+        case 0:
+            return breeder.crossed(first, second)
+        case 1:
+            return breeder.between(first, second)
+        case 2:
+            return breeder.distributed(first)
+    return breeder.mutated(first, rng.random())
 
 
 def free_schedules(replayer: Replayer, rng: random.Random, count: int) -> Iterator[Schedule]:
