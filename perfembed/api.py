@@ -34,6 +34,7 @@ def tune(
     search: str = "transfer",
     evaluate: str | None = None,
     guard: str = "none",
+    schedules: Sequence[str] = (),
     k: int = 5,
     measure: int = 10,
     budget_s: float = 60.0,
@@ -59,7 +60,8 @@ def tune(
     schedules of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts",
     "random", "exhaustive", "sample", "isl", "genetic". `evaluate`: "run" measures all that a search meets, "model"
     predicts it, "model+run" predicts it and measures the best `measure`, as beam, mcts and genetic do by default.
-    `guard`: of genetic, "classifier" or "model" says whether something is worth measuring. `trust_openmp`: believe
+    `guard`: of genetic, "classifier" or "model" says whether something is worth measuring. `schedules`:
+    only these, as "NEST: step; step". `trust_openmp`: believe
     the pragmas where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the
     program's, which runs in a copy of the current folder; `world`: what it is given instead of these. `parameters`:
     the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a
@@ -83,6 +85,7 @@ def tune(
         search=search,
         evaluate=evaluation_of(search, evaluate, guard_named(guard, search, evaluate)),
         guard=guard_named(guard, search, evaluate),
+        schedules=tuple(schedules),
         neighbours=k,
         measure=measure,
         budget_s=budget_s,

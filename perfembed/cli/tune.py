@@ -100,6 +100,15 @@ def command(
             "[default: model+run for beam, mcts and genetic, else run]",
         ),
     ] = None,
+    schedule: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--schedule",
+            metavar="TEXT",
+            help="Only try this schedule, of the nest NEST in 'NEST: step; step' (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
     guard: Annotated[
         str,
         typer.Option(
@@ -200,6 +209,7 @@ def command(
         search=search,
         evaluate=evaluation,
         guard=guarding,
+        schedules=tuple(schedule or ()),
         neighbours=k,
         same=alike,
         measure=measure,

@@ -35,6 +35,7 @@ class Effort:
     compute: bool = True
     budget_s: float = 60.0
     schedules: int | None = None
+    given: Schedule | None = None  # an expert's: nothing else is tried
     stop_best: float | None = 1.5
     stop_original: float = 8.0
     finalists: int = 4  # how many of the fastest are confirmed, until one is

@@ -1,4 +1,7 @@
-"""Tunes one nest: searches schedules by measuring them, then confirms and checks the best."""
+"""Tunes one nest: searches schedules by measuring them, then confirms and checks the best.
+
+Long, because every way to candidates ends in the same trials.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,7 @@ class NestTuner:
 
     def _run(self) -> NestOutcome:
         outcome = self.outcome
-        transfer = self.effort.search == "transfer"
+        transfer = self.effort.search == "transfer" and self.effort.given is None
         if self._spared:
             assert self._in_program_s is not None
             if transfer:
@@ -151,6 +154,10 @@ class NestTuner:
     def _searched(self, space: Space) -> SearchResult:
         """Every candidate measured; or all predicted, and the best of them measured."""
         effort = self.effort
+        if effort.given is not None:
+            search = self._search = Explorer(space, self._evaluate)
+            search.start(self._fitted([effort.given]))
+            return search.result(complete=True)
         if effort.search == "transfer":
             return self._transferred(space)
         run = effort.evaluate == "run"

@@ -17,6 +17,7 @@ from perfembed.errors import EnvironmentMissing, NothingMeasured
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget
+from perfembed.tuning.expert import expert_schedules
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.members import Members, members
 from perfembed.tuning.nest_outcome import Effort
@@ -73,6 +74,7 @@ class Tuning:
         self.machine: Machine = describe_machine()
         self.reports: dict[str, NestReport] = {}
         self.inside: dict[str, float] = {}  # the part of it in which other nests run
+        self.experts: Mapping[str, Schedule] = {}  # by nest
         self.given: Mapping[str, Given] = {}  # of nests that were read for values of integers, these
         self.shares: dict[str, float | None] = {}  # of the program's time, of the nests that wait
         self.members: Members
@@ -109,6 +111,8 @@ class Tuning:
             self.progress,
             self.budget.left,
         )
+        if self.options.schedules:
+            self._take_schedules(self.options.schedules)
         version = self.members.version(self.members.compiler)
         profile: ProgramProfile | None = None
         comparison: ProgramComparison | None = None
@@ -201,8 +205,18 @@ class Tuning:
                     self._skip(nest, shares.get(nest.name), tests.reason)
         self.tunable = self.project.without(set(self.reports))
 
+    def _take_schedules(self, texts: Sequence[str]) -> None:
+        """Only nests that schedules are given for are tuned. Raises UsageError."""
+        self.experts = expert_schedules(texts, self.tunable.nests, self.winners.allowed)
+        for nest in self.tunable.nests:
+            if nest.name not in self.experts:
+                self._skip(nest, None, "no schedule was given for it")
+        self.tunable = self.project.without(set(self.reports))
+
     def _read_for_values(self, profile: ProgramProfile, least_share: float) -> Project:
         """What can be tuned, with nests that are read for the values that they ran with."""
+        if self.experts:
+            return self.tunable
         found = self.members.read_for_values(self.project, profile, least_share, self.scratch)
         self.project = self.winners.project = found.project
         self.given = found.given
@@ -254,6 +268,7 @@ class Tuning:
                 top=min(self.options.measure, _FEW) if _is_minor(inputs) else self.options.measure,
                 budget_s=budget_s,
                 guard=self.options.guard,
+                given=self.experts.get(nest.name),
                 spare_original=True,
             )
             tuner = NestTuner(
@@ -265,7 +280,7 @@ class Tuning:
                 ledger,
                 inputs.in_program_s,
                 self.resources.model() if self.options.evaluate != "run" or self.options.guard == "model" else None,
-                self.resources.retrieval if self.options.search == "transfer" else None,
+                self.resources.retrieval if self.options.search == "transfer" and not self.experts else None,
                 sharing,
                 self.resources.classifier() if self.options.guard == "classifier" else None,
             )

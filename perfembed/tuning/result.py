@@ -45,6 +45,7 @@ class TuneOptions:
     measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
     without: tuple[str, ...] = ()  # algorithms whose nests are no donors
     same: tuple[Same, ...] = ()  # what donors must have in common with a nest
+    schedules: tuple[str, ...] = ()  # an expert's, `expert_schedules`: nothing else is tried
     budget_s: float = 60.0
     reassociate: bool = False
     trust_openmp: bool = False

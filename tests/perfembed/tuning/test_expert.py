@@ -1,0 +1,65 @@
+"""An expert's schedules: found by nest, refused with the reason before anything runs, and nothing else tried."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import perfembed
+from optdb.database import Database
+from perfembed.errors import UsageError
+from perfembed.tuning.expert import expert_schedules
+from scheduler.replay import Allowed
+from scheduler.schedule import format_schedule
+from tests.perfembed.tuning.test_tune_transfer import SOURCE
+from tests.scheduler import nests
+
+GEMM, SEIDEL = nests.nest(nests.GEMM), nests.nest(nests.SEIDEL)
+
+
+def given(*texts: str, of: tuple[object, ...] = (GEMM, SEIDEL)) -> dict[str, str]:
+    found = expert_schedules(texts, of, lambda nest: Allowed())  # type: ignore[arg-type]
+    return {name: format_schedule(schedule) for name, schedule in found.items()}
+
+
+def test_by_name_or_alone() -> None:
+    text = "interchange(j, k); parallelize(i)"
+    assert given(f"{GEMM.name}: {text}") == {GEMM.name: text} == given(text, of=(GEMM,))
+    assert given(f"{GEMM.name}:") == {GEMM.name: ""}  # as it is written
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("interchange(j, k)", "which nest is it for"),
+        ("other: interchange(j, k)", "there is no nest other"),
+        (f"{GEMM.name}: interchange(j, k", "--schedule:"),
+        (f"{GEMM.name}: polish(j)", "polish"),
+        (f"{GEMM.name}: interchange(j, q)", r"step 1, interchange\(j, q\): "),
+        (
+            f"{SEIDEL.name}: parallelize(i)",
+            "would change what the program computes: .*may run at the same time in loop i",
+        ),
+    ],
+)
+def test_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        given(text)
+    with pytest.raises(UsageError, match="there are two for nest"):
+        given(f"{GEMM.name}:", f"{GEMM.name}: parallelize(i)")
+
+
+def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
+    source, db = tmp_path / "product.c", tmp_path / "db.duckdb"
+    source.write_text(SOURCE)
+    text = "interchange(j, k)"
+    result = perfembed.tune(
+        source, schedules=[text], budget_s=20, threads=1, output=tmp_path / "out.c", db=db, functions=["product"],
+        environment=os.environ,
+    )  # fmt: skip
+    (nest,) = [n for n in result.nests if n.function == "product"]
+    assert nest.candidates == 1
+    assert nest.status == "tuned" and nest.schedule == text and result.program_output_equal
+    with Database.open(db, read_only=True) as database:
+        rows = database.connection.execute("SELECT DISTINCT schedule FROM measurements WHERE schedule <> ''").fetchall()
+    assert rows == [("interchange(L1, L2)",)]  # under the names that loops have in the database
