@@ -11,7 +11,7 @@ from scheduler.errors import SchedulerError, TextError
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Allowed, Refused, ScheduledNest
-from scheduler.schedule import Schedule, format_transformation, parse_schedule
+from scheduler.schedule import Schedule, parse_schedule
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL | re.ASCII)
 
@@ -54,10 +54,7 @@ def _prove(nest: LoopNest, schedule: Schedule, allowed: Allowed) -> None:
     if isinstance(verdict, ScheduledNest):
         return
     if isinstance(verdict, Refused):
-        step = f"step {verdict.step + 1}"
-        if verdict.step < len(schedule):
-            step += f", {format_transformation(schedule[verdict.step])}"
-        raise UsageError(f"{where}: {step}: {verdict.reason}")
+        raise UsageError(f"{where}: step {verdict.step + 1}: {verdict.reason}")
     if isinstance(verdict, Illegal):
         raise UsageError(f"{where}: it would change what the program computes: {verdict}")
     raise UsageError(f"{where}: whether it is legal is not known: {verdict.reason}")

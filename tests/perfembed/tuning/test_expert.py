@@ -35,7 +35,7 @@ def test_by_name_or_alone() -> None:
         ("other: interchange(j, k)", "there is no nest other"),
         (f"{GEMM.name}: interchange(j, k", "--schedule:"),
         (f"{GEMM.name}: polish(j)", "polish"),
-        (f"{GEMM.name}: interchange(j, q)", r"step 1, interchange\(j, q\): "),
+        (f"{GEMM.name}: interchange(j, q)", r"step 1: interchange\(j, q\): "),
         (
             f"{SEIDEL.name}: parallelize(i)",
             "would change what the program computes: .*may run at the same time in loop i",
