@@ -23,6 +23,7 @@ from perfembed.embedding.network.interface import DIMENSION
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
+from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.likeness import good_recipes, likenesses
 from perfembed.retrieval.nest_space import NestSpace
@@ -157,7 +158,7 @@ def likeness_of_neighbours(
         means, bests = [], []
         for n in asked:
             distances = ((rows - rows[n]) ** 2).sum(axis=1)
-            order = [m for m in np.argsort(distances, kind="stable") if names[m] != names[n]][:DONORS]
+            order = [m for m in np.argsort(distances, kind="stable") if not related(names[m], (names[n],))][:DONORS]
             near = between[n, order]
             near = near[np.isfinite(near)]
             if len(near):

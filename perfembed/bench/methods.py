@@ -205,6 +205,7 @@ class _Nest:
         return self.row
 
     def _tuned(self, method: Method, first_s: float) -> NestOutcome:
+        factor = method.factor if self.bench.schedules is None else 1.0  # as many candidates, as much time
         effort = Effort(
             search=method.search,
             evaluate=method.evaluate if self.cost is not None else "run",
@@ -213,7 +214,7 @@ class _Nest:
             guard=method.guard,
             schedules=self.bench.schedules if method.evaluate == "run" or self.cost is None else None,
             compute=False,  # donors are compared, and what needs none would hide how they differ
-            budget_s=self.bench.budget_s * method.factor or max(first_s, 2.0),
+            budget_s=self.bench.budget_s * factor or max(first_s, 2.0),
         )
         retrieval = self.retrievals.get(method.name)
         tuner = NestTuner(

@@ -13,6 +13,7 @@ METHODS = (
     Method("beam by model and run", "beam", "model+run"),
     Method("beam by model, top 5", "beam", "model+run", refine=False, top=5),
     Method("MCTS by model, top 5", "mcts", "model+run", refine=False, top=5),
+    Method("MCTS, executed", "mcts"),
     Method("random, executed", "random"),
     Method("sampled matrices, executed", "sample"),
     Method("structures of isl, executed", "isl"),

@@ -15,6 +15,7 @@ from perfembed.bench.methods import Donating, Method
 from perfembed.errors import UsageError
 from perfembed.learning.training_profiles import read_profiles
 from perfembed.retrieval.donors import SEED, Donors, Found, StoredDonor
+from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector
 from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
@@ -115,7 +116,7 @@ class _Choosers:
         match method.donors:
             case "random":
                 rng = random.Random(f"{self.seed} {without}")
-                donors = [d for d in self.donors.values() if d.algorithm != without]
+                donors = [d for d in self.donors.values() if not related(d.algorithm, (without,))]
                 return lambda side, k: tuple(Found(d, 0.0) for d in rng.sample(donors, min(k, len(donors))))
             case "hand-made":
                 rows = {key: v for key in self.donors for s in self.sources if (v := s.index.vector(key)) is not None}
@@ -131,7 +132,7 @@ class _Choosers:
         return None
 
     def _nearest(self, vectors: Mapping[str, Vector], without: str, vector_of: Callable[[Side], Vector]) -> Choose:
-        rows = {key: v for key, v in vectors.items() if self.donors[key].algorithm != without}
+        rows = {key: v for key, v in vectors.items() if not related(self.donors[key].algorithm, (without,))}
         index = VectorIndex.build(tuple(rows), np.ascontiguousarray(np.stack(list(rows.values()))), "bench")
         return lambda side, k: tuple(Found(self.donors[n.id], n.distance) for n in index.search(vector_of(side), k))
 

@@ -70,7 +70,12 @@ def command(
     measure: Measure = 10,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="ALGORITHM", help="Take no donor of it (repeatable).", show_default=False),
+        typer.Option(
+            "--without",
+            metavar="ALGORITHM",
+            help="Take no donor of it or of its family (repeatable).",
+            show_default=False,
+        ),
     ] = None,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time to measure: 60s, 2m.")] = "60s",
     seed: Seed = 0,

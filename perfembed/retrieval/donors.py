@@ -6,6 +6,7 @@ A donor is data from elsewhere: its texts are parsed strictly, and what is made 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ from optdb.spool import SpoolWriter, spool_directory
 from perfembed.learning.shards import read_query, read_shards, write_shard
 from perfembed.learning.training_data import target_of_machine
 from perfembed.measuring.store import element_type
+from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex, database_index, open_index
 from perfembed.retrieval.options import Same
 from scheduler.errors import SchedulerError
@@ -130,11 +132,15 @@ def nearest(
     without_nests: Collection[str] = (),
     only: Callable[[StoredDonor], bool] | None = None,
 ) -> tuple[Found, ...]:
-    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that belongs to one of
-    the algorithms (or, generated, to a combination of patterns) or nests left out."""
+    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that is one of
+    the algorithms left out (generated: a combination of patterns), of the family of one, or a nest left out."""
+
+    @functools.cache
+    def left_out(algorithm: str) -> bool:
+        return related(algorithm, without_algorithms)
 
     def accept(donor: StoredDonor) -> bool:
-        if donor.algorithm in without_algorithms or donor.nest_id in without_nests:
+        if left_out(donor.algorithm) or donor.nest_id in without_nests:
             return False
         return only is None or only(donor)
 

@@ -88,7 +88,7 @@ def search(
             "--schedules",
             metavar="N",
             min=1,
-            help="Candidates of a nest at most, where all of them are run.",
+            help="Candidates of a nest at most where all are run; then all have the same time.",
             show_default=False,
         ),
     ] = None,
