@@ -198,12 +198,14 @@ class Genetic(SampleSearch):
         return self._inheriting(free_sequence(self.space, self._rng, _order(parent), steps), parent)
 
     def _immigrants(self) -> Iterator[Schedule | None]:
+        """Samples as long as there are new ones, then free sequences."""
         bases = self.space.normalized_structures()
+        samples = self._samples
         while True:
             try:
-                found = self._samples.next(self._expired) if self._samples is not None else None
+                found = samples.next(self._expired) if samples is not None else None
             except (Unsampled, QuotaExceeded):
-                found = self._samples = None
+                found = samples = None
             try:
                 if found is None:
                     steps = self._rng.randint(0, _WALK)

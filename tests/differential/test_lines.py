@@ -28,7 +28,7 @@ from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Tile
 from tests.scheduler.codegen.support import RELAXED, build, inputs, run, run_checked, with_storage
 
-PROGRAMS = int(os.environ.get("PERFEMBED_LINES_PROGRAMS", "12"))
+PROGRAMS = int(os.environ.get("PERFEMBED_LINES_PROGRAMS", "6"))
 FIRST = int(os.environ.get("PERFEMBED_LINES_FIRST", "0"))
 SCRATCH = ("t", "u")
 SIZES = ((9, 12), (1, 1), (6, 2), (3, 5), (2, 30))
