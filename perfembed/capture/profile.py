@@ -49,8 +49,9 @@ class NestProfile:
     """What one nest did in the program. `typical_call` counts from 1; None where it was never called.
 
     `values` are the parameters and integer scalars at the typical call; `distinct` counts the different
-    sets of values among the calls that were kept. `other_threads` counts calls that were not made by the
-    main thread; they are in no other figure. `inside`: the part of `share` in which another nest was running, which
+    sets of values among the calls that were kept. `seconds` are the main thread's; `share` is, where other threads come
+    to it, too, that of the one that spends most in it, for which the others wait. `other_threads` counts calls that
+    were not made by the main thread; they are in no other figure. `inside`: the part of `share` in which another nest was running, which
     calls the function that this one is in.
     """
 
@@ -264,9 +265,10 @@ def _read(text: str, nests: tuple[LoopNest, ...], wall_s: float) -> tuple[NestPr
             calls[numbers[0]].append(_Call(numbers[1], numbers[2], tuple(numbers[3:])))
     profiles = []
     for words in islice((w for w in lines if w[0] == "nest"), len(nests)):
-        index, count, nanoseconds, foreign, inside = (int(word) for word in words[1:])
+        index, count, nanoseconds, foreign, inside, slowest = (int(word) for word in words[1:])
         nest, seconds = nests[index], nanoseconds / 1e9
-        share = min(1.0, seconds / wall_s) if wall_s > 0 else 0.0
+        waited_for = max(nanoseconds, slowest if count else 0) / 1e9
+        share = min(1.0, waited_for / wall_s) if wall_s > 0 else 0.0
         typical = _typical(calls[index])
         profiles.append(
             NestProfile(

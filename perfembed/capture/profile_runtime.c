@@ -13,12 +13,17 @@ enum { HEAD = 2 }; /* a record: nanoseconds, call number, the values */
 
 static struct nest {
     unsigned long long calls, stride, foreign;
-    long long nanoseconds, inside, *records, *pending; /* inside: of others */
+    long long nanoseconds, inside, slowest, *records, *pending; /* inside: of others; slowest: of another thread */
     struct timespec started;
     int depth, count;
 } nests[PE_NESTS + 1];
 
 static int active; /* nests of the main thread */
+static __thread struct {
+    struct timespec started;
+    long long nanoseconds;
+    int depth;
+} own[PE_NESTS + 1]; /* of another thread */
 static __thread int is_main_thread;
 static pid_t process;
 static long long clock_cost;
@@ -33,6 +38,7 @@ void perfembed_begin(int k, const long long *values)
     struct nest *n = &nests[k];
     if (!is_main_thread) {
         __atomic_fetch_add(&n->foreign, 1, __ATOMIC_RELAXED);
+        if (!own[k].depth++) clock_gettime(CLOCK_MONOTONIC_RAW, &own[k].started);
         return;
     }
     if (n->depth++) return;
@@ -64,7 +70,16 @@ void perfembed_end(int k)
     struct timespec now;
     struct nest *n = &nests[k];
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    if (!is_main_thread || --n->depth) return;
+    if (!is_main_thread) {
+        if (--own[k].depth) return;
+        own[k].nanoseconds += between(&own[k].started, &now);
+        long long most = __atomic_load_n(&n->slowest, __ATOMIC_RELAXED);
+        while (most < own[k].nanoseconds
+               && !__atomic_compare_exchange_n(&n->slowest, &most, own[k].nanoseconds, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            ;
+        return;
+    }
+    if (--n->depth) return;
     long long took = between(&n->started, &now) - clock_cost;
     if (took < 0) took = 0;
     n->calls++;
@@ -81,7 +96,7 @@ static void report(void)
     for (int k = 0; k < PE_NESTS; k++) {
         struct nest *n = &nests[k];
         size_t width = HEAD + (size_t)pe_values[k];
-        fprintf(f, "nest %d %llu %lld %llu %lld\n", k, n->calls, n->nanoseconds, n->foreign, n->inside);
+        fprintf(f, "nest %d %llu %lld %llu %lld %lld\n", k, n->calls, n->nanoseconds, n->foreign, n->inside, n->slowest);
         for (int i = 0; i < n->count; i++) {
             fprintf(f, "call %d", k);
             for (size_t w = 0; w < width; w++) fprintf(f, " %lld", n->records[(size_t)i * width + w]);

@@ -219,6 +219,22 @@ def test_calls_from_other_threads_are_told(tmp_path: Path) -> None:
     assert nest.calls + nest.other_threads == 41
 
 
+def test_the_thread_that_others_wait_for_counts(tmp_path: Path) -> None:
+    """The main thread's part is short; the share is that of the other one, for which it waits."""
+    text = PROGRAM.replace("int main(int", "#include <omp.h>\nint main(int").replace(
+        "for (int r = 0; r < 40",
+        "#pragma omp parallel num_threads(2) reduction(+:total)\n"
+        "    for (int r = 0; r < (omp_get_thread_num() ? 4000 : 40); r++) total += sum(20000, a);\n"
+        "    for (int r = 0; r < 0",
+    )
+    compiler = CompilerConfig("gcc", ("-O1", "-fopenmp"))
+    profile = profiled(marked(tmp_path / "omp.c", text, sum_nest()), tmp_path / "work", compiler=compiler)
+    assert isinstance(profile, ProgramProfile), profile
+    nest = profile.nest("sum")
+    assert (nest.calls, nest.other_threads) == (41, 4000)
+    assert nest.share > 5 * nest.seconds / profile.wall_s
+
+
 def test_forked_children_and_exit_do_not_disturb(tmp_path: Path) -> None:
     text = PROGRAM.replace("<stdio.h>", "<stdio.h>\n#include <stdlib.h>\n#include <sys/wait.h>\n#include <unistd.h>")
     text = text.replace('printf("', 'if (!fork()) { sum(3, a); exit(0); } wait(0); printf("').replace(
