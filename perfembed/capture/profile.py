@@ -48,11 +48,11 @@ _ALIKE = 0.05  # calls whose times differ by less are the same
 class NestProfile:
     """What one nest did in the program. `typical_call` counts from 1; None where it was never called.
 
-    `values` are the parameters and integer scalars at the typical call; `distinct` counts the different
-    sets of values among the calls that were kept. `seconds` are the main thread's; `share` is, where other threads come
-    to it, too, that of the one that spends most in it, for which the others wait. `other_threads` counts calls that
-    were not made by the main thread; they are in no other figure. `inside`: the part of `share` in which another nest was running, which
-    calls the function that this one is in.
+    `values` are the parameters and integer scalars at the typical call; `distinct` counts the different sets of values
+    among the calls that were kept. `seconds` are the main thread's; `share` is, where other threads come to it, too,
+    that of the one that spends most in it, for which the others wait. `other_threads` counts calls that were not made
+    by the main thread; they are in no other figure. `inside`: the part of `share` in which another nest was running,
+    which calls the function that this one is in.
     """
 
     name: str
