@@ -14,6 +14,7 @@ from perfembed.learning.surrogate import (
     SurrogateExamples,
     folded,
     leave_out,
+    of_matrices,
     scores,
     surrogate_examples,
     trained_classifier,
@@ -24,7 +25,7 @@ from scheduler.cost.surrogate import NAMES, PROFITABLE, ClassifierKind
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer, ScheduledNest
 
-_LEFT_OUT = (1, 5, 10)  # algorithms
+_LEFT_OUT = (1, 5, 10, 20)  # algorithms
 _ROUNDS, _FOLDS = 20, 10
 
 
@@ -40,7 +41,7 @@ class ProtocolScores:
 
 @dataclass(frozen=True, slots=True)
 class SurrogateResult:
-    """`gini`: importance of the nine features for a forest over the generated programs, by name, 1 in sum."""
+    """`gini`: importance of the nine features for a forest over the sampled matrices, by name, 1 in sum."""
 
     rows: tuple[ProtocolScores, ...]
     gini: dict[str, float]
@@ -51,11 +52,13 @@ class SurrogateResult:
 def run_surrogate(
     problems: Sequence[Problem], model: CostModel | None, seed: int, progress: Callable[[str], None]
 ) -> SurrogateResult:
-    """Both protocols on the kernels, transfer from generated programs to the kernels, and the cost model beside them.
+    """Both protocols on sampled matrices, transfer from these to what searches measured of kernels, and the cost model
+    beside them.
 
     Raises UsageError without data.
     """
-    generated = surrogate_examples([p for p in problems if is_generated(p.group)], progress)
+    sampled = of_matrices(problems)
+    matrices = surrogate_examples(sampled, progress)
     others = [p for p in problems if not is_generated(p.group)]
     kernels = surrogate_examples(others, progress)
     rows: list[ProtocolScores] = []
@@ -63,27 +66,28 @@ def run_surrogate(
     for kind in kinds:
         progress(f"{kind}: leave-p-out and {_FOLDS}-fold")
         for count in _LEFT_OUT:
-            found = leave_out(kernels, kind, count, _ROUNDS, seed)
-            rows.append(ProtocolScores(kind, f"leave {count} out, {_ROUNDS} draws", "kernels", found))
-        rows.append(ProtocolScores(kind, f"{_FOLDS}-fold", "kernels", folded(kernels, kind, _FOLDS, seed)))
+            found = leave_out(matrices, kind, count, _ROUNDS, seed)
+            rows.append(ProtocolScores(kind, f"leave {count} out, {_ROUNDS} draws", "sampled matrices", found))
+        rows.append(ProtocolScores(kind, f"{_FOLDS}-fold", "sampled matrices", folded(matrices, kind, _FOLDS, seed)))
         rows.append(
-            ProtocolScores(kind, "transfer", "generated to kernels", _transferred(generated, kernels, kind, seed))
+            ProtocolScores(kind, "transfer", "matrices to kernels", _transferred(matrices, kernels, kind, seed))
         )
     if model is not None:
-        rows.append(ProtocolScores("cost model", "transfer", "generated to kernels", _predicted(others, model)))
-    forest = trained_classifier(generated, "forest", seed)
+        rows.append(ProtocolScores("cost model", "shipped", "sampled matrices", _predicted(sampled, model)))
+        rows.append(ProtocolScores("cost model", "shipped", "kernels", _predicted(others, model)))
+    forest = trained_classifier(matrices, "forest", seed)
     return SurrogateResult(
         tuple(rows),
         dict(zip(NAMES, forest.importance, strict=True)),
-        len(generated.good) + len(kernels.good),
-        float((generated.good.sum() + kernels.good.sum()) / max(1, len(generated.good) + len(kernels.good))),
+        len(matrices.good),
+        float(matrices.good.mean()),
     )
 
 
 def _transferred(
-    generated: SurrogateExamples, kernels: SurrogateExamples, kind: ClassifierKind, seed: int
+    matrices: SurrogateExamples, kernels: SurrogateExamples, kind: ClassifierKind, seed: int
 ) -> ClassifierScores:
-    classifier = trained_classifier(generated, kind, seed)
+    classifier = trained_classifier(matrices, kind, seed)
     return scores(classifier.probability(kernels.features) >= 0.5, kernels.good, kernels.nests)
 
 

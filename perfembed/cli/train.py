@@ -181,11 +181,11 @@ def surrogate(
     quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
-    """Train the classifier that tells schedules worth measuring, on the generated programs among the labels."""
+    """Train the classifier of schedules that are worth measuring, on the sampled matrices among the labels."""
     if classifier not in CLASSIFIERS:
         raise UsageError(f"--classifier {classifier!r}: expected {' or '.join(CLASSIFIERS)}")
-    from perfembed.learning.surrogate import SHIPPED, surrogate_examples, trained_classifier
-    from perfembed.learning.training_data import is_generated, read_problems
+    from perfembed.learning.surrogate import SHIPPED, of_matrices, surrogate_examples, trained_classifier
+    from perfembed.learning.training_data import read_problems
 
     def say(text: str) -> None:
         if not quiet:
@@ -193,7 +193,7 @@ def surrogate(
 
     began = time.monotonic()
     problems = read_problems(sorted(data.glob("*.parquet")))
-    examples = surrogate_examples([p for p in problems if is_generated(p.group)], say)
+    examples = surrogate_examples(of_matrices(problems), say)
     path = output / SHIPPED.name
     trained_classifier(examples, "cart" if classifier == "cart" else "forest", seed).save(path)
     print(f"{path}: trained on {len(examples.good)} schedules in {time.monotonic() - began:.0f} s")

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.errors import EnvironmentMissing, UsageError
+from perfembed.learning.training_data import is_generated
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.problem import Problem
 from scheduler.cost.surrogate import NAMES, ClassifierKind, SurrogateClassifier, fit_classifier, profitable
 from scheduler.errors import SchedulerError
 from scheduler.matrices.features import Features
 from scheduler.replay import Replayer, ScheduledNest
+from scheduler.transform import Reschedule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +58,19 @@ class ClassifierScores:
     recall: float
     saved: float
     worst_best: float
+
+
+def of_matrices(problems: Iterable[Problem]) -> list[Problem]:
+    """Those of generated programs whose schedules are sampled matrices for the most part (`populate --search sample`).
+
+    The features are made for these: all are completed alike, so that what tells them apart is their order.
+    """
+    found = []
+    for problem in problems:
+        sampled = sum(bool(schedule) and isinstance(schedule[0], Reschedule) for schedule in problem.schedules)
+        if 2 * sampled >= len(problem.schedules) and is_generated(problem.group):
+            found.append(problem)
+    return found
 
 
 def surrogate_examples(
@@ -106,7 +121,8 @@ def trained_classifier(examples: SurrogateExamples, kind: ClassifierKind, seed: 
 
     if not len(examples.good):
         raise UsageError(
-            "there are no labels to train on", "perfembed populate --generate 1500 --schedules 32 makes some"
+            "there are no labels of sampled matrices to train on",
+            "perfembed populate --generate 400 --search sample --schedules 16 makes some",
         )
     return fit_classifier(kind, examples.features, examples.good, seed, nest_weights(examples.nests))
 
