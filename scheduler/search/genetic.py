@@ -38,6 +38,7 @@ _VARIATIONS = 40
 _INHERITED = 0.5  # of the children of matrices get tiles and marks of a parent, the others new ones
 _WALK = 4  # steps of a free sequence
 _IMMIGRANTS = 0.1  # of the children
+_SHAPED = 0.7  # of new tiles and marks
 
 Accepts = Callable[[ScheduledNest], bool]
 """Whether a schedule is worth measuring."""
@@ -101,9 +102,10 @@ class Genetic(SampleSearch):
         return math.inf if found is None else found
 
     def _founders(self) -> Iterator[Schedule]:
-        """As written, the nest's structures with marks, then immigrants until the population is complete."""
-        known: list[Schedule] = [(), *(self._marked(one) for one in self.space.structures())]
-        known = known[: self._size // 2]
+        """As written, the nest's structures with marks and shaped, then immigrants until the population is complete."""
+        structures = self.space.structures()
+        whole = [self.completed(one) for one in structures[: self._size // 4]]
+        known: list[Schedule] = [(), *(schedule for both in whole for schedule in both)]
         yield from known
         left = max(0, self._size - len(known) - len(self._promising))
         yield from (one for one in islice(self._new(self._immigrants()), left) if one is not None)
@@ -211,7 +213,7 @@ class Genetic(SampleSearch):
                     steps = self._rng.randint(0, _WALK)
                     yield self._walks.completed(free_sequence(self.space, self._rng, self._rng.choice(bases), steps))
                 else:
-                    yield self._rng.choice(self.completed((found,))) if self.space.legal((found,)) else None
+                    yield self._drawn((found,)) if self.space.legal((found,)) else None
             except (NotApplicable, QuotaExceeded):
                 yield None
 
@@ -234,7 +236,12 @@ class Genetic(SampleSearch):
             return base  # refused and counted where everything is
         if self._rng.random() < _INHERITED:
             return self._inheriting(base, parent)
-        return self._rng.choice(self.completed(base))
+        return self._drawn(base)
+
+    def _drawn(self, base: Schedule) -> Schedule:
+        """A legal order in its own loop order, or, for the most part, in others and in tiles."""
+        plain, shaped = self.completed(base)
+        return shaped if self._rng.random() < _SHAPED else plain
 
     def _inheriting(self, base: Schedule, parent: Schedule) -> Schedule:
         """A legal order with those tiles and marks of a parent that fit it, and marks where none are left."""
