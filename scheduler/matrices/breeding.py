@@ -24,7 +24,7 @@ _FACTORS = ((1, 1), (1, 1), (2, 1), (1, 2))  # of a geometric crossover
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class Free:
     """A place of a plan where any row may be drawn."""
 
 
@@ -40,7 +40,7 @@ class Apart:
     """A place for constants that put statements in a sequence."""
 
 
-Plan = Sequence[Row | Any | Near | Apart]
+Plan = Sequence[Row | Free | Near | Apart]
 
 
 class Breeder(MatrixSampler):
@@ -94,10 +94,10 @@ class Breeder(MatrixSampler):
 
     def _some_replaced(self, matrix: Matrix, count: int) -> Plan:
         chosen = set(self._rng.sample(range(len(matrix)), min(count, len(matrix))))
-        return [Any() if k in chosen else row for k, row in enumerate(matrix)]
+        return [Free() if k in chosen else row for k, row in enumerate(matrix)]
 
     def _prefix_replaced(self, matrix: Matrix, count: int) -> Plan:
-        return [*[Any()] * min(count, len(matrix)), *matrix[count:]]
+        return [*[Free()] * min(count, len(matrix)), *matrix[count:]]
 
     def _suffix_replaced(self, matrix: Matrix, count: int) -> Plan:
         return matrix[: max(0, len(matrix) - count)]
@@ -120,7 +120,7 @@ class Breeder(MatrixSampler):
 
     # ----------------------------------------------------------------------------------- rows
 
-    def _planned(self, state: State, item: Row | Any | Near | Apart) -> Row:
+    def _planned(self, state: State, item: Row | Free | Near | Apart) -> Row:
         match item:
             case Row():
                 return self._salvaged(state, item)
@@ -128,7 +128,7 @@ class Breeder(MatrixSampler):
                 return self._salvaged(state, self._moved(state, item.row))
             case Apart():
                 return self._distributed(state)
-            case Any():
+            case Free():
                 return self._row(state, parallel=False, forced=False)
 
     def _salvaged(self, state: State, row: Row) -> Row:
