@@ -14,8 +14,8 @@ from scheduler.polyhedral.dependences import Dependence, compute_dependences
 from scheduler.polyhedral.legality import Checker, Reassociate
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
-from scheduler.schedule import Schedule, format_transformation, leading_splits
-from scheduler.transform import Reschedule, Shift, Sink, Split
+from scheduler.schedule import Schedule, format_transformation, nest_steps
+from scheduler.transform import NEST_STEPS, NestStep, Reschedule, Shift, Sink
 from scheduler.transform.common import the_loop
 from scheduler.transform.initial import initial_tree
 from scheduler.transform.reschedule import rank
@@ -23,7 +23,7 @@ from scheduler.transform.reschedule import rank
 
 @dataclass(frozen=True, slots=True)
 class ScheduledNest:
-    """A nest with the loop tree a schedule gave it; where the schedule splits loops, the nest as that leaves it.
+    """A nest with the loop tree a schedule gave it; where the schedule changes the nest itself, as that leaves it.
 
     `contracted` says, for each PRIVATE array with expanded dimensions that need not be stored, the tree
     loop inside whose body it is declared without them (None: at the top of the nest), `windows` those of which a block
@@ -85,24 +85,24 @@ class Replayer:
         self._trees: dict[Schedule, tuple[TreeNode, ...]] = {(): written}
         self._reassociate = reassociate
         self.independent = independent
-        self._split: dict[Split, Replayer] = {}
+        self._cut: dict[NestStep, Replayer] = {}
 
     def of(self, schedule: Schedule) -> Replayer:
-        """The replayer of the nest that the schedule's splits leave, for the steps behind them.
+        """The replayer of the nest that the first steps of a schedule leave (`NEST_STEPS`), for the steps behind them.
 
         Raises NotApplicable, QuotaExceeded.
         """
         replayer = self
-        for step in leading_splits(schedule):
-            if step not in replayer._split:
-                replayer._split[step] = Replayer(step.cut(replayer.nest), self._reassociate, self.independent)
-            replayer = replayer._split[step]
+        for step in nest_steps(schedule):
+            if step not in replayer._cut:
+                replayer._cut[step] = Replayer(step.cut(replayer.model), self._reassociate, self.independent)
+            replayer = replayer._cut[step]
         return replayer
 
     def tree(self, schedule: Schedule) -> tuple[TreeNode, ...]:
         """The tree a schedule gives, whether legal or not. Raises NotApplicable."""
-        if schedule and isinstance(schedule[0], Split):
-            return self.of(schedule).tree(schedule[len(leading_splits(schedule)) :])
+        if schedule and isinstance(schedule[0], NEST_STEPS):
+            return self.of(schedule).tree(schedule[len(nest_steps(schedule)) :])
         known = self._trees.get(schedule)
         if known is None:
             step = schedule[-1]
@@ -135,8 +135,8 @@ class Replayer:
 
     def replay(self, schedule: Schedule) -> Replayed:
         """Applies the steps and checks the result as a whole."""
-        if schedule and isinstance(schedule[0], Split):
-            return self._replay_split(schedule)
+        if schedule and isinstance(schedule[0], NEST_STEPS):
+            return self._replay_cut(schedule)
         for count in range(1, len(schedule) + 1) if schedule not in self._trees else ():
             try:
                 self.tree(schedule[:count])
@@ -144,8 +144,8 @@ class Replayer:
                 return Refused(count - 1, f"{format_transformation(schedule[count - 1])}: {error}")
         return self.check(self.tree(schedule), schedule)
 
-    def _replay_split(self, schedule: Schedule) -> Replayed:
-        count = len(leading_splits(schedule))
+    def _replay_cut(self, schedule: Schedule) -> Replayed:
+        count = len(nest_steps(schedule))
         for position in range(count):
             try:
                 self.of(schedule[: position + 1])

@@ -14,15 +14,15 @@ from typing import Any, cast
 
 from scheduler.errors import TextError
 from scheduler.ir.affine import parse_affine
-from scheduler.transform import TRANSFORMATIONS, Split, Transformation
+from scheduler.transform import NEST_STEPS, TRANSFORMATIONS, NestStep, Transformation
 from scheduler.transform.reschedule import parse_time_map
 
 Schedule = tuple[Transformation, ...]
 
 
-def leading_splits(schedule: Schedule) -> tuple[Split, ...]:
-    """The splits a schedule begins with."""
-    return tuple(cast("Iterator[Split]", takewhile(lambda step: isinstance(step, Split), schedule)))
+def nest_steps(schedule: Schedule) -> tuple[NestStep, ...]:
+    """The steps a schedule begins with that change the nest itself."""
+    return tuple(cast("Iterator[NestStep]", takewhile(lambda step: isinstance(step, NEST_STEPS), schedule)))
 
 
 def _field_text(value: object) -> str:

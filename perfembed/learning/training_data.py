@@ -18,7 +18,7 @@ from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.schedule import leading_splits, parse_schedule
+from scheduler.schedule import nest_steps, parse_schedule
 from scheduler.search.free import is_free
 
 SHARD_VERSION = 1
@@ -101,8 +101,8 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
         parsed = {text: parse_schedule(text) for text in labels}
     except SchedulerError:
         return None
-    # The features are those of the nest as written, which has no loops that are split.
-    labels = {text: speedup for text, speedup in labels.items() if not leading_splits(parsed[text])}
+    # The features are those of the nest as written, which such steps change.
+    labels = {text: speedup for text, speedup in labels.items() if not nest_steps(parsed[text])}
     if not labels:
         return None
     target = target_of_machine(first["isa"], first["caches"], first["threads"])

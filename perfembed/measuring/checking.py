@@ -21,7 +21,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import tree_loops
 from scheduler.ir.walk import loops
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import leading_splits
+from scheduler.transform import Split
 
 VERIFY_SEEDS = (1, 2)
 TOLERANCE = 1e-6  # relative, only where --reassociate allows another order of additions
@@ -234,7 +234,7 @@ def iterations_to_check(nest: LoopNest, scheduled: ScheduledNest) -> dict[str, i
                 for _, row in named.rows if named.name == name else ():
                     for iterator in row.names():
                         sizes[iterator] = max(sizes.get(iterator, 0), size)
-    blocks = [size for step in leading_splits(scheduled.schedule) for size in _divisors(step.at)]
+    blocks = [size for step in scheduled.schedule if isinstance(step, Split) for size in _divisors(step.at)]
     if blocks:  # their second parts' loops are not the nest's
         sizes = dict.fromkeys((loop.name for loop in loops(nest)), max((*blocks, *sizes.values())))
     most = {loop.name: 2 * size + 3 if (size := sizes.get(loop.name, 0)) > 1 else _PLAIN for loop in loops(nest)}

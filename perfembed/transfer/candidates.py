@@ -22,7 +22,7 @@ from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import Schedule, leading_splits, parse_schedule
+from scheduler.schedule import Schedule, nest_steps, parse_schedule
 from scheduler.transform import Pack, Parallelize, Reschedule, Vectorize
 
 Parameters = OneOf["adapted", "literal"]
@@ -83,12 +83,12 @@ def read_donor(
     """A donor from what a database holds: texts are parsed strictly. `sizes` of the parameters, `machine` it ran on.
 
     A side that was read before is used as it is. What a search did and undid again is left out: the target need not fit
-    it. Raises SchedulerError (text that does not parse, dependences too hard to compute, loops that are split: blocks
-    of what is left are computed for each nest anew, in `scheduler.computed.factorization`).
+    it. Raises SchedulerError (text that does not parse, dependences too hard to compute, steps that change the
+    nest itself: these are computed for each nest anew, in `scheduler.computed`).
     """
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
-    if leading_splits(steps):
-        raise NotApplicable("a schedule that splits loops fits no other nest")
+    if nest_steps(steps):
+        raise NotApplicable("a schedule that changes the nest itself fits no other nest")
     if not isinstance(nest, Side):
         found = parse_nest(nest) if isinstance(nest, str) else nest
         nest = Side(Replayer(found), sizes, machine, embedder)

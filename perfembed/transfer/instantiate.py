@@ -17,6 +17,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below, tree_loops
 from scheduler.normalize.stride import access_stride
 from scheduler.transform import (
+    Columns,
     Distribute,
     Fuse,
     Interchange,
@@ -55,7 +56,7 @@ def operands(step: Transformation) -> tuple[str, ...]:
             return (step.first, step.second)
         case Tile() | RegisterBlock():
             return step.loops
-        case Reschedule():
+        case Reschedule() | Columns():
             return ()
         case _:
             return (step.loop,)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import islpy as isl
 
 from scheduler.codegen.places import Place
 from scheduler.codegen.polytree import PolyTree
-from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, Predicate, Storage
+from scheduler.ir.nest import Access, Array
 from scheduler.ir.tree import PackMark, statements_below
-from scheduler.ir.walk import AccessUse
-from scheduler.polyhedral.model import Model, affine_text
+from scheduler.polyhedral.existing import certain_uses, declared_text, is_whole, lies_between
 
 
 def elements_exist(
@@ -43,20 +39,10 @@ def elements_exist(
         return True
     if array.rows:
         return False  # nothing is known of what lies between elements
-    if not around.is_subset(_declared(array, poly, around)):
+    tuple_name = around.get_tuple_name() if around.has_tuple_name() else ""
+    if not around.is_subset(poly.read_set(declared_text(array, tuple_name))):
         return False
-    whole = array.storage in (Storage.GLOBAL, Storage.LOCAL) and not array.flat and None not in array.shape
-    return whole or _between(around, _accessed(array, poly))
-
-
-def certain_uses(statement: str, array: Array, model: Model) -> Iterator[AccessUse]:
-    """Those that happen at every instance of the statement, if all its instances run."""
-    placed = model.placed[statement]
-    if any(isinstance(a, Predicate) for a in placed.ancestors) or any(loop.is_opaque for loop in placed.loops):
-        return
-    for use in model.uses(statement):
-        if use.access.array == array.name and use.must and use.access.is_affine:
-            yield use
+    return is_whole(array) or lies_between(around, _accessed(array, poly))
 
 
 def _accessed(array: Array, poly: PolyTree) -> isl.Set | None:
@@ -67,17 +53,6 @@ def _accessed(array: Array, poly: PolyTree) -> isl.Set | None:
             part = poly.touched(statement, use, ())
             total = part if total is None else total.union(part)
     return total
-
-
-def _between(around: isl.Set, accessed: isl.Set | None) -> bool:
-    """Whether every element lies in memory between two elements of `accessed`, or what the pointer points to."""
-    if accessed is None or not around.params().is_subset(accessed.params()):
-        return False
-    zeros = ", ".join("0" for _ in range(around.dim(isl.dim_type.set)))
-    name = around.get_tuple_name() if around.has_tuple_name() else ""
-    origin = isl.Set.read_from_str(around.get_ctx(), f"{{ {name}[{zeros}] }}").intersect_params(accessed.params())
-    first, last = accessed.union(origin.align_params(accessed.get_space())).lexmin(), accessed.lexmax()
-    return bool(around.lexmin().lex_lt_set(first).is_empty()) and bool(around.lexmax().lex_gt_set(last).is_empty())
 
 
 def copied_box(touched: isl.Set, mark: PackMark) -> isl.Set:
@@ -97,14 +72,3 @@ def copied_box(touched: isl.Set, mark: PackMark) -> isl.Set:
         around = part if around is None else around.intersect(part)
     assert around is not None
     return around
-
-
-def _declared(array: Array, poly: PolyTree, around: isl.Set) -> isl.Set:
-    """Subscripts inside the array's extents, as far as they are known."""
-    names = [f"d{k}" for k in range(len(array.shape))]
-    conditions = [f"{name} >= 0" for name, extent in zip(names, array.shape, strict=True) if extent is not None]
-    for name, extent in zip(names, array.shape, strict=True):
-        if isinstance(extent, Affine):
-            conditions.append(f"{name} < {affine_text(extent)}")
-    tuple_name = around.get_tuple_name() if around.has_tuple_name() else ""
-    return poly.read_set(f"{{ {tuple_name}[{', '.join(names)}] : {' and '.join(conditions) or '0 = 0'} }}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from scheduler.codegen.copyable import certain_uses, copied_box
+from scheduler.codegen.copyable import copied_box
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.integer_text import OR, PRODUCT, SUM, wrap
 from scheduler.codegen.nodes import IntExpr
@@ -21,6 +21,7 @@ from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array
 from scheduler.ir.tree import PackMark
+from scheduler.polyhedral.existing import certain_uses
 from scheduler.polyhedral.model import Model
 
 _MOST = 64  # memory areas in one test: a bit each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scheduler.computed.columns import columns
 from scheduler.computed.contraction import contractions
 from scheduler.computed.factorization import factorizations
 from scheduler.computed.lanes import lanes
@@ -19,6 +20,7 @@ GENERATORS: tuple[Callable[[Space], tuple[Schedule, ...]], ...] = (
     factorizations,
     time_tiles,
     pivots,
+    columns,
     lanes,
     streams,
 )

@@ -9,10 +9,10 @@ import numpy as np
 
 from scheduler.cost.nest_arrays import Floats, Integers
 from scheduler.ir.tree import TreeLoop
-from scheduler.transform import TRANSFORMATIONS, Reschedule, Split, Stream
+from scheduler.transform import NEST_STEPS, TRANSFORMATIONS, Reschedule, Stream
 
 KINDS = tuple(
-    kind for kind in TRANSFORMATIONS if kind not in (Reschedule, Split, Stream)
+    kind for kind in TRANSFORMATIONS if kind not in (*NEST_STEPS, Reschedule, Stream)
 )  # what models were trained on
 
 

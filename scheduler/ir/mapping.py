@@ -1,4 +1,4 @@
-"""Expressions and actions with other accesses and names in them."""
+"""Expressions, actions and nodes with other accesses and names in them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from scheduler.ir.nest import (
     Cast,
     Conditional,
     Expr,
+    Loop,
     Name,
+    Node,
+    Predicate,
     Read,
+    Statement,
     Unary,
 )
 
@@ -72,3 +76,18 @@ def map_actions(actions: tuple[Action, ...], accesses: Accesses, names: Names = 
 def map_bound(bound: Bound, accesses: Accesses, names: Names = _same) -> Bound:
     """An opaque bound; affine ones stay as they are."""
     return bound if isinstance(bound, tuple) else map_expr(bound, accesses, names)
+
+
+def map_nodes(nodes: tuple[Node, ...], accesses: Accesses) -> tuple[Node, ...]:
+    """Loops, conditions and statements with every access replaced."""
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Statement):
+            result.append(replace(node, body=map_actions(node.body, accesses)))
+            continue
+        if isinstance(node, Loop):
+            node = replace(node, start=map_bound(node.start, accesses), stop=map_bound(node.stop, accesses))
+        elif isinstance(node, Predicate):
+            node = replace(node, condition=map_expr(node.condition, accesses))
+        result.append(replace(node, body=map_nodes(node.body, accesses)))
+    return tuple(result)

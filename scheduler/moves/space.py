@@ -43,9 +43,12 @@ class Space:
         self._sequential: dict[tuple[int, bool], frozenset[str]] = {}
         self.skewed: dict[tuple[int, tuple[str, ...]], tuple[Schedule, ...]] = {}  # by loops, the solved skews
 
-    def of(self, splits: Schedule) -> Space:
-        """The space of the nest that splits leave, for the steps behind them. Raises NotApplicable, QuotaExceeded."""
-        return Space(self.replayer.of(splits), self.target, self.parameters)
+    def of(self, first: Schedule) -> Space:
+        """The space of the nest that first steps leave (`NEST_STEPS`), for those behind them.
+
+        Raises NotApplicable, QuotaExceeded.
+        """
+        return Space(self.replayer.of(first), self.target, self.parameters)
 
     # ------------------------------------------------------------------------------ structure
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.mapping import Accesses, map_actions, map_bound, map_expr
-from scheduler.ir.nest import Access, Array, Loop, LoopNest, Node, Predicate, Statement, Storage
+from scheduler.ir.mapping import map_nodes
+from scheduler.ir.nest import Access, Array, Loop, LoopNest, Node, Statement, Storage
 
 
 def expand_privates(nest: LoopNest) -> LoopNest:
@@ -25,7 +25,7 @@ def expand_privates(nest: LoopNest) -> LoopNest:
             extents: list[Affine | None] = []
             subscripts: list[Affine] = []
             for depth, loop in enumerate(chain):
-                low, high = _range(loop, chain[:depth], parameters)
+                low, high = value_range(loop, chain[:depth], parameters)
                 known = low is not None and high is not None
                 extents.append(high - low if known and low is not None and high is not None else None)
                 subscripts.append(Affine.of(loop.name) - (low if known and low is not None else Affine()))
@@ -38,7 +38,7 @@ def expand_privates(nest: LoopNest) -> LoopNest:
     def indexed(access: Access) -> Access:
         return Access(access.array, (*leading.get(access.array, ()), *access.subscripts))
 
-    return replace(nest, arrays=tuple(arrays), body=_nodes(nest.body, indexed))
+    return replace(nest, arrays=tuple(arrays), body=map_nodes(nest.body, indexed))
 
 
 def _loop_chains(nodes: tuple[Node, ...], around: tuple[Loop, ...] = ()) -> dict[str, tuple[Loop, ...]]:
@@ -53,43 +53,29 @@ def _loop_chains(nodes: tuple[Node, ...], around: tuple[Loop, ...] = ()) -> dict
     return found
 
 
-def _range(loop: Loop, outer: tuple[Loop, ...], parameters: frozenset[str]) -> tuple[Affine | None, Affine | None]:
+def value_range(loop: Loop, outer: tuple[Loop, ...], parameters: frozenset[str]) -> tuple[Affine | None, Affine | None]:
     """Affine bounds in parameters alone of the loop's values: low <= value < high; None when not found."""
     if not (isinstance(loop.start, tuple) and isinstance(loop.stop, tuple)):
         return None, None
     first, last = (loop.start, loop.stop) if loop.step > 0 else (loop.stop, loop.start)
-    low = _extreme(first[0], outer, parameters, lowest=True)
-    high = _extreme(last[0], outer, parameters, lowest=False)
+    low = extreme(first[0], outer, parameters, lowest=True)
+    high = extreme(last[0], outer, parameters, lowest=False)
     if loop.step < 0:  # stop < value <= start
         low = low + 1 if low is not None else None
         high = high + 1 if high is not None else None
     return low, high
 
 
-def _extreme(expr: Affine, outer: tuple[Loop, ...], parameters: frozenset[str], lowest: bool) -> Affine | None:
+def extreme(expr: Affine, outer: tuple[Loop, ...], parameters: frozenset[str], lowest: bool) -> Affine | None:
     """The least or greatest value of an expression over the outer loops, as an affine bound in parameters."""
     result = expr
     for depth in range(len(outer) - 1, -1, -1):
         loop = outer[depth]
         coefficient = result.coefficient(loop.name)
         if coefficient:
-            low, high = _range(loop, outer[:depth], parameters)
+            low, high = value_range(loop, outer[:depth], parameters)
             if low is None or high is None:
                 return None
             bound = low if (coefficient > 0) == lowest else high - 1
             result = result.substitute({loop.name: bound})
     return result if result.names() <= parameters else None
-
-
-def _nodes(nodes: tuple[Node, ...], accesses: Accesses) -> tuple[Node, ...]:
-    result: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Statement):
-            result.append(replace(node, body=map_actions(node.body, accesses)))
-            continue
-        if isinstance(node, Loop):
-            node = replace(node, start=map_bound(node.start, accesses), stop=map_bound(node.stop, accesses))
-        elif isinstance(node, Predicate):
-            node = replace(node, condition=map_expr(node.condition, accesses))
-        result.append(replace(node, body=_nodes(node.body, accesses)))
-    return tuple(result)

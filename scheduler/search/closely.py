@@ -15,7 +15,7 @@ from scheduler.moves.fusion import fusions
 from scheduler.moves.space import Space, chains_with
 from scheduler.moves.tile_sizes import second_level, sizes_of
 from scheduler.moves.unimodular import single_steps
-from scheduler.schedule import Schedule, leading_splits
+from scheduler.schedule import Schedule, nest_steps
 from scheduler.transform import (
     Distribute,
     Fuse,
@@ -39,9 +39,9 @@ _CHAINS = 3
 
 def variations(space: Space, schedule: Schedule) -> Iterator[Schedule]:
     """One of each kind by turns. They are not checked: some may not fit the nest, or not be legal."""
-    if splits := leading_splits(schedule):
-        within = space.of(splits)
-        yield from ((*splits, *one) for one in variations(within, schedule[len(splits) :]))
+    if first := nest_steps(schedule):
+        within = space.of(first)
+        yield from ((*first, *one) for one in variations(within, schedule[len(first) :]))
         return
     kinds = (
         _tile_sizes(space, schedule),

@@ -12,7 +12,7 @@ from scheduler.machine.microkernel import register_shapes
 from scheduler.moves.register_blocking import wider_vectors
 from scheduler.moves.space import Space, chains_with
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule, leading_splits
+from scheduler.schedule import Schedule, nest_steps
 from scheduler.search.explorer import Candidate
 from scheduler.transform import Pack, Parallelize, RegisterBlock, Skew, Tile, Transformation, Unroll, UnrollJam
 
@@ -31,9 +31,9 @@ def neighbours(
     """
     seen = {scheduled.tree, *measured}
     found: list[ScheduledNest] = []
-    splits = leading_splits(scheduled.schedule)
-    rest = scheduled.schedule[len(splits) :]
-    for schedule in ((*splits, *other) for other in _varied(space.of(splits), rest)):
+    first = nest_steps(scheduled.schedule)
+    rest = scheduled.schedule[len(first) :]
+    for schedule in ((*first, *other) for other in _varied(space.of(first), rest)):
         if len(found) == limit:
             break
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Union
 
+from scheduler.transform.columns import Columns
 from scheduler.transform.distribute import Distribute
 from scheduler.transform.fuse import Fuse
 from scheduler.transform.interchange import Interchange
@@ -27,10 +28,13 @@ from scheduler.transform.unroll_jam import UnrollJam
 from scheduler.transform.vectorize import Vectorize
 
 __all__ = [
+    "NEST_STEPS",
     "TRANSFORMATIONS",
+    "Columns",
     "Distribute",
     "Fuse",
     "Interchange",
+    "NestStep",
     "Pack",
     "Parallelize",
     "RegisterBlock",
@@ -50,6 +54,7 @@ __all__ = [
 
 Transformation = Union[  # noqa: UP007
     Split,
+    Columns,
     Interchange,
     Skew,
     Reschedule,
@@ -70,6 +75,7 @@ Transformation = Union[  # noqa: UP007
 
 TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Split,
+    Columns,
     Interchange,
     Skew,
     Reschedule,
@@ -87,3 +93,7 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Pack,
     Stream,
 )
+
+NestStep = Union[Split, Columns]  # noqa: UP007
+NEST_STEPS = (Split, Columns)
+"""Those that change the nest itself: they stand first, and have `cut` (the new nest) for `apply`."""

@@ -17,6 +17,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop, LoopNest, Node, Statement, Storage
 from scheduler.ir.rename import renamed_nodes
 from scheduler.ir.walk import loops, placed_statements
+from scheduler.polyhedral.model import Model
 from scheduler.transform.common import Tree
 
 
@@ -34,11 +35,12 @@ class Split:
     def apply(self, tree: Tree) -> Tree:
         raise NotApplicable("a split stands before all other steps")
 
-    def cut(self, nest: LoopNest) -> LoopNest:
+    def cut(self, model: Model) -> LoopNest:
         """The nest with the loop in two; private arrays are expanded already. Raises NotApplicable.
 
         The second part's loops and statements have names that end in `_s`.
         """
+        nest = model.nest
         chain = _chain(nest.body, self.loop)
         if not chain:
             raise NotApplicable(f"there is no loop {self.loop}")

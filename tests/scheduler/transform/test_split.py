@@ -9,6 +9,7 @@ from scheduler.generator import random_inputs, random_nest, random_parameters, r
 from scheduler.ir.affine import parse_affine
 from scheduler.ir.interpret import InterpreterError, interpret, interpret_scheduled
 from scheduler.ir.text import format_nest, parse_nest
+from scheduler.polyhedral.model import Model
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Split
@@ -24,7 +25,7 @@ TRIANGLE = """nest triangle {
 
 
 def test_both_parts_have_names_of_their_own() -> None:
-    nest = Split("i", parse_affine("4*floor((k)/4) + 4")).cut(nests.nest(nests.LU))
+    nest = Split("i", parse_affine("4*floor((k)/4) + 4")).cut(Model(nests.nest(nests.LU)))
     text = format_nest(nest)
     assert "for i: int in [k + 1, min(n, 4*floor((k)/4) + 4))" in text
     assert "for i_s: int in [max(k + 1, 4*floor((k)/4) + 4), n)" in text
