@@ -314,7 +314,8 @@ def metrics_page() -> str:
 _STEPS = """\
 A schedule is a sequence of steps, separated by `; `. Loops and statements are named, never numbered. The text form is
 what reports print and what the database stores; it reads back exactly. Loops that a step makes have names of their own:
-`i_t` (tiles), `i_r` (register blocks), `i_u` (unroll-and-jam), `i_d` (distribution), `i_s` (splits).
+`i_t` (tiles), `i_r` (register blocks), `i_u` (unroll-and-jam), `i_d` (distribution), `i_s` (splits),
+`b_r` (copies of members of `b`).
 
 A step is refused where its own preconditions do not hold: it is not *applicable*. Whether a schedule is *legal* is
 decided once, of the result: see [dependences and legality](../how-it-works/legality.md).
@@ -362,6 +363,15 @@ _TRIANGLE = """nest n {
   param n: int in [1, ?]; array A: double[n][n] const; array x: double[n];
   for k: int in [0, n) step 1 { for i: int in [k + 1, n) step 1 { S0: x[i] -= A[i][k] * x[k]; } }
 }"""
+_BODIES = """nest n {
+  param n: int in [1, ?]; array b: double[?][4] pointer base "b" members ".x" ".y" ".mass" ".pot";
+  array p: double private(i);
+  for i: int in [0, n) step 1 {
+    S0: p = 0.0;
+    for j: int in [0, n) step 1 { S1: p += b[j][2] * ((b[j][0] - b[i][0]) + (b[j][1] - b[i][1])); }
+    S2: b[i][3] = p;
+  }
+}"""
 _PRODUCT = """nest n {
   param n: int in [1, ?]; param m: int in [1, ?]; param l: int in [1, ?];
   array A: double[n][l] const; array B: double[l][m] const; array C: double[n][m];
@@ -375,6 +385,12 @@ EXAMPLES = {
         "",
         "split(i, 64*floor((k)/64) + 64)",
         "Behind the split is what no longer depends on where in its block of 64 `k` is.",
+    ),
+    "columns": Example(
+        _BODIES,
+        "",
+        "columns(b)",
+        "Along `i` and `j` what is read lies side by side now, so that blocks of `i` can be vectorized.",
     ),
     "interchange": Example(_TRANSPOSE, "", "interchange(i, j)"),
     "skew": Example(

@@ -62,7 +62,7 @@ def _waits(space: Space, loop: TreeLoop, sequential: frozenset[str]) -> bool:
         for chain in waiting
         for statement, _ in chain[-1].rows
         for use in space.replayer.model.uses(statement)
-        if not space.replayer.nest.array(use.access.array).expanded
+        if space.replayer.nest.array(use.access.array).scope is None
     ]
     return bool(near) and sum(near) >= _ALONG * len(near)
 

@@ -11,13 +11,14 @@ Nests and programs are two levels, and nothing that is drawn serves both:
   what was profiled and learned from is written again from its seed and number.
 """
 
+from scheduler.generator.first_steps import random_first_steps
 from scheduler.generator.inputs import random_inputs, random_parameters
 from scheduler.generator.nests.builder import Size
 from scheduler.generator.nests.random_nest import random_nest
+from scheduler.generator.nests.rows import with_rows
 from scheduler.generator.nests.shapes import SHAPES, Shape
 from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, generate, read_back
 from scheduler.generator.schedules import random_schedule, random_step
-from scheduler.generator.splits import random_splits
 
 __all__ = [
     "SHAPES",
@@ -26,11 +27,12 @@ __all__ = [
     "Shape",
     "Size",
     "generate",
+    "random_first_steps",
     "random_inputs",
     "random_nest",
     "random_parameters",
     "random_schedule",
-    "random_splits",
     "random_step",
     "read_back",
+    "with_rows",
 ]

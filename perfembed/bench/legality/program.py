@@ -14,7 +14,7 @@ from perfembed.bench.legality.subject import Mismatch, Subject
 from perfembed.bench.legality.witness import witness_problem
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported, NotApplicable
-from scheduler.generator import random_nest
+from scheduler.generator import random_nest, with_rows
 from scheduler.ir.arithmetic import InterpreterError
 from scheduler.ir.nest import Loop, LoopNest, Predicate
 from scheduler.ir.text import format_nest
@@ -27,11 +27,15 @@ from scheduler.schedule import format_schedule
 
 _COMPILED = 2  # schedules of a program
 
+_ROWS = 0.15  # share of the programs over arrays of structures
+
 
 def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
     """Program number `index` of a seed, and whether sums in it may be reordered (integers only)."""
     rng = random.Random(f"{seed}:{index}")
     nest = random_nest(rng, name=f"random_{index}")
+    if rng.random() < _ROWS:
+        nest = with_rows(nest, rng)
     integers = all(known_type(a.ctype).kind != "floating" for a in nest.arrays)
     return nest, integers and rng.random() < 0.3
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.generator import random_inputs, random_parameters, random_splits
+from scheduler.generator import random_first_steps, random_inputs, random_parameters
 from scheduler.ir.interpret import InterpreterError, interpret, interpret_scheduled
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeNode, tree_loops
@@ -64,7 +64,7 @@ class Subject:
             self.runs.append(Run(parameters, arrays, interpret(nest, parameters, arrays)))
         whole = Replayer(nest, reassociate)
         drawn = random.Random(f"{seed}:splits")
-        self.splits = random_splits(whole, drawn) if drawn.random() < _SPLIT else ()
+        self.splits = random_first_steps(whole, drawn) if drawn.random() < _SPLIT else ()
         self.replayer = whole.of(self.splits)
 
     def mismatch(self, tree: tuple[TreeNode, ...], seed: str, quick: bool = False) -> Mismatch | None:

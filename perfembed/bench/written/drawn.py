@@ -11,7 +11,7 @@ from itertools import islice
 from perfembed.bench.legality.drawn import drawn_schedules, small_step
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported, NotApplicable
-from scheduler.generator import random_splits
+from scheduler.generator import random_first_steps
 from scheduler.machine.microkernel import Core
 from scheduler.machine.target import Target
 from scheduler.moves.register_blocking import register_moves
@@ -19,13 +19,25 @@ from scheduler.moves.space import Chain, Space
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.transform import Pack, Parallelize, RegisterBlock, Split, Stream, Tile, Unroll, UnrollJam, Vectorize
+from scheduler.transform import (
+    Columns,
+    Pack,
+    Parallelize,
+    RegisterBlock,
+    Split,
+    Stream,
+    Tile,
+    Unroll,
+    UnrollJam,
+    Vectorize,
+)
 
 Maker = Callable[[Schedule, Chain], Iterator[Schedule]]
 _ATTEMPTS = 6
 _ENOUGH = 6  # kinds of steps in one schedule
-_SPLIT = 0.25  # share of the schedules that begin with splits
+_CHANGED = 0.25  # share of the schedules that change the nest first
 _KINDS: tuple[tuple[str, type], ...] = (
+    ("copied apart", Columns),
     ("split", Split),
     ("packed", Pack),
     ("register blocks", RegisterBlock),
@@ -43,9 +55,9 @@ def aggressive(replayer: Replayer, rng: random.Random) -> tuple[Schedule, Counte
     found: list[tuple[Schedule, Counter[str]]] = []
     for _ in range(_ATTEMPTS):
         try:
-            splits = random_splits(replayer, rng) if rng.random() < _SPLIT else ()
-            inside = replayer.of(splits)
-            schedule = (*splits, *_draw(inside, rng))
+            first = random_first_steps(replayer, rng) if rng.random() < _CHANGED else ()
+            inside = replayer.of(first)
+            schedule = (*first, *_draw(inside, rng))
             replayed = replayer.replay(schedule)
             if not schedule or not isinstance(replayed, ScheduledNest):
                 continue

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_inputs, random_nest, random_parameters, random_splits
+from scheduler.generator import random_first_steps, random_inputs, random_nest, random_parameters
 from scheduler.ir.affine import parse_affine
 from scheduler.ir.interpret import InterpreterError, interpret, interpret_scheduled
 from scheduler.ir.text import format_nest, parse_nest
@@ -44,7 +44,7 @@ def test_the_nest_computes_the_same(seed: int) -> None:
     except InterpreterError:
         pytest.skip("the program itself does not run")
     replayer = Replayer(nest)
-    splits = random_splits(replayer, rng)
+    splits = random_first_steps(replayer, rng)
     scheduled = replayer.replay(splits)
     assert isinstance(scheduled, ScheduledNest), scheduled
     actual = interpret_scheduled(scheduled, parameters, data)
@@ -52,8 +52,8 @@ def test_the_nest_computes_the_same(seed: int) -> None:
         assert value.tobytes() == actual[name].tobytes(), (name, splits)
 
 
-def test_random_splits_are_often_some() -> None:
-    found = [random_splits(Replayer(nests.nest(nests.LU)), random.Random(seed)) for seed in range(20)]
+def test_random_first_steps_are_often_some() -> None:
+    found = [random_first_steps(Replayer(nests.nest(nests.LU)), random.Random(seed)) for seed in range(20)]
     assert len(set(found)) > 10
 
 

@@ -1,4 +1,4 @@
-"""Random splits of a nest's loops: at blocks of outer loops, at iterators, parameters and numbers."""
+"""Random steps that change the nest: splits at blocks of outer loops, iterators and numbers; arrays copied apart."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.walk import placed_statements
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.transform import Split
+from scheduler.transform import Columns, NestStep, Split
+from scheduler.transform.columns import read_only_columns
 
 _TRIES = 4
+_APART = 0.5  # of the steps, where there is an array for it
 
 
-def random_splits(replayer: Replayer, rng: random.Random, most: int = 2) -> Schedule:
-    """At most so many splits that apply, one after the other; often none. Raises QuotaExceeded."""
-    splits: Schedule = ()
+def random_first_steps(replayer: Replayer, rng: random.Random, most: int = 2) -> Schedule:
+    """At most so many steps that apply, one after the other; often none. Raises QuotaExceeded."""
+    steps: Schedule = ()
     for _ in range(rng.randint(1, most)):
         for _ in range(_TRIES):
-            step = _random_split(replayer.of(splits), rng)
+            step = _random_step(replayer.of(steps), rng)
             if step is None:
-                return splits
+                return steps
             try:
-                replayer.of((*splits, step))
+                replayer.of((*steps, step))
             except NotApplicable:
                 continue
-            splits = (*splits, step)
+            steps = (*steps, step)
             break
-    return splits
+    return steps
+
+
+def _random_step(replayer: Replayer, rng: random.Random) -> NestStep | None:
+    apart = [array.name for array in replayer.nest.arrays if read_only_columns(replayer.nest, array.name)]
+    return Columns(rng.choice(apart)) if apart and rng.random() < _APART else _random_split(replayer, rng)
 
 
 def _random_split(replayer: Replayer, rng: random.Random) -> Split | None:
