@@ -38,6 +38,7 @@ struct pe_object {
 struct pe_nest {
     unsigned long long call; /* from 1; 0: never */
     int values, objects, after;
+    const long long *wanted; /* the first call with these values instead; 0: any */
     const struct pe_object *object;
     const char *data, *outputs, *report;
 };
@@ -224,7 +225,15 @@ static struct snapshot {
 
 __attribute__((constructor)) static void start(void) { is_main_thread = 1; }
 
-int perfembed_due(int k) { return is_main_thread && ++calls[k] == pe_nests[k].call; }
+int perfembed_due(int k, const long long *values)
+{
+    const struct pe_nest *n = &pe_nests[k];
+    if (!is_main_thread) return 0;
+    if (!n->wanted) return ++calls[k] == n->call;
+    if (calls[k] || memcmp(values, n->wanted, sizeof *values * (size_t)n->values)) return 0;
+    calls[k] = n->call;
+    return 1;
+}
 
 /* Straight from the program's memory: what is not mapped is an error of write, not a crash. Returns the
  * bytes written. */

@@ -94,7 +94,11 @@ def capture_nests(
     found: dict[str, CapturedNest | CaptureFailed] = {}
     plans: list[_Plan] = []
     for index, nest in enumerate(nests):
-        planned = _plan(nest, profile.nest(nest.name), workdir / f"nest{index}", cap_bytes, after)
+        ran = profile.nest(nest.name)
+        if ran.other_threads and not _context(sources, nest):
+            found[nest.name] = CaptureFailed(nest.name, "the program runs it in several threads at once")
+            continue
+        planned = _plan(nest, ran, workdir / f"nest{index}", cap_bytes, after)
         if isinstance(planned, CaptureFailed):
             found[nest.name] = planned
         else:
@@ -102,9 +106,9 @@ def capture_nests(
 
     problems: dict[str, str] = {}
 
-    # What a team shares is recorded with a team of one, so that nobody changes it meanwhile; in a program that insists
-    # on its threads, while the others wait.
-    teams = [plan for plan in plans if _is_shared(sources, plan.nest)]
+    # What a team shares, or several threads run, is recorded with a team of one, so that nobody changes it meanwhile;
+    # in a program that insists on its threads, while those of the team wait.
+    teams = [plan for plan in plans if _is_shared(sources, plan)]
     alone = replace(profile, program=replace(profile.program, environment={**profile.program.environment, **_ALONE}))
 
     def works(part: tuple[_Plan, ...]) -> bool:
@@ -130,9 +134,15 @@ def capture_nests(
     return {nest.name: found[nest.name] for nest in nests}
 
 
-def _is_shared(sources: Sequence[SourceFile], nest: LoopNest) -> bool:
+def _is_shared(sources: Sequence[SourceFile], plan: _Plan) -> bool:
+    """Whether others change what a nest works on meanwhile, or may make the call that is recorded."""
+    context = _context(sources, plan.nest)
+    return context == "team" or (context == "thread" and plan.profile.other_threads > 0)
+
+
+def _context(sources: Sequence[SourceFile], nest: LoopNest) -> str:
     found = (source.sharing.get(nest.name) for source in sources)
-    return any(sharing is not None and sharing.context == "team" for sharing in found)
+    return next((sharing.context for sharing in found if sharing is not None), "")
 
 
 def room_for(folder: Path) -> int:
@@ -145,8 +155,6 @@ def _plan(nest: LoopNest, profile: NestProfile, stem: Path, cap_bytes: int, afte
     """What to write, or why it cannot be."""
     if profile.problem:
         return CaptureFailed(nest.name, profile.problem)
-    if profile.other_threads:
-        return CaptureFailed(nest.name, "the program runs it in several threads at once")
     if profile.typical_call is None:
         return CaptureFailed(nest.name, "the program never runs it")
     if broken := broken_assumption(nest, profile.values):
@@ -188,7 +196,10 @@ def _run(
         tuple(f"-Wl,--wrap={name}" for name in _WRAPPED),
     )
     _forget(plans)
-    texts = instrumented(sources, ((plan.nest, _dumped(k, plan, waiting)) for k, plan in enumerate(plans)))
+    texts = instrumented(
+        sources,
+        ((plan.nest, _dumped(k, plan, waiting and not plan.profile.other_threads)) for k, plan in enumerate(plans)),
+    )
     executable = build_program(texts, profile.program, runtime, workdir)
     if isinstance(executable, ProgramFailed):
         return executable.reason
@@ -210,7 +221,8 @@ def _dumped(index: int, plan: _Plan, waiting: bool = False) -> Around:
     assert nest.span is not None
     addresses = ", ".join(f"(const void *){_address(o.array)}" for o in plan.objects)
     pointers = f"__extension__ (const void *const[]){{{addresses}}}" if addresses else "0"
-    before = f"if (perfembed_due({index})) perfembed_before({index}, {values_text(nest)}, {pointers});"
+    values = values_text(nest)
+    before = f"if (perfembed_due({index}, {values})) perfembed_before({index}, {values}, {pointers});"
     after = f"perfembed_after({index});" if plan.after else ""
     if waiting:
         before, after = f"{_BARRIER} {before} {_BARRIER}", f"{_BARRIER} {after}"
@@ -238,7 +250,13 @@ def _tables(plans: Sequence[_Plan], cap_bytes: int) -> str:
         lines.append(f"static const struct pe_object pe_objects_{k}[] = {{{objects}}};")
         paths = ", ".join(c_string(str(path)) for path in (plan.data, plan.outputs, plan.report))
         counts = f"{plan.profile.typical_call}ULL, {len(recorded_values(plan.nest))}, {len(plan.objects)}"
-        rows.append(f"    {{{counts}, {plan.after:d}, pe_objects_{k}, {paths}}},")
+        wanted = "0"
+        if plan.profile.other_threads:  # which of them makes which call is not known before
+            wanted = f"pe_wanted_{k}"
+            numbers = (plan.profile.values[name] for name, _, _ in recorded_values(plan.nest))
+            known = ", ".join(f"(long long){number % (1 << 64)}ULL" for number in numbers)
+            lines.append(f"static const long long {wanted}[] = {{{known or 0}}};")
+        rows.append(f"    {{{counts}, {plan.after:d}, {wanted}, pe_objects_{k}, {paths}}},")
     return "\n".join([*lines, "static const struct pe_nest pe_nests[PE_NESTS] = {", *rows, "};"]) + "\n"
 
 

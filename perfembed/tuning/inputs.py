@@ -18,6 +18,7 @@ from perfembed.capture import (
 )
 from perfembed.errors import SourceRejected
 from perfembed.measuring.stopwatch import Stopwatch
+from perfembed.tuning.many_threads import is_left_to_one_thread, left_to_one_thread
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, TuneOptions
 from perfembed.tuning.source import again
@@ -95,7 +96,7 @@ def collect_inputs(
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
-        again = read_again or (lambda profile, least: known_values(project, profile, least).project)
+        again = read_again or (lambda ran, least: known_values(left_to_one_thread(project, ran), ran, least).project)
         return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow, again)
 
 
@@ -142,7 +143,7 @@ def _collected(
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []
     for nest in sorted((n for n in profile.nests if n.name in by_name), key=lambda n: -n.share):
-        reason = _left_alone(nest, least_share)
+        reason = _left_alone(nest, least_share, is_left_to_one_thread(project, nest.name))
         if reason:
             skipped.append(NoInputs(by_name[nest.name], nest.share, reason))
         else:
@@ -168,14 +169,14 @@ def _unusual(profile: ProgramProfile) -> list[str]:
     return [f"the program ends with exit code {profile.exit_code}{said}; that is taken as what it does"]
 
 
-def _left_alone(nest: NestProfile, least_share: float) -> str:
+def _left_alone(nest: NestProfile, least_share: float, by_one: bool) -> str:
     if nest.problem:
         return nest.problem
     if nest.calls == 0:
         return "the program never ran it"
     if nest.share < least_share:
         return f"only {nest.share:.2%} of the run time"
-    return "it runs in several threads already" if nest.other_threads else ""
+    return "it runs in several threads already" if nest.other_threads and not by_one else ""
 
 
 def made_up(nests: Sequence[LoopNest], options: TuneOptions, scratch: Path) -> Inputs:

@@ -19,6 +19,7 @@ from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget
 from perfembed.tuning.expert import expert_schedules
 from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.many_threads import left_to_one_thread
 from perfembed.tuning.members import Members, members
 from perfembed.tuning.nest_outcome import Effort
 from perfembed.tuning.nest_tuner import NestTuner
@@ -215,6 +216,7 @@ class Tuning:
 
     def _read_for_values(self, profile: ProgramProfile, least_share: float) -> Project:
         """What can be tuned, with nests that are read for the values that they ran with."""
+        self.project = self.winners.project = left_to_one_thread(self.project, profile)
         if self.experts:
             return self.tunable
         found = self.members.read_for_values(self.project, profile, least_share, self.scratch)
