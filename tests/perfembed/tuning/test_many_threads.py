@@ -1,0 +1,50 @@
+"""Functions that several threads call at once: recorded alone, tuned for one thread, and right in the whole program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import perfembed
+
+# Sizes differ from call to call, and which thread makes which call from run to run. The order of loops is bad.
+PROGRAM = r"""#include <stdio.h>
+#include <stdlib.h>
+static void product(int n, const double *restrict a, const double *restrict b, double *restrict c)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            c[i * n + j] = 0.0;
+            for (int k = 0; k < n; k++)
+                c[i * n + j] += a[i * n + k] * b[k * n + j];
+        }
+}
+int main(void)
+{
+    double total = 0.0;
+#pragma omp parallel for schedule(dynamic, 1) reduction(+:total)
+    for (int t = 0; t < 40; t++) {
+        int n = 200 + 8 * (t % 5);
+        double *a = malloc(sizeof *a * n * n), *b = malloc(sizeof *b * n * n), *c = malloc(sizeof *c * n * n);
+        for (int i = 0; i < n * n; i++) {
+            a[i] = (i * 7 + t) % 16;
+            b[i] = (i * 3 + t) % 8;
+        }
+        product(n, a, b, c);
+        for (int i = 0; i < n * n; i++) total += c[i];
+        free(a); free(b); free(c);
+    }
+    printf("%.17g\n", total);
+    return 0;
+}
+"""
+
+
+def test_a_function_called_by_all_threads_at_once(tmp_path: Path) -> None:
+    path, out = tmp_path / "products.c", tmp_path / "faster.c"
+    path.write_text(PROGRAM, encoding="ascii")
+    result = perfembed.tune(str(path), cflags=("-O2", "-fopenmp"), threads=2, budget_s=25.0, output=str(out))
+    (nest,) = [report for report in result.nests if report.function == "product"]
+    assert nest.status == "tuned", nest.reason
+    assert "parallelize" not in nest.schedule
+    assert result.program_output_equal
+    assert out.read_text(encoding="ascii").count("#pragma omp parallel") == 1
