@@ -89,6 +89,17 @@ LEFT JOIN conditions c ON c.conditions_id = m.conditions_id
 WHERE m.donor_nest_id IS NOT NULL;
 COMMENT ON VIEW transfers IS 'what became of schedules taken from another nest (the donor)';
 
+CREATE OR REPLACE VIEW profiles AS
+SELECT p.nest_id, n.name, p.source, CAST(p.document ->> '$.runtime_s' AS DOUBLE) AS runtime_s,
+       CAST(p.document -> '$.counts' AS MAP(VARCHAR, DOUBLE[])) AS counts,
+       CAST(p.document -> '$.notes' AS VARCHAR[]) AS notes, p.profile_id,
+       c.conditions_id, c.machine, c.cpu_model, c.isa, c.compiler, c.compiler_version, c.flags, c.threads, c.sizes,
+       c.element_type, c.reassociated
+FROM _store.profiles p
+LEFT JOIN _store.nests n ON n.nest_id = p.nest_id
+LEFT JOIN conditions c ON c.conditions_id = p.conditions_id;
+COMMENT ON VIEW profiles IS 'what nests did to a machine; counts has one number a thread; source says who counted';
+
 CREATE OR REPLACE VIEW search_progress AS
 SELECT p.run_id, r.search, p.seed, p.nest_id, n.name, p.evaluation, p.outcome, p.verified, p.min_s, p.best_s,
        p.baseline_min_s / p.best_s AS best_speedup, p.schedule_id,

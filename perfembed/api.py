@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of, guard_named
+from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of, guard_named, profiling_named
 from perfembed.world import World
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def tune(
     search: str = "transfer",
     evaluate: str | None = None,
     guard: str = "none",
+    profile: str = "never",
     schedules: Sequence[str] = (),
     k: int = 5,
     measure: int = 10,
@@ -60,6 +61,7 @@ def tune(
     schedules of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts",
     "random", "exhaustive", "sample", "isl", "genetic". `evaluate`: "run" measures all that a search meets, "model"
     predicts it, "model+run" predicts it and measures the best `measure`, as beam, mcts and genetic do by default.
+    `profile`: whether a nest is profiled before donors are looked for, "auto", "always" or "never".
     `guard`: of genetic, "classifier" or "model" says whether something is worth measuring. `schedules`:
     only these, as "NEST: step; step". `trust_openmp`: believe
     the pragmas where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the
@@ -85,6 +87,7 @@ def tune(
         search=search,
         evaluate=evaluation_of(search, evaluate, guard_named(guard, search, evaluate)),
         guard=guard_named(guard, search, evaluate),
+        profiling=profiling_named(profile, search),
         schedules=tuple(schedules),
         neighbours=k,
         measure=measure,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from perfembed.errors import EnvironmentMissing, PerfembedError
 from perfembed.files import read_input
-from perfembed.profiling.profile_file import canonical_request
+from perfembed.profiling.request import canonical_request
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.project import one_file
 from perfembed.tuning.result import TuneOptions
@@ -203,7 +203,8 @@ def _counted(file: str, bench: CountersBench) -> Iterator[CountedNest | tuple[st
 
 def _count(inputs: NestInputs, options: TuneOptions, bench: CountersBench, workdir: Path) -> CountedNest | str:
     compiler = CompilerConfig(options.cc, options.cflags)
-    request = canonical_request(inputs, options, compiler, describe_machine(), workdir)
+    nest, captured, environment = inputs.nest, inputs.captured, dict(options.environment)
+    request = canonical_request(nest, captured, options.threads, compiler, describe_machine(), workdir, environment)
     if isinstance(request, str):
         return request
     asked = request[1]

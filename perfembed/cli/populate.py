@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from perfembed.cli.backends import BACKENDS, backend_of
 from perfembed.cli.database import Database, database_path
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
@@ -132,6 +133,10 @@ def command(
             help="Profile nests instead of searching; of files, --generate N variants; of shards of donors, each.",
         ),
     ] = False,
+    backend: Annotated[
+        str,
+        typer.Option("--backend", metavar="NAME", help=f"With --profiles, who counts: {', '.join(BACKENDS)}."),
+    ] = "simulated",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
     seed: Seed = 0,
     threads: Threads = None,
@@ -159,6 +164,8 @@ def command(
         raise UsageError("--refine goes with --evaluate model+run")
     if not files and not generate:
         raise UsageError("nothing to populate with", "give C files, or --generate N")
+    if backend != "simulated" and not profiles:
+        raise UsageError("--backend goes with --profiles")
     if work is not None and (not generate or (profiles and files)):
         raise UsageError("--work is for generated programs: --generate N, and with --profiles no files")
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
@@ -186,6 +193,7 @@ def command(
             files=() if shards else tuple(files or ()),
             donors=tuple(read_donors(shards).values()),
             settings=generator_settings(work, PROFILED),
+            backend=backend_of(backend, session).name,
         )
         return _profile(profiling, quiet)
     if emit_sbatch is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from perfembed.cli.backends import BACKENDS, backend_of
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
     Cc,
@@ -29,9 +31,7 @@ from perfembed.cli.options import (
 )
 from perfembed.cli.session import Session
 from perfembed.cli.world import Args, Env, RunLimit, Stdin, Workdir, Writable, world_of
-from perfembed.errors import EXIT_DONE, EnvironmentMissing, UsageError
-
-BACKENDS = ("auto", "likwid", "perf", "simulated")
+from perfembed.errors import EXIT_DONE, DatabaseProblem
 
 
 def command(
@@ -54,6 +54,10 @@ def command(
     backend: Annotated[
         str, typer.Option("--backend", metavar="NAME", help=f"Who counts: {', '.join(BACKENDS)}.")
     ] = "auto",
+    db: Annotated[
+        str | None,
+        typer.Option("--db", metavar="PATH", help="Keep the profiles in this database, too.", show_default=False),
+    ] = None,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -66,23 +70,18 @@ def command(
     changed. Hardware counters are used where they count (LIKWID, perf); elsewhere they are simulated.
     """
     session = context.ensure_object(Session)
-    if backend not in BACKENDS:
-        raise UsageError(f"--backend {backend!r}: expected {', '.join(BACKENDS)}")
     flags = compiler_flags(cflags, define, include, std)
     parameters = parameter_values(param)
     world = world_of(args, stdin, env, workdir, None, 0.0, run_limit, writable)
 
+    from optdb.errors import OptdbError
     from perfembed.cli.progress import progress_on
     from perfembed.profiling.profile_file import profile_file
     from perfembed.report.profiles import profiles_document, render_profiles
     from perfembed.report.style import Style
     from perfembed.tuning.result import TuneOptions
-    from profilers.backends import BackendMissing, choose
 
-    try:
-        chosen = choose(backend, session.environment)
-    except BackendMissing as problem:
-        raise EnvironmentMissing(str(problem), "--backend simulated works everywhere") from None
+    chosen = backend_of(backend, session)
     options = TuneOptions(
         functions=tuple(function or ()),
         cc=cc,
@@ -94,7 +93,10 @@ def command(
         environment=tuple(sorted(session.environment.items())),
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
-        result = profile_file(file, options, chosen, progress)
+        try:
+            result = profile_file(file, options, chosen, progress, Path(db) if db is not None else None)
+        except OptdbError as problem:
+            raise DatabaseProblem(problem.message, problem.advice) from None
     style = Style(session.color(sys.stdout))
     print(profiles_document(result) if json else render_profiles(result, style, verbose=verbose))
     return EXIT_DONE

@@ -109,6 +109,14 @@ def command(
             show_default=False,
         ),
     ] = None,
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            metavar="WHEN",
+            help="Profile nests before donors are looked for: auto (where that may tell more), always, never.",
+        ),
+    ] = "never",
     guard: Annotated[
         str,
         typer.Option(
@@ -156,7 +164,7 @@ def command(
         raise UsageError("-q and -v exclude each other")
     if search not in SEARCHES:
         raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    from perfembed.tuning.result import evaluation_of, guard_named
+    from perfembed.tuning.result import evaluation_of, guard_named, profiling_named
 
     guarding = guard_named(guard, search, evaluate)
     evaluation, alike = evaluation_of(search, evaluate, guarding), same_things(same or ())
@@ -209,6 +217,7 @@ def command(
         search=search,
         evaluate=evaluation,
         guard=guarding,
+        profiling=profiling_named(profile, search),
         schedules=tuple(schedule or ()),
         neighbours=k,
         same=alike,

@@ -8,31 +8,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.capture import CaptureFailed, make_workload
+from optdb.records import SourceRecord
 from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
+from perfembed.profiling.request import canonical_request
+from perfembed.profiling.storing import ProfiledUnder, store_profiles
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.project import one_file
 from perfembed.tuning.result import Event, Message, NestStarted, TuneOptions
 from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
-from profilers.backend import Backend, ProfileFailed, ProfileRequest
+from profilers.backend import Backend, ProfileFailed
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.profile import Profile
 from profilers.scratch import scratch_folder
-from scheduler.canonical import canonical_schedule
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.workload import kernel_source, plain
-from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.walk import loops
-from scheduler.moves.trip_counts import trip_counts
 from scheduler.polyhedral.io_bound import IoBound, io_lower_bound
 from scheduler.polyhedral.model import Model, QuotaExceeded
-from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import format_schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +63,16 @@ class ProfileResult:
     seconds: float
 
 
-def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Callable[[Event], None]) -> ProfileResult:
-    """Profiles every nest that takes a share of the run time worth the name.
+def profile_file(
+    path: str,
+    options: TuneOptions,
+    backend: Backend,
+    progress: Callable[[Event], None],
+    database: Path | None = None,
+) -> ProfileResult:
+    """Profiles every nest that takes a share of the run time worth the name, and keeps that in a `database`.
 
-    Raises perfembed.errors.PerfembedError with the exit codes of the command line.
+    Raises perfembed.errors.PerfembedError with the exit codes of the command line, OptdbError.
     """
     began = time.monotonic()
     content = read_input(path)
@@ -88,7 +88,9 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
     machine = describe_machine()
     flags = parallel_flags(options.cc, options.cflags, options.threads, dict(options.environment), tell)
     compiler = CompilerConfig(options.cc, flags)
+    version = compiler_version(options.cc, dict(options.environment))
     nests: list[ProfiledNest] = []
+    kept: list[tuple[LoopNest, Profile, ProfiledUnder]] = []
     with scratch_folder(options.workdir) as scratch:
         with machine_lock(dict(options.environment), tell):
             inputs = collect_inputs(one_file(source, options), options, scratch, progress)
@@ -97,12 +99,18 @@ def profile_file(path: str, options: TuneOptions, backend: Backend, progress: Ca
                 line = nest.span.line if nest.span else 0
                 progress(NestStarted(nest.name, nest.function, line, position, len(inputs.found), 0.0))
                 nests.append(_profile(found, options, compiler, machine, backend, scratch / "build"))
+                if (profile := nests[-1].profile) is not None:
+                    under = ProfiledUnder(machine, compiler, version, options.threads, found.captured.parameters)
+                    kept.append((nest, profile, under))
         nests += [_described(s.nest, s.share, "", None, s.reason) for s in inputs.skipped]
+    if database is not None:
+        text = content.decode(errors="surrogateescape")
+        store_profiles(database, SourceRecord.of(text, "file", path, Path(path).stem), kept)
     return ProfileResult(
         path=path,
         backend=backend.name,
         machine=f"{machine.cpu_model} ({machine.fingerprint})",
-        compiler=compiler_version(options.cc, dict(options.environment)),
+        compiler=version,
         flags=compiler.flags,
         threads=options.threads,
         nests=tuple(nests),
@@ -118,7 +126,8 @@ def _profile(
     backend: Backend,
     workdir: Path,
 ) -> ProfiledNest:
-    request = canonical_request(inputs, options, compiler, machine, workdir)
+    environment = dict(options.environment)
+    request = canonical_request(inputs.nest, inputs.captured, options.threads, compiler, machine, workdir, environment)
     if isinstance(request, str):
         return _described(inputs.nest, inputs.share, "", None, request)
     schedule, asked = request
@@ -136,30 +145,6 @@ def io_bound(inputs: NestInputs, machine: Machine) -> IoBound | None:
         return io_lower_bound(Model(inputs.nest), inputs.captured.parameters, max(sizes, default=1 << 20))
     except QuotaExceeded:
         return None
-
-
-def canonical_request(
-    inputs: NestInputs, options: TuneOptions, compiler: CompilerConfig, machine: Machine, workdir: Path
-) -> tuple[str, ProfileRequest] | str:
-    """(the canonical schedule's text, what a backend is asked), or why the nest cannot be profiled."""
-    nest = plain(inputs.nest)
-    try:
-        replayer = Replayer(nest)
-        schedule = canonical_schedule(replayer, options.threads)
-        scheduled = replayer.replay(schedule)
-        if not isinstance(scheduled, ScheduledNest):
-            return f"its canonical schedule cannot be used: {scheduled}"
-        parameters = inputs.captured.parameters
-        text, specs = kernel_source(nest, emit(scheduled, replayer.model), parameters)
-        trips = trip_counts(tuple(loops(replayer.nest)), parameters)
-        traced, _ = kernel_source(nest, emit(scheduled, replayer.model, traced=True, trips=trips), parameters)
-    except (QuotaExceeded, CodegenUnsupported) as problem:
-        return str(problem)
-    workload = make_workload(nest, text, specs, inputs.captured, "captured", options.threads)
-    if isinstance(workload, CaptureFailed):
-        return workload.reason
-    request = ProfileRequest(workload, traced, compiler, machine, workdir, dict(options.environment))
-    return format_schedule(schedule), request
 
 
 def _described(

@@ -12,23 +12,25 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
 from optdb.codec import digest
 from optdb.errors import OptdbError
-from optdb.records import ProfileRecord, RunRecord, SourceRecord
+from optdb.records import RunRecord, SourceRecord
 from perfembed.capture import CaptureFailed, synthesize
 from perfembed.errors import PerfembedError
 from perfembed.learning.training_data import is_generated
-from perfembed.measuring.store import Store, conditions_record, finished_runs, installed_versions, nest_record, settle
-from perfembed.profiling.profile_file import canonical_request
+from perfembed.measuring.store import Store, finished_runs, installed_versions, settle
+from perfembed.profiling.request import canonical_request
+from perfembed.profiling.storing import ProfiledUnder, profile_records
 from perfembed.profiling.subjects import ProfilingOptions, only_of, subject_of
-from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed
+from profilers.backends import choose
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
@@ -37,11 +39,10 @@ from profilers.share import MachineShare
 from profilers.simulated.backend import SimulatedBackend
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs import NothingFits
-from scheduler.identity import canonical_nest
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import nest_id, parse_nest
-from scheduler.replay import Replayer
 
+_SIMULATED = "simulated"
 _SETTLE_EVERY = 100  # programs
 
 
@@ -118,6 +119,8 @@ def _run_id(options: ProfilingOptions, number: int) -> str:
         what = ("donor", options.donors[number].nest_id, sorted(options.donors[number].sizes.items()))
     elif options.files:
         what = (Path(options.files[number // options.count]).name, number % options.count)
+    if options.backend != _SIMULATED:
+        what = (*what, options.backend)
     return digest("profile", options.seed, *what, options.cc, version, options.cflags, options.threads, machine)
 
 
@@ -137,7 +140,10 @@ class _Profiling:
 
     def __init__(self, options: ProfilingOptions, number: int, share: MachineShare, scratch: Path) -> None:
         self.options, self.number, self.scratch = options, number, scratch
-        self.backend = SimulatedBackend(alone=share.alone)
+        self.environment = dict(options.environment)
+        self.alone = share.alone
+        simulates = options.backend == _SIMULATED
+        self.backend = SimulatedBackend(alone=share.alone) if simulates else choose(options.backend, self.environment)
         self.machine = describe_machine()
         self.compiler = CompilerConfig(options.cc, (*options.cflags, "-fopenmp"))
         self.asked = TuneOptions(
@@ -195,18 +201,16 @@ class _Profiling:
         captured = synthesize(nest, sizes, self.number, self.scratch / nest.name)
         if isinstance(captured, CaptureFailed):
             return captured.reason
-        inputs = NestInputs(nest, captured, None, None)
-        request = canonical_request(inputs, self.asked, self.compiler, self.machine, self.scratch / "build")
+        threads, folder = options.threads, self.scratch / "build"
+        request = canonical_request(nest, captured, threads, self.compiler, self.machine, folder, self.environment)
         if isinstance(request, str):
             return request
-        profile = self.backend.profile(request[1])
+        # The simulation computes beside others, but for what it times; who counts has the machine alone.
+        with nullcontext() if self.backend.name == _SIMULATED else self.alone():
+            profile = self.backend.profile(request[1])
         if isinstance(profile, ProfileFailed):
             return profile.reason
-        version = compiler_version(options.cc, dict(options.environment))
-        conditions = conditions_record(
-            self.machine, options.cc, version, self.compiler.flags, options.threads, nest, captured.parameters, False
-        )
-        record = nest_record(nest, source_id, Replayer(canonical_nest(nest).nest))
-        found = ProfileRecord(record.nest_id, conditions.conditions_id, profile.source, profile.to_json())
-        store.append([record, conditions, found])
+        version = compiler_version(options.cc, self.environment)
+        ran = ProfiledUnder(self.machine, self.compiler, version, threads, captured.parameters)
+        store.append(profile_records(nest, source_id, profile, ran))
         return ""

@@ -31,6 +31,7 @@ class ProfilingOptions:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     environment: tuple[tuple[str, str], ...] = ()
     budget_s: float = 3600.0
+    backend: str = "simulated"
     settings: GeneratorSettings = SETTINGS
     files: tuple[str, ...] = ()
     donors: tuple[StoredDonor, ...] = ()

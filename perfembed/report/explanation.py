@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from perfembed.report.remarks import nest_remark, remark
-from perfembed.report.style import Style, count, one_line, percent, printable, table, times
+from perfembed.report.style import Style, count, one_line, percent, printable, seconds, table, times
 from perfembed.report.terminal import render_result
-from perfembed.tuning.result import CandidateReport, NestReport, TransferReport, TuneResult
+from perfembed.tuning.result import CandidateReport, NestReport, ProfileReport, TransferReport, TuneResult
 
 _DONORS = ["donor", "distance", "gained", "algorithm", "from"]
 _MATCHES = ["kind", "donor's", "here", "distance"]
@@ -50,6 +50,8 @@ def _nest(report: NestReport, transfer: TransferReport, style: Style, verbose: b
         for rank, d in enumerate(transfer.donors, 1)
     ]
     lines += table([_DONORS, *rows]) if rows else ["  no donor is known"]
+    if transfer.profile is not None:
+        lines.append(f"  profile: {profile_words(transfer.profile)}")
     ranks = {d.nest_id: f"#{rank}" for rank, d in enumerate(transfer.donors, 1)}
     for donor, reason in transfer.failed:
         lines.append(f"  {ranks.get(donor, donor)} leads to nothing: {printable(reason)}")
@@ -58,6 +60,15 @@ def _nest(report: NestReport, transfer: TransferReport, style: Style, verbose: b
     for number, candidate in enumerate(transfer.candidates, 1):
         lines += _candidate(number, candidate, ranks, style, verbose)
     return lines
+
+
+def profile_words(profile: ProfileReport) -> str:
+    """Why a nest was profiled, by whom, and what that changed."""
+    if profile.problem:
+        return f"none ({profile.reason}): {printable(profile.problem)}"
+    left = ", ".join(one_line(name) for _, name in profile.left)
+    changed = f"without it {left} would be among the donors" if left else "the donors are the same without it"
+    return f"{profile.source}, {seconds(profile.seconds)} ({profile.reason}); {changed}"
 
 
 def _candidate(

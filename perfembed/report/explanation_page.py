@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfembed.report.explanation import gained
+from perfembed.report.explanation import gained, profile_words
 from perfembed.report.html import cell, code_cell, details, name_cell, number_cell, page, paragraph, row, table, text
 from perfembed.report.style import percent, seconds, times
 from perfembed.report.terminal import told
@@ -62,6 +62,8 @@ def transfer_parts(name: str, transfer: TransferReport) -> list[str]:
         for rank, d in enumerate(transfer.donors, 1)
     ]
     parts = ["<h3>Nearest donors</h3>", table(_DONORS, donors, "Nearest donors")]
+    if transfer.profile is not None:
+        parts.append(paragraph(f"Profile: {profile_words(transfer.profile)}."))
     candidates = [_candidate(number, c, ranks) for number, c in enumerate(transfer.candidates, 1)]
     parts += [f"<h3>Candidates: the best of {transfer.pool}</h3>", table(_CANDIDATES, candidates, "Candidates")]
     for c in transfer.candidates:

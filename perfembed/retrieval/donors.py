@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,15 +22,18 @@ import optdb
 from optdb.database import Database
 from optdb.errors import OptdbError
 from optdb.ingest import ingest
-from optdb.record_queries import embeddings
+from optdb.record_queries import Embeddings, embeddings
 from optdb.records import EmbeddingRecord
 from optdb.spool import SpoolWriter, spool_directory
 from perfembed.learning.shards import read_query, read_shards, write_shard
 from perfembed.learning.training_data import target_of_machine
+from perfembed.learning.training_profiles import read_profiles
 from perfembed.measuring.store import element_type
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex, database_index, open_index
 from perfembed.retrieval.options import Same
+from profilers.errors import ProfilersError
+from profilers.profile import Profile
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from perfembed.retrieval.nest_space import NestSpace
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
+PROFILES = SEED.with_name("profiles")
 SHARD_VERSION = 1
 _ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
@@ -73,6 +78,12 @@ _DONORS = f"""
     JOIN machines m ON m.machine = c.machine
     QUALIFY row_number() OVER (PARTITION BY g.nest_id ORDER BY g.measured DESC, g.conditions_id) = 1
     ORDER BY g.nest_id
+"""
+
+
+_PROFILED = """
+    SELECT p.nest_id, c.machine, c.sizes, p.document FROM _store.profiles p
+    JOIN _store.conditions c USING (conditions_id) ORDER BY p.nest_id, p.source <> 'simulated', p.profile_id
 """
 
 
@@ -113,13 +124,19 @@ class Donors:
 
     by_id: Mapping[str, StoredDonor]
     index: VectorIndex
+    profiled: Callable[[], VectorIndex] | None = None  # by vectors with a profile, where the donor has one
 
     def nearest(
-        self, vector: npt.NDArray[np.float32], k: int, accept: Callable[[StoredDonor], bool] | None = None
+        self,
+        vector: npt.NDArray[np.float32],
+        k: int,
+        accept: Callable[[StoredDonor], bool] | None = None,
+        profiled: bool = False,
     ) -> list[Found]:
-        """At most `k`, nearest first; of those that `accept` lets through."""
-        only = None if accept is None else self.index.mask(lambda i: i in self.by_id and accept(self.by_id[i]))
-        found = self.index.search(vector, k, only=only)
+        """At most `k`, nearest first; of those that `accept` lets through. `profiled`: the vector has a profile."""
+        index = self.profiled() if profiled and self.profiled is not None else self.index
+        only = None if accept is None else index.mask(lambda i: i in self.by_id and accept(self.by_id[i]))
+        found = index.search(vector, k, only=only)
         return [Found(self.by_id[one.id], one.distance) for one in found if one.id in self.by_id]
 
 
@@ -131,9 +148,13 @@ def nearest(
     without_algorithms: Collection[str] = (),
     without_nests: Collection[str] = (),
     only: Callable[[StoredDonor], bool] | None = None,
+    profiled: bool = False,
 ) -> tuple[Found, ...]:
     """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that is one of
-    the algorithms left out (generated: a combination of patterns), of the family of one, or a nest left out."""
+    the algorithms left out (generated: a combination of patterns), of the family of one, or a nest left out.
+
+    `profiled`: the vector was made with a profile, and donors that have one are looked for by theirs.
+    """
 
     @functools.cache
     def left_out(algorithm: str) -> bool:
@@ -145,7 +166,7 @@ def nearest(
         return only is None or only(donor)
 
     every = accept if without_algorithms or without_nests or only is not None else None
-    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
+    return closest((one for source in sources for one in source.nearest(vector, k, every, profiled)), k)
 
 
 def closest(found: Iterable[Found], k: int) -> tuple[Found, ...]:
@@ -193,7 +214,15 @@ def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
     found = read_donors(shards)
     stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
     index = open_index(folder / "vectors.index", space.space_id, stamp, lambda: _vectors(found, space))
-    return Donors(found, index)
+
+    def profiled() -> VectorIndex:
+        shards = sorted(PROFILES.glob("donors-*.parquet"))
+        known = f"{stamp} {' '.join(f'{shard.name} {shard.stat().st_size}' for shard in shards)}"
+        return open_index(
+            folder / "profiled.index", space.space_id, known, lambda: _vectors(found, space, read_profiles(shards))
+        )
+
+    return Donors(found, index, functools.cache(profiled))
 
 
 def database_donors(path: Path, space: NestSpace) -> Donors:
@@ -202,19 +231,62 @@ def database_donors(path: Path, space: NestSpace) -> Donors:
         found = {d.nest_id: d for row in read_query(database, _DONORS) if (d := _donor(row)) is not None}
         stored = embeddings(database, space.space_id, static_only=True)
         missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
+        profiles = _stored_profiles(database, found)
         if not missing:
-            return Donors(found, database_index(database, space.space_id, static_only=True))
+            index = database_index(database, space.space_id, static_only=True)
+            return Donors(found, index, _profiled(found, stored, profiles, space))
     ids, vectors = _vectors(missing, space)
+    every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
+    whole = Embeddings((*stored.nest_ids, *ids), every)
+    profiled = _profiled(found, whole, profiles, space)
     rows = zip(ids, vectors, strict=True)
     try:
         with SpoolWriter(spool_directory(path)) as writer:
             writer.append([EmbeddingRecord(i, space.space_id, None, tuple(map(float, v))) for i, v in rows])
         with Database.open(path) as database:
             ingest(database, spool_directory(path))
-            return Donors(found, database_index(database, space.space_id, static_only=True))
+            return Donors(found, database_index(database, space.space_id, static_only=True), profiled)
     except OptdbError:  # others write, or nobody may
-        every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
-        return Donors(found, VectorIndex.build((*stored.nest_ids, *ids), every, space.space_id))
+        return Donors(found, VectorIndex.build(whole.nest_ids, whole.vectors, space.space_id), profiled)
+
+
+def _stored_profiles(database: Database, donors: Mapping[str, StoredDonor]) -> dict[str, tuple[float, ...]]:
+    """Features of profiles taken on the donors' own machines and sizes, by nest_id; simulated ones before others.
+
+    What ships was profiled by simulation, and counts of one source are like each other.
+    """
+    found: dict[str, tuple[float, ...]] = {}
+    for nest_id, machine, sizes, document in database.rows(_PROFILED):
+        donor = donors.get(nest_id)
+        if donor is None or donor.machine != machine or nest_id in found:
+            continue
+        with contextlib.suppress(ProfilersError, ValueError, AttributeError):
+            if {name: int(value) for name, value in json.loads(sizes).items()} == dict(donor.sizes):
+                found[nest_id] = Profile.from_json(document).features()
+    return found
+
+
+def _profiled(
+    donors: Mapping[str, StoredDonor],
+    static: Embeddings,
+    profiles: Mapping[str, Sequence[float]],
+    space: NestSpace,
+) -> Callable[[], VectorIndex] | None:
+    """What makes the index of a database's vectors, those of donors with a profile made with it; None without any."""
+    if not profiles:
+        return None
+    return functools.cache(lambda: _with_profiles(donors, static, profiles, space))
+
+
+def _with_profiles(
+    donors: Mapping[str, StoredDonor],
+    static: Embeddings,
+    profiles: Mapping[str, Sequence[float]],
+    space: NestSpace,
+) -> VectorIndex:
+    ids, vectors = _vectors({key: donors[key] for key in profiles}, space, profiles)
+    rows = {**dict(zip(static.nest_ids, static.vectors, strict=True)), **dict(zip(ids, vectors, strict=True))}
+    return VectorIndex.build(tuple(rows), np.stack(list(rows.values())), space.space_id)
 
 
 def export_donors(database: Path, shard: Path) -> int:
@@ -229,8 +301,13 @@ def export_donors(database: Path, shard: Path) -> int:
     return write_shard(database, shard, query, ("nest_id", "machine", "schedules"))
 
 
-def _vectors(donors: Mapping[str, StoredDonor], space: NestSpace) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """One of each donor on the machine it was measured on; none for what cannot be read or embedded."""
+def _vectors(
+    donors: Mapping[str, StoredDonor], space: NestSpace, profiles: Mapping[str, Sequence[float]] = MappingProxyType({})
+) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """One of each donor on the machine it was measured on; none for what cannot be read or embedded.
+
+    `profiles`: features, by nest_id.
+    """
     by_target: dict[Target, list[str]] = {}
     for key, donor in donors.items():
         by_target.setdefault(donor.target, []).append(key)
@@ -243,7 +320,7 @@ def _vectors(donors: Mapping[str, StoredDonor], space: NestSpace) -> tuple[list[
             with contextlib.suppress(SchedulerError):
                 nests.append((Replayer(parse_nest(donors[key].text)), donors[key].sizes))
                 known.append(key)
-        found = space.vectors(nests, target)
+        found = space.vectors(nests, target, [profiles.get(key) for key in known] if profiles else None)
         ids += [key for key, vector in zip(known, found, strict=True) if vector is not None]
         rows += [vector for vector in found if vector is not None]
     return ids, np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)

@@ -71,9 +71,11 @@ class NestSpace:
             found[number] = np.concatenate((_unit(one.vector), visible[number]))
         return found
 
-    def vector(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
+    def vector(
+        self, replayer: Replayer, sizes: Mapping[str, int], target: Target, profile: Sequence[float] | None = None
+    ) -> Vector:
         """Of one nest. Raises SchedulerError."""
-        (learned,) = self.model.embed([encode(replayer.nest, sizes)], None, target)
+        (learned,) = self.model.embed([encode(replayer.nest, sizes)], [profile], target)
         return np.concatenate((_unit(learned.vector), self._visible(replayer, sizes, target)))
 
     def parts(self, dimension: int) -> dict[str, slice]:

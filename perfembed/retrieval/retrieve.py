@@ -127,12 +127,14 @@ class Retrieval:
         measure: int = 10,
         without_nests: Collection[str] = (),
         expired: Callable[[], bool] = lambda: False,
+        profile: Sequence[float] | None = None,
     ) -> Retrieved:
         """At most `measure` candidates for the nest of `side`; of donors looked at before the time is `expired`.
 
+        `profile`: the features of the nest's profile, with which donors are looked for then.
         Raises SchedulerError where the nest cannot be embedded.
         """
-        found = list(self._nearest(side, without_nests))
+        found = list(self.neighbours(side, without_nests, profile))
         unreadable: list[tuple[str, str]] = []
         donors = self._readable(found, unreadable)
         cost = self._cost
@@ -172,24 +174,35 @@ class Retrieval:
         )
         return Retrieved(tuple(found), recommendation, tuple(unreadable), predicted)
 
-    def _nearest(self, side: Side, without_nests: Collection[str]) -> tuple[Found, ...]:
-        """The nearest to the nest as it is written or to its core. Raises SchedulerError."""
-        near = self._found(side, self.k, without_nests)
+    def neighbours(
+        self, side: Side, without_nests: Collection[str] = (), profile: Sequence[float] | None = None
+    ) -> tuple[Found, ...]:
+        """The nearest to the nest as it is written or to its core, nearest first. Raises SchedulerError."""
+        near = self._found(side, self.k, without_nests, profile)
         if self._choose is None and self._repair:
             with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
                 core = core_of(side)
                 if core is not None:
-                    near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests)
+                    # What the core does is most of what was counted of the whole.
+                    near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests, profile)
         return closest(near, self.k)
 
-    def _found(self, side: Side, k: int, without_nests: Collection[str]) -> tuple[Found, ...]:
+    def _found(
+        self, side: Side, k: int, without_nests: Collection[str], profile: Sequence[float] | None = None
+    ) -> tuple[Found, ...]:
         """Raises SchedulerError."""
         if self._choose is not None:
             return self._choose(side, k)
-        vector = self.space.vector(side.replayer, side.parameters, self.target)
+        vector = self.space.vector(side.replayer, side.parameters, self.target, profile)
         only = _both(alike(side.replayer.nest, self._machine, self._same), self._accept)
         return nearest(
-            self._sources, vector, k, without_algorithms=self._without, without_nests=without_nests, only=only
+            self._sources,
+            vector,
+            k,
+            without_algorithms=self._without,
+            without_nests=without_nests,
+            only=only,
+            profiled=profile is not None,
         )
 
     def _readable(self, found: Sequence[Found], unreadable: list[tuple[str, str]]) -> list[Donor]:

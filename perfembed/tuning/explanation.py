@@ -9,7 +9,15 @@ from perfembed.transfer.align import Logged
 from perfembed.transfer.candidates import Candidate
 from perfembed.transfer.match import Pair
 from perfembed.tuning.nest_outcome import NestOutcome
-from perfembed.tuning.result import CandidateReport, DonorReport, MatchReport, Origin, StepReport, TransferReport
+from perfembed.tuning.result import (
+    CandidateReport,
+    DonorReport,
+    MatchReport,
+    Origin,
+    ProfileReport,
+    StepReport,
+    TransferReport,
+)
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Transformation
 
@@ -42,7 +50,18 @@ def explain(outcome: NestOutcome) -> TransferReport | None:
         candidates=tuple(_candidate(s, transferred, outcome, retrieved, number) for s in order),
         pool=len(recommended.pool),
         failed=tuple(failed.items()),
+        profile=_profile(outcome, retrieved),
     )
+
+
+def _profile(outcome: NestOutcome, retrieved: Retrieved) -> ProfileReport | None:
+    profiled = outcome.profiled
+    if profiled is None:
+        return None
+    near = {found.donor.nest_id for found in retrieved.neighbours}
+    left = tuple((f.donor.nest_id, f.donor.name) for f in profiled.before if f.donor.nest_id not in near)
+    source = profiled.profile.source if profiled.profile is not None else ""
+    return ProfileReport(profiled.why, source, profiled.seconds, profiled.problem, left)
 
 
 def _candidate(

@@ -13,6 +13,7 @@ from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieved
+    from perfembed.tuning.profiled import NestProfiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class NestOutcome(Tried):
     illegal: int = 0
     normalization: str = ""
     retrieved: Retrieved | None = None
+    profiled: NestProfiled | None = None  # before that
     computed: set[Schedule] = field(default_factory=set)  # of the candidates, those that no donor led to
     refined: dict[Schedule, Schedule] = field(default_factory=dict)  # neighbours of good schedules, and of which
     chosen: Schedule | None = None  # the winner's, as it was measured

@@ -39,6 +39,9 @@ from scheduler.search.neighbours import neighbours, to_refine
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
+    from perfembed.transfer.view import Side
+    from perfembed.tuning.profiled import Profiler
+    from profilers.profile import Profile
     from scheduler.cost.surrogate import SurrogateClassifier
 
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
@@ -67,10 +70,12 @@ class NestTuner:
         retrieval: Callable[[], Retrieval] | None = None,
         sharing: Sharing | None = None,
         classifier: SurrogateClassifier | None = None,
+        profiler: Profiler | None = None,
     ) -> None:
         """`in_program_s`: what the captured call takes in the program itself. Raises QuotaExceeded.
 
         `model`: needed unless `effort.evaluate` is "run" without it as a guard; `classifier`: where that is the guard;
+        `profiler`: says whether donors are looked for with a profile, None: without;
         `retrieval`: where `effort.search` is "transfer"; it is asked
         for, and may take its time to load, while the original compiles. `sharing`: what pragmas say of the nest. `run`
         raises what it does.
@@ -88,6 +93,7 @@ class NestTuner:
         self._model = model
         self._classifier = classifier
         self._retrieval = retrieval
+        self._profiler = profiler
         self._spared = effort.spare_original and (in_program_s or 0.0) > _SLOW * effort.budget_s
         limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists)
         spared_s = in_program_s if self._spared else None
@@ -247,7 +253,10 @@ class NestTuner:
         retrieval = self._retrieval()
         try:
             side = retrieval.side(self.replayer, self.measurer.captured.parameters)
-            found = retrieval.retrieve(side, measure=self.effort.top, expired=self._retrieval_clock())
+            profile = self._profile(retrieval, side)
+            features = profile.features() if profile is not None else None
+            clock = self._retrieval_clock()
+            found = retrieval.retrieve(side, measure=self.effort.top, expired=clock, profile=features)
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")
             return
@@ -255,6 +264,20 @@ class NestTuner:
         self.trials.donors = {
             c.scheduled.schedule: (c.donor.name, c.donor.distance) for c in found.recommendation.chosen if c.donated
         }
+
+    def _profile(self, retrieval: Retrieval, side: Side) -> Profile | None:
+        """Of the nest, where donors had better be looked for with one."""
+        if self._profiler is None:
+            return None
+        donors = retrieval.neighbours(side)
+        why = self._profiler.reason(self.nest, donors)
+        if not why:
+            return None
+        conditions, captured = self.conditions, self.measurer.captured
+        folder = conditions.workdir / "profile"
+        found = self._profiler.profile(why, self.nest, captured, conditions.threads, conditions.compiler, folder)
+        self.outcome.profiled = replace(found, before=donors)
+        return found.profile
 
     def _retrieval_clock(self) -> Callable[[], bool]:
         """Whether donors enough were looked at; asked first after the nearest, for which models had to be loaded."""

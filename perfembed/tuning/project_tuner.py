@@ -285,6 +285,7 @@ class Tuning:
                 self.resources.retrieval if self.options.search == "transfer" and not self.experts else None,
                 sharing,
                 self.resources.classifier() if self.options.guard == "classifier" else None,
+                self.resources.profiler(),
             )
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")

@@ -21,6 +21,7 @@ from scheduler.frontend import SourceFile
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
+    from perfembed.tuning.profiled import Profiler
     from perfembed.tuning.recorder import Recorder
     from scheduler.cost.problem import CostModel
     from scheduler.cost.surrogate import SurrogateClassifier
@@ -105,6 +106,15 @@ class Resources:
         from perfembed.learning.surrogate import load_classifier, own_classifier
 
         return load_classifier(own_classifier(self.options.weights))
+
+    def profiler(self) -> Profiler | None:
+        """What tells whether a nest is profiled before donors are looked for; None where nothing is."""
+        if self.options.search != "transfer" or self.options.profiling == "never":
+            return None
+        from perfembed.tuning.profiled import Profiler  # here, not above: a slow import
+        from profilers.backends import choose
+
+        return Profiler(self.options.profiling, choose("auto", self.environment), self.machine, self.environment)
 
     def prepare(self) -> None:
         """Begins to load what candidates come from; what is wrong with it is said where it is needed."""

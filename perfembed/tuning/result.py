@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import get_args
+from typing import cast, get_args
 
 from perfembed.errors import UsageError
 from perfembed.measuring.events import CandidateMeasured
@@ -15,6 +15,7 @@ from perfembed.world import World
 
 Evaluate = OneOf["run", "model", "model+run"]
 Guarding = OneOf["none", "classifier", "model"]
+Profiling = OneOf["auto", "always", "never"]
 GUARDS: tuple[Guarding, ...] = get_args(Guarding)
 EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
 Origin = OneOf["transferred", "derived", "computed", "refined", "known"]
@@ -41,6 +42,7 @@ class TuneOptions:
     )
     evaluate: Evaluate = "run"
     guard: Guarding = "none"  # of a genetic search whose candidates are run
+    profiling: Profiling = "never"  # of nests whose donors are looked for
     neighbours: int = 5  # donors a nest, of a transfer
     measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
     without: tuple[str, ...] = ()  # algorithms whose nests are no donors
@@ -72,6 +74,15 @@ def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evalua
         if evaluate == asked:
             return evaluate
     raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
+
+
+def profiling_named(name: str, search: str) -> Profiling:
+    """Raises UsageError."""
+    if name not in get_args(Profiling):
+        raise UsageError(f"--profile {name!r}: expected {', '.join(get_args(Profiling))}")
+    if name == "always" and search != "transfer":
+        raise UsageError("--profile always goes with --search transfer: donors are looked for with the profile")
+    return cast("Profiling", name)
 
 
 def guard_named(name: str, search: str, evaluate: str | None) -> Guarding:
@@ -147,16 +158,32 @@ class CandidateReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileReport:
+    """The profile that donors were looked for with: `source` says who counted, `reason` why it was taken.
+
+    `problem`: why there is none. `left`: the donors (nest_id, name) that would be among the nearest without it.
+    """
+
+    reason: str
+    source: str
+    seconds: float
+    problem: str
+    left: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TransferReport:
     """Where a nest's candidates come from. `pool`: how many there were before the best were taken.
 
-    `failed`: (a donor's nest_id, why nothing could be taken from it).
+    `failed`: (a donor's nest_id, why nothing could be taken from it). `profile`: of the nest, where it was looked for
+    with one.
     """
 
     donors: tuple[DonorReport, ...]
     candidates: tuple[CandidateReport, ...]
     pool: int
     failed: tuple[tuple[str, str], ...]
+    profile: ProfileReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ VIEWS = {
     "measured " + CONDITION_COLUMNS,
     "nests": "nest_id name functions places algorithms normalized_id features schedules measurements verified text "
     "c_text",
+    "profiles": "nest_id name source runtime_s counts notes profile_id " + CONDITION_COLUMNS,
     "runs": "run_id seed search budget_s versions command started ended",
     "search_progress": "run_id search seed nest_id name evaluation outcome verified min_s best_s best_speedup "
     "schedule_id " + CONDITION_COLUMNS,

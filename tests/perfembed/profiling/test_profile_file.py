@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from optdb.database import Database
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from profilers.counters import counters, metrics
@@ -66,6 +67,18 @@ def test_document(tmp_path: Path, session: Session, capsys: pytest.CaptureFixtur
     # a and b come in, a goes out: the lines of the compulsory traffic.
     assert nest["bound"] == {"bytes": 3 * 8 * 100_000, "kind": "compulsory", "exact": True}
     assert source.read_text() == PROGRAM
+
+
+def test_profiles_are_kept(tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    source, database = tmp_path / "scale.c", tmp_path / "new" / "a.duckdb"
+    source.write_text(PROGRAM)
+    asked = ["profile", str(source), "--function", "scale", "--threads", "2", "--backend", "simulated", "-q"]
+    assert main([*asked, "--db", str(database)], session) == 0
+    capsys.readouterr()
+    with Database.open(database, read_only=True) as opened:
+        rows = opened.rows("SELECT name, source, runtime_s > 0, len(counts['loads']), sizes FROM profiles")
+    (row,) = rows
+    assert row[:4] == ("scale_0", "simulated", True, 2) and "100000" in row[4]
 
 
 def test_report(tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from optdb.database import Database
 from optdb.record_queries import embeddings
+from optdb.records import ProfileRecord
 from perfembed.errors import UsageError
 from perfembed.retrieval.donors import (
     Found,
@@ -20,6 +21,7 @@ from perfembed.retrieval.donors import (
 )
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.options import SAME
+from profilers.profile import Profile
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -50,6 +52,36 @@ def test_donors_of_a_database_have_schedules_that_can_be_used_and_vectors_that_a
         assert set(embeddings(opened, SPACE.space_id, static_only=True).nest_ids) == set(donors.by_id)
     again = database_donors(path, SPACE)
     assert again.by_id == donors.by_id and again.index.ids == donors.index.ids
+
+
+def test_donors_with_a_profile_are_looked_for_by_it(tmp_path: Path) -> None:
+    """A profile of the donor's own machine and sizes moves its vector; one of other sizes, or of nobody's, does not."""
+    path = database(tmp_path)
+    plain = database_donors(path, SPACE)
+    assert plain.profiled is None
+    first, second, *_ = plain.by_id.values()
+    counts = (("l1_replacements", (1e6, 2e6)), ("loads", (3e6, 4e6)))
+    profile = Profile("simulated", first.machine, 2, 0.01, 64, counts)
+    with Database.open(path) as opened:
+        kept = {
+            row[0]: row[1]
+            for row in opened.rows(
+                "SELECT DISTINCT m.nest_id, m.conditions_id FROM _store.measurements m JOIN _store.conditions c "
+                "USING (conditions_id) WHERE c.machine = ?",
+                [first.machine],
+            )
+        }
+        store(opened, ProfileRecord(first.nest_id, kept[first.nest_id], "simulated", profile.to_json()))
+    donors = database_donors(path, SPACE)
+    assert donors.profiled is not None
+    moved = donors.profiled()
+    assert not np.array_equal(moved.vector(first.nest_id), donors.index.vector(first.nest_id))
+    assert np.array_equal(moved.vector(second.nest_id), donors.index.vector(second.nest_id))
+    wanted = moved.vector(first.nest_id)
+    assert wanted is not None
+    (near, *_) = donors.nearest(wanted, 1, profiled=True)
+    assert near.donor.nest_id == first.nest_id and near.distance < 1e-4
+    assert donors.nearest(wanted, 1)[0].distance > 1e-4
 
 
 def test_an_unverified_nest_is_no_donor(tmp_path: Path) -> None:
