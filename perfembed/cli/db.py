@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfembed.cli import db_add
 from perfembed.cli.database import Database, database_error, database_path
 from perfembed.cli.options import Json, Traceback
 from perfembed.cli.session import Session
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 JSON_LINES = ".jsonl"
 
 app = typer.Typer(
-    help="Look after the database: what is in it, is it whole; merge, export, import, prune, compact.",
+    help="Look after the database: what is in it, is it whole; add, merge, export, import, prune, compact.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -173,6 +174,9 @@ def donors(
         raise database_error(problem) from None
     print(f"{count} donors in {output}")
     return EXIT_DONE
+
+
+app.command("add")(db_add.command)
 
 
 @app.command("prune")
