@@ -11,6 +11,7 @@ from perfembed.bench.installation import Installation
 from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
 from perfembed.bench.method_scores import MethodScore, NestRow
+from perfembed.bench.orders import OrderResult
 from perfembed.bench.products import ProductRow
 from perfembed.bench.programs import ProgramScore
 from perfembed.bench.replay import FileTimes
@@ -189,9 +190,10 @@ class MethodsContent(TypedDict):
 
 
 class VariantsContent(TypedDict):
-    """`whole`: how many of the variants were found with all their nests."""
+    """`whole`: how many of the variants were found with all their nests; `orders`: nests in other legal orders."""
 
     variants: Sequence[VariantResult]
+    orders: Sequence[OrderResult]
     whole: int
 
 

@@ -1,5 +1,6 @@
 """The space in which donors are looked for: how nests perform, what is visibly there, and which schedules suit them.
 
+A nest is placed by its normal form (`scheduler.normalize.spelled`): in which order somebody wrote it does not matter.
 A vector that was learned from metrics alone brings nests together that perform alike; schedules fit where loops, arrays
 and statements are alike, too, and where strides and working sets are (`perfembed.embedding.network.schedule_map`).
 """
@@ -23,6 +24,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
 from scheduler.machine.target import Target
 from scheduler.moves.trip_counts import trip_counts
+from scheduler.normalize.spelled import normal_form
 from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
-_VERSION = 2  # of what follows the learned numbers
+_VERSION = 3  # of what follows the learned numbers
 _WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
 _MAPPED = 2.0  # of the map, whose distances then decide between donors that look alike
 
@@ -54,13 +56,14 @@ class NestSpace:
         target: Target,
         profiles: Sequence[Sequence[float] | None] | None = None,
     ) -> list[npt.NDArray[np.float32] | None]:
-        """[d] for each nest, as written, at its sizes and on one machine; None where it cannot be embedded.
+        """[d] for each nest in its normal form, at its sizes and on one machine; None where it cannot be embedded.
 
         `profiles` as in `EmbedsNests.embed`.
         """
         visible: dict[int, Vector] = {}
         graphs: dict[int, NestGraph] = {}
-        for number, (replayer, sizes) in enumerate(nests):
+        for number, (written, sizes) in enumerate(nests):
+            replayer = normal_form(written)
             with contextlib.suppress(SchedulerError):
                 visible[number] = self._visible(replayer, sizes, target)
                 graphs[number] = encode(replayer.nest, sizes)
@@ -75,6 +78,7 @@ class NestSpace:
         self, replayer: Replayer, sizes: Mapping[str, int], target: Target, profile: Sequence[float] | None = None
     ) -> Vector:
         """Of one nest. Raises SchedulerError."""
+        replayer = normal_form(replayer)
         (learned,) = self.model.embed([encode(replayer.nest, sizes)], [profile], target)
         return np.concatenate((_unit(learned.vector), self._visible(replayer, sizes, target)))
 
@@ -94,7 +98,7 @@ class NestSpace:
 
 
 def written_features(replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
-    """What the cost model sees of a nest as written; input of a `ScheduleMap`. Raises SchedulerError."""
+    """What the cost model sees of a nest before any step; input of a `ScheduleMap`. Raises SchedulerError."""
     return FeatureExtractor(replayer.model, sizes, target).written()
 
 

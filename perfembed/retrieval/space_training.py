@@ -27,6 +27,7 @@ from perfembed.retrieval.likeness import Recipe, good_recipes, likenesses
 from perfembed.retrieval.nest_space import NestSpace, written_features
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
+from scheduler.normalize.spelled import normal_form
 from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def train_space(shards: Sequence[Path], seed: int, folder: Path) -> Path:
     for donor in read_donors(shards).values():
         if is_generated(donor.algorithm) and part_of(donor.algorithm) != "test":
             with contextlib.suppress(SchedulerError):
-                features.append(written_features(Replayer(parse_nest(donor.text)), donor.sizes, donor.target))
+                replayer = normal_form(Replayer(parse_nest(donor.text)))
+                features.append(written_features(replayer, donor.sizes, donor.target))
                 donors.append(donor)
     alike = likenesses([good_recipes(donor) for donor in donors])
     try:

@@ -17,7 +17,9 @@ from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Timed, WrongResult
 from profilers.specification import TimingSettings
 from profilers.timing import Comparison, ComparisonFailed, compare_apart
-from scheduler.replay import Replayer
+from scheduler.frontend import Sharing
+from scheduler.ir.tree import statements_below, tree_loops
+from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import Candidate
 
@@ -106,12 +108,27 @@ class Confirmation:
             if not isinstance(comparison, Comparison):
                 continue
             self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)
+            if comparison.faster and (unfair := self._unfair(comparison, candidate.scheduled)):
+                outcome.reason = unfair
+                continue
             if comparison.faster:
                 shortest = self.replayer.shortest(candidate.scheduled.schedule)
                 outcome.chosen = candidate.scheduled.schedule
                 outcome.winner = Winner(replace(candidate.scheduled, schedule=shortest), comparison, checked.passed)
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
+
+    def _unfair(self, comparison: Comparison, scheduled: ScheduledNest) -> str:
+        """Why a candidate only looks faster: beside others, who take cores away, it is well to want only one."""
+        loads = [one.other_load for one in comparison.rounds] or self.outcome.other_load
+        if not loads or (busy := median(loads)) <= BUSY:
+            return ""
+        if not loses_threads(self.replayer, self.measurer.sharing, scheduled):
+            return ""
+        return (
+            f"others kept {busy:.1f} cores busy meanwhile, beside whom fewer threads than the program's look faster"
+            " than they are: try again when the machine is quiet"
+        )
 
     def _is_estimated(self, candidate: Candidate) -> bool:
         return candidate.scheduled.schedule in self.outcome.estimated
@@ -199,6 +216,17 @@ class Confirmation:
         self.outcome.reason = f"the fastest schedule computed something else: {failure}"
         if failure is not None:
             self.ledger.refuted(schedule, failure)
+
+
+def loses_threads(replayer: Replayer, sharing: Sharing | None, scheduled: ScheduledNest) -> bool:
+    """Whether a statement that the user's pragmas share among threads is run by one of them in the schedule."""
+    shared = {one.loop for one in sharing.shared if one.threads} if sharing is not None else set()
+    around = (loop for loop in tree_loops(replayer.tree(())) if loop.name in shared)
+    theirs = {statement for loop in around for statement in statements_below(loop)}
+    parallel = (loop for loop in tree_loops(scheduled.tree) if loop.parallel is not None)
+    ours = {statement for loop in parallel for statement in statements_below(loop)}
+    every = {statement for node in scheduled.tree for statement in statements_below(node)}
+    return bool(theirs & every - ours)
 
 
 def plainly_faster(

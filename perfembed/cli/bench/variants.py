@@ -14,28 +14,44 @@ from perfembed.errors import EXIT_DONE
 def command(
     files: Files = None,
     count: Annotated[int, typer.Option("--variants", metavar="N", min=1, help="Variants in all.")] = 50,
+    orders: Annotated[
+        int, typer.Option("--orders", metavar="N", min=0, help="Other legal orders of the loops of each nest.")
+    ] = 5,
     threads: Threads = None,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
-    """Rewrite programs (names, order, spelling) and look whether their nests find the originals as neighbours."""
+    """Rewrite programs (names, declarations, spelling) and look whether their nests find the originals as neighbours;
+    write nests in other legal orders and look whether they get the same donors."""
     from perfembed.bench.contents import VariantsContent
+    from perfembed.bench.orders import run_orders
     from perfembed.bench.variants import run_variants
     from perfembed.report.documents import document
+    from perfembed.retrieval.retrieve import open_sources
     from perfembed.tuning.result import TuneOptions
 
     options = TuneOptions(threads=thread_count(threads))
-    results = run_variants(input_files(files), count, options, seed, lambda text: say(text, quiet))
+    paths = input_files(files)
+    results = run_variants(paths, count, options, seed, lambda text: say(text, quiet))
+    space, sources = open_sources(None)
+    ordered = run_orders(paths, orders, options, seed, space, sources, lambda text: say(text, quiet))
     whole = sum(result.whole for result in results)
     nests, found = sum(r.nests for r in results), sum(r.found for r in results)
     if json:
-        content: VariantsContent = {"variants": results, "whole": whole}
+        content: VariantsContent = {"variants": results, "orders": ordered, "whole": whole}
         print(document("bench-variants", content))
         return EXIT_DONE
     for result in results:
         if result.problem:
             print(f"{result.program}: {result.problem}")
     print(f"{whole} of {len(results)} variants found with all their nests; {found} of {nests} nests")
+    if other := sum(result.orders for result in ordered):
+        first = sum(result.same_first for result in ordered)
+        shared = sum(result.shared * result.orders for result in ordered) / other
+        print(
+            f"{len(ordered)} nests in {other} other orders: the same first donor in {first / other:.0%}, "
+            f"{shared:.0%} of the five nearest donors the same"
+        )
     return EXIT_DONE

@@ -11,12 +11,16 @@ from perfembed.measuring.measurer import Checked, Original
 from perfembed.measuring.runner import Processes, Surroundings
 from perfembed.measuring.trials import Trials
 from perfembed.measuring.tried import TrialLimits
-from perfembed.tuning.confirming import Confirmation
+from perfembed.tuning.confirming import Confirmation, loses_threads
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from profilers.build import Built
 from profilers.outcome import Timed
 from profilers.timing import CompareSettings, Comparison, Round
-from scheduler.replay import ScheduledNest
+from scheduler.frontend import Sharing
+from scheduler.frontend.model import Shared
+from scheduler.ir.nest import Span
+from scheduler.ir.text import parse_nest
+from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search.explorer import Candidate
 from tests.perfembed.measuring.test_less_work import PRODUCT, measurer
@@ -32,6 +36,48 @@ class Turns(Processes):
         self, original: Built, candidate: Built, settings: CompareSettings, seed: int, where: Surroundings
     ) -> Comparison:
         return Comparison(4 / 3, 1.2, 1.5, (0.4, 0.4), (0.3, 0.3), False, (PART,) * 3, 0.98)
+
+
+TWO_PARTS = """nest parts {
+  param n: int; array A: double[n][n]; array s: double[n];
+  for i: int in [0, n) step 1 { S0: s[i] = 0.0; for j: int in [0, n) step 1 { S1: s[i] += A[i][j]; } }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("schedule", "lost"),
+    [
+        ("", True),
+        ("parallelize(i)", False),
+        ("distribute(i, 1); parallelize(i)", True),
+        ("distribute(i, 1); parallelize(i); parallelize(i_d)", False),
+        ("tile([i], [8]); parallelize(i_t)", False),
+    ],
+)
+def test_what_the_user_shares_among_threads(schedule: str, lost: bool) -> None:
+    replayer = Replayer(parse_nest(TWO_PARTS))
+    scheduled = replayer.replay(parse_schedule(schedule))
+    assert isinstance(scheduled, ScheduledNest)
+    span = Span("a.c", 0, 1, 1, 1)
+    assert loses_threads(replayer, Sharing((Shared("i", span, "parallel for"),)), scheduled) is lost
+    assert not loses_threads(replayer, Sharing((Shared("i", span, "simd"),)), scheduled)
+    assert not loses_threads(replayer, None, scheduled)
+
+
+@pytest.mark.parametrize("load", [0.0, 1.2])
+def test_one_thread_is_not_confirmed_beside_others(tmp_path: Path, load: float) -> None:
+    """It may look faster than the user's threads, which have to wait for theirs."""
+    whole = replace(measurer(tmp_path, PRODUCT, n=40), sharing=Sharing((Shared("i", Span("a.c", 0, 1, 1, 1), "for"),)))
+    scheduled = whole.replayer.replay(parse_schedule("interchange(j, k)"))
+    assert isinstance(scheduled, ScheduledNest)
+    outcome = NestOutcome()
+    trials = Trials(whole, TrialLimits(60.0, 1.5, 8.0, 4), outcome, lambda event: None, NoLedger(), LONG_S)
+    effort = Effort(search="transfer")
+    confirmation = Confirmation(whole, whole.replayer, trials, effort, outcome, NoLedger(), LONG_S, False)
+    turns = Comparison(4 / 3, 1.2, 1.5, (0.4,), (0.3,), load > 0, (replace(PART, other_load=load),) * 3, 0.98)
+    assert bool(confirmation._unfair(turns, scheduled)) is (load > 0)
+    if load:
+        assert "1.2 cores" in confirmation._unfair(turns, scheduled)
 
 
 @pytest.mark.parametrize(("took", "tuned"), [((4.4, 4.6), True), ((5.4, 5.6), False)])

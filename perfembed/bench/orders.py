@@ -1,0 +1,115 @@
+"""Whether a nest gets the same donors when its loops stand in another legal order.
+
+Each nest is written again in a few orders that compute the same: loops interchanged, split and put together at random,
+as far as dependences allow. Its donors are those of other algorithms than its own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfembed.errors import PerfembedError
+from perfembed.files import read_input
+from perfembed.measuring.target import target_of
+from perfembed.retrieval.donors import Donors, nearest
+from perfembed.retrieval.nest_space import NestSpace
+from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.source import parse
+from profilers.machine import describe_machine
+from scheduler.errors import SchedulerError
+from scheduler.generator import random_schedule
+from scheduler.ir.nest import LoopNest
+from scheduler.machine.target import Target
+from scheduler.normalize.spelled import nest_of
+from scheduler.replay import Replayer, ScheduledNest
+from scheduler.transform import Distribute, Fuse, Interchange
+
+_TRIES = 12  # for each order
+_STEPS = 3
+_DONORS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """Of one nest in `orders` other orders: how many have the same first donor, and the share of their five nearest
+    donors that are the same."""
+
+    program: str
+    nest: str
+    orders: int
+    same_first: int
+    shared: float
+
+
+def other_orders(nest: LoopNest, rng: random.Random, count: int) -> list[LoopNest]:
+    """At most so many nests that compute the same in other orders, each once; private arrays are expanded.
+
+    Raises QuotaExceeded.
+    """
+    replayer = Replayer(nest)
+    written, found = replayer.tree(()), [replayer.nest]
+    for _ in range(_TRIES * count):
+        if len(found) > count:
+            break
+        try:
+            drawn = random_schedule(nest, rng, _STEPS, written)
+            steps = tuple(step for step in drawn if isinstance(step, Interchange | Distribute | Fuse))
+            scheduled = replayer.replay(steps)
+        except SchedulerError:
+            continue
+        if isinstance(scheduled, ScheduledNest) and scheduled.tree != written:
+            made = nest_of(replayer.nest, scheduled.tree)
+            if made is not None and made not in found:
+                found.append(made)
+    return found[1:]
+
+
+def run_orders(
+    paths: Sequence[str],
+    count: int,
+    options: TuneOptions,
+    seed: int,
+    space: NestSpace,
+    sources: Sequence[Donors],
+    progress: Callable[[str], None],
+) -> tuple[OrderResult, ...]:
+    """`count` other orders of every nest that has some. Raises PerfembedError where a program cannot be read."""
+    target = target_of(describe_machine(), options.threads)
+    sizes = dict(options.parameters)
+    results = []
+    for path in paths:
+        algorithm = Path(path).stem
+        for nest in parse(path, read_input(path), options).nests:
+
+            def donors(one: LoopNest, algorithm: str = algorithm) -> list[str]:
+                return _donors(one, sizes, target, space, sources, algorithm)
+
+            try:
+                orders = other_orders(nest, random.Random(f"{seed} {path} {nest.name}"), count)
+                wanted = donors(nest) if orders else []
+                got = [donors(order) for order in orders]
+            except (SchedulerError, PerfembedError) as problem:
+                progress(f"{path}: {nest.name}: {problem}")
+                continue
+            if not got or not wanted:
+                continue
+            first = sum(one[:1] == wanted[:1] for one in got)
+            shared = sum(len(set(one) & set(wanted)) for one in got) / sum(map(len, got))
+            results.append(OrderResult(path, nest.name, len(got), first, shared))
+            progress(f"{path}: {nest.name}: the same first donor in {first} of {len(got)} other orders")
+    return tuple(results)
+
+
+def _donors(
+    nest: LoopNest,
+    sizes: Mapping[str, int],
+    target: Target,
+    space: NestSpace,
+    sources: Sequence[Donors],
+    algorithm: str,
+) -> list[str]:
+    vector = space.vector(Replayer(nest), sizes, target)
+    return [one.donor.nest_id for one in nearest(sources, vector, _DONORS, without_algorithms=(algorithm,))]
