@@ -6,7 +6,7 @@ import os
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,8 +28,6 @@ _INTERVAL_NS = 1_000_000
 _ENOUGH, _MOST_RUNS, _LONG_S = 500, 10, 5.0  # samples; runs; seconds of runs: shorter programs are run again
 _LINE = re.compile(rb"^([ \t]*)#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 _LIMITS = Limits(wall_s=60.0, memory_bytes=8 << 30, output_bytes=64 << 20)
-NAME = "/perfembed/source.c"
-"""What stacks call the file."""
 
 _HEAD, _MODULE = struct.Struct("4Q"), struct.Struct(f"3Q{_PATH}s")
 _SAMPLE = struct.Struct(f"{1 + _FRAMES}Q")
@@ -50,19 +48,19 @@ class Samples:
 
 
 def sample_program(
-    source: SourceFile,
+    sources: Sequence[SourceFile],
     build: Build,
     world: World,
     workdir: Path,
     environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
 ) -> Samples | ProgramFailed:
-    """Builds the program with debugging information for one file, and samples its main thread in runs in its world.
+    """Builds the program with debugging information for the files, and samples its main thread in runs in its world.
 
     Raises EnvironmentMissing where there is no addr2line, and what building and running raise: CompilerMissing,
     UsageError (`Stage.run`), NotExecutable, ContainmentError.
     """
     program = ProgramRun(build, Stage(world, workdir / "stage"), environment)
-    plain = build_plain({source.path: source.content}, program, workdir)
+    plain = build_plain({source.path: source.content for source in sources}, program, workdir)
     if isinstance(plain, ProgramFailed):
         return plain
     result = workdir.absolute() / "samples"
@@ -73,13 +71,19 @@ def sample_program(
     # Of version 5 some assemblers and addr2line disagree which file is the first.
     flags = ("-g", "-gdwarf-4", "-fasynchronous-unwind-tables")
     runtime = Runtime("sample", _HERE / "sample_runtime.c", _HERE / "instrument.h", tables, flags, ("-lrt",))
-    built = build_program({source.path: named(source.content)}, program, runtime, workdir)
+    texts = {source.path: named(source.content, name_of(k)) for k, source in enumerate(sources)}
+    built = build_program(texts, program, runtime, workdir)
     return built if isinstance(built, ProgramFailed) else _sampled(built, program, result)
 
 
-def named(content: bytes) -> bytes:
+def name_of(position: int) -> str:
+    """What stacks call the file at a position."""
+    return f"/perfembed/source{position}.c"
+
+
+def named(content: bytes, name: str) -> bytes:
     """The text under a name of ours, and with its own lines: what generated it is not asked for."""
-    return f"#line 1 {c_string(NAME)}\n".encode() + _LINE.sub(rb"\1", content.removeprefix(BOM))
+    return f"#line 1 {c_string(name)}\n".encode() + _LINE.sub(rb"\1", content.removeprefix(BOM))
 
 
 def _sampled(built: Made, program: ProgramRun, result: Path) -> Samples | ProgramFailed:
@@ -101,7 +105,7 @@ def _sampled(built: Made, program: ProgramRun, result: Path) -> Samples | Progra
             cpu_s += one.cpu_s
             stacks.update(one.stacks(program.environment))
     if stacks and not any(line for stack in stacks for _, line in stack):
-        reason = "no line of what ran is known: it is linked without debugging information, or nothing of the file ran"
+        reason = "no line of what ran is known: it is linked without debugging information, or nothing of the files ran"
         return ProgramFailed("run", reason, unmeasured=True)
     return Samples(stacks, runs, wall_s / runs, cpu_s / runs)
 

@@ -14,7 +14,6 @@ from perfembed.cli.options import (
     Cc,
     Cflags,
     Defines,
-    File,
     Format,
     Functions,
     Includes,
@@ -33,7 +32,9 @@ from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, UsageError
 
 def command(
     context: typer.Context,
-    file: File,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="The C file; several with --summary.", show_default=False)
+    ],
     function: Functions = None,
     cc: Cc = "gcc",
     cflags: Cflags = "",
@@ -61,7 +62,7 @@ def command(
     verbose: Verbose = False,
     traceback: Traceback = False,
 ) -> int:
-    """Show the loop nests of a C file.
+    """Show the loop nests of a C file, or with --summary of the files of a program.
 
     For each nest its IR, its dependences, and which loops are parallel, permutable, reductions or
     vectorizable; for each nest that is refused where, why, and what would make it tunable. As sarif and as
@@ -77,17 +78,22 @@ def command(
     from perfembed.inspection.inspect_file import inspect_file
     from perfembed.profiling.run_shares import inspect_run
     from perfembed.report.inspection import inspection_document, render_inspection
-    from perfembed.report.refusals import render_refusals
+    from perfembed.report.refusals import render_program_refusals, render_refusals
     from perfembed.report.style import Style
     from perfembed.tuning.result import Message, TuneOptions
     from scheduler.frontend import ParseOptions
 
-    content = read_input(file)
+    if len(files) > 1 and not summary:
+        raise UsageError("several files are only summed up", "add --summary, or give one file")
+    contents = [read_input(one) for one in files]
+    file, content = files[0], contents[0]
+    style = Style(session.color(sys.stdout))
     if run is None and build is None:
         given = (args, stdin, env, workdir, writable, compile_commands)
         if any(given):
             raise UsageError("what the program is given is said, but not that it is run", "add --run './prog args'")
-        inspection = inspect_file(file, content, ParseOptions(flags, cc), tuple(function or ()))
+        parsed, only = ParseOptions(flags, cc), tuple(function or ())
+        found = [inspect_file(one, text, parsed, only) for one, text in zip(files, contents, strict=True)]
     else:
         if not (summary or form == "json"):
             raise UsageError("--run and --build say what loops cost", "add --summary or --json")
@@ -102,9 +108,14 @@ def command(
             world=replace(world, arguments=run_arguments(run, args)),
             environment=tuple(sorted(session.environment.items())),
         )
-        how = how_built(context, [file], build, run, compile_commands, define, include, std)
+        how = how_built(context, files, build, run, compile_commands, define, include, std)
         with progress_on(sys.stderr, session.color(sys.stderr), quiet=False, verbose=verbose) as progress:
-            inspection = inspect_run(file, how, options, lambda text: progress(Message(text)))
+            several, shares = inspect_run(files, how, options, lambda text: progress(Message(text)))
+        found = list(several)
+        if len(files) > 1:
+            print(render_program_refusals(found, shares, style))
+            return EXIT_DONE if any(one.nests for one in found) else EXIT_NO_NEST
+    inspection = found[0]
     if form == "sarif":
         from perfembed.report.findings import inspection_findings
 
@@ -116,7 +127,7 @@ def command(
     elif form == "json":
         print(inspection_document(inspection))
     elif summary:
-        print(render_refusals(inspection, Style(session.color(sys.stdout))))
+        print("\n\n".join(render_refusals(one, style) for one in found))
     else:
-        print(render_inspection(inspection, Style(session.color(sys.stdout)), verbose=verbose))
-    return EXIT_DONE if inspection.nests else EXIT_NO_NEST
+        print(render_inspection(inspection, style, verbose=verbose))
+    return EXIT_DONE if any(one.nests for one in found) else EXIT_NO_NEST

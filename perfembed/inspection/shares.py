@@ -17,7 +17,7 @@ Stack = tuple[tuple[str, int], ...]
 class LoopShare:
     """Shares of the samples, from 0 to 1. `share`: in the loop and in what it calls, without the loops that are listed
     by themselves. `inclusive`: with those. `reason`: why it was refused, at `line` and `column`; empty for a nest that
-    was read, which has a `nest` instead.
+    was read, which has a `nest` instead. `file`: as the user calls it.
     """
 
     nest: str
@@ -28,6 +28,7 @@ class LoopShare:
     column: int
     share: float
     inclusive: float
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class RunShares:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
+    name: str  # of the file in stacks
     first: int
     last: int
     size: int
@@ -54,20 +56,20 @@ class _Region:
 
 
 def loop_shares(
-    source: SourceFile, stacks: Mapping[Stack, int], file: str, runs: int, wall_s: float, cpu_s: float
+    sources: Mapping[str, SourceFile], stacks: Mapping[Stack, int], runs: int, wall_s: float, cpu_s: float
 ) -> RunShares:
-    """`stacks`: how often each was seen; `file`: what they call the source.
+    """`stacks`: how often each was seen; `sources` by what they call them.
 
-    A sample is the innermost loop's that the innermost such line stands in: of calls, the loop's that calls. Lines
-    are all that is known: of several loops in one line it is the shortest.
+    A sample is the innermost loop's that the innermost line of these files stands in: of calls, the loop's that calls.
+    Lines are all that is known: of several loops in one line it is the shortest.
     """
-    regions = _regions(source)
+    regions = [region for name, source in sources.items() for region in _regions(name, source)]
     own: Counter[int] = Counter()
     inside: Counter[int] = Counter()
-    owners: dict[int, list[int]] = {}
+    owners: dict[tuple[str, int], list[int]] = {}
     for stack, count in stacks.items():
-        lines = [line for name, line in stack if name == file]
-        around = [owners.setdefault(line, _around(regions, line)) for line in lines]
+        places = [place for place in stack if place[0] in sources]
+        around = [owners.setdefault(place, _around(regions, place)) for place in places]
         first = next((found[0] for found in around if found), None)
         if first is not None:
             own[first] += count
@@ -77,34 +79,35 @@ def loop_shares(
     loops = [
         LoopShare(
             r.loop.nest, r.loop.reason, r.loop.advice, r.loop.function, r.loop.line, r.loop.column,
-            own[k] / total, inside[k] / total,
+            own[k] / total, inside[k] / total, r.loop.file,
         )
         for k, r in enumerate(regions)
     ]  # fmt: skip
-    loops.sort(key=lambda loop: (-loop.share, -loop.inclusive, loop.line, loop.column))
+    loops.sort(key=lambda loop: (-loop.share, -loop.inclusive, loop.file, loop.line, loop.column))
     elsewhere = 1 - sum(own.values()) / total
     return RunShares(sum(stacks.values()), runs, wall_s, cpu_s, tuple(loops), elsewhere)
 
 
-def _around(regions: Sequence[_Region], line: int) -> list[int]:
-    """The loops that a line stands in, the innermost first."""
-    found = [k for k, region in enumerate(regions) if region.first <= line <= region.last]
+def _around(regions: Sequence[_Region], place: tuple[str, int]) -> list[int]:
+    """The loops that a line of a file stands in, the innermost first."""
+    name, line = place
+    found = [k for k, region in enumerate(regions) if region.name == name and region.first <= line <= region.last]
     return sorted(found, key=lambda k: (regions[k].last - regions[k].first, regions[k].size))
 
 
-def _regions(source: SourceFile) -> list[_Region]:
+def _regions(name: str, source: SourceFile) -> list[_Region]:
     found = []
     for nest in source.nests:
         if nest.span is not None:
-            loop = LoopShare(nest.name, "", "", nest.function, nest.span.line, nest.span.column, 0.0, 0.0)
-            found.append(_region(source, nest.span, loop))
+            loop = LoopShare(nest.name, "", "", nest.function, nest.span.line, nest.span.column, 0.0, 0.0, source.path)
+            found.append(_region(name, source, nest.span, loop))
     for r in source.rejections:
         if r.loop is not None and r.span.file == source.path:
-            loop = LoopShare("", r.reason, r.advice, r.function, r.span.line, r.span.column, 0.0, 0.0)
-            found.append(_region(source, r.loop, loop))
+            loop = LoopShare("", r.reason, r.advice, r.function, r.span.line, r.span.column, 0.0, 0.0, source.path)
+            found.append(_region(name, source, r.loop, loop))
     return found
 
 
-def _region(source: SourceFile, span: Span, loop: LoopShare) -> _Region:
+def _region(name: str, source: SourceFile, span: Span, loop: LoopShare) -> _Region:
     last = span.line + source.content.count(b"\n", span.begin, span.end)
-    return _Region(span.line, last, span.end - span.begin, loop)
+    return _Region(name, span.line, last, span.end - span.begin, loop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from perfembed.inspection.inspect_file import Inspection, RefusedNest
 from perfembed.inspection.shares import LoopShare, RunShares
@@ -14,10 +15,9 @@ _MAX_PLACES = 4
 
 def render_refusals(inspection: Inspection, style: Style) -> str:
     """Reasons that differ in names only are one; the most frequent first, or those that cost most where it was run."""
-    head = f"{one_line(inspection.path)}: {count(len(inspection.nests), 'nest')}, {len(inspection.refused)} refused"
-    lines = [style.paint(head, "bold")]
+    lines = [style.paint(_head(inspection), "bold")]
     if inspection.run is not None:
-        return "\n".join((*lines, *_costs(inspection.path, inspection.run)))
+        return "\n".join((*lines, *_costs(inspection.run)))
     groups: dict[str, list[RefusedNest]] = {}
     for refused in inspection.refused:
         groups.setdefault(_kind(refused.reason), []).append(refused)
@@ -26,6 +26,15 @@ def render_refusals(inspection: Inspection, style: Style) -> str:
     if rows:
         lines += ["", *table([["loops", "reason", "lines", "what to do"], *rows])]
     return "\n".join(lines)
+
+
+def render_program_refusals(inspections: Sequence[Inspection], run: RunShares, style: Style) -> str:
+    """What the loops of all files of a program cost by reason, behind what was found in each."""
+    return "\n".join((*(style.paint(_head(one), "bold") for one in inspections), *_costs(run)))
+
+
+def _head(inspection: Inspection) -> str:
+    return f"{one_line(inspection.path)}: {count(len(inspection.nests), 'nest')}, {len(inspection.refused)} refused"
 
 
 def _kind(reason: str) -> str:
@@ -38,7 +47,7 @@ def _places(found: list[RefusedNest]) -> str:
     return f"{shown}, …" if len(lines) > _MAX_PLACES else shown
 
 
-def _costs(path: str, run: RunShares) -> list[str]:
+def _costs(run: RunShares) -> list[str]:
     nests = [loop for loop in run.loops if not loop.reason]
     groups: dict[str, list[LoopShare]] = {}
     for loop in run.loops:
@@ -57,7 +66,7 @@ def _costs(path: str, run: RunShares) -> list[str]:
         found = ordered[0][1]
         lines += ["", f"most would be freed by: {one_line(found[0].advice) or 'a change at'}"]
         hottest = [loop for loop in found[:_MAX_PLACES] if loop.share > 0]
-        lines += [f"  {_percent(loop.share)}  {_place(path, loop)}: {one_line(loop.reason)}" for loop in hottest]
+        lines += [f"  {_percent(loop.share)}  {_place(loop)}: {one_line(loop.reason)}" for loop in hottest]
     return lines
 
 
@@ -68,9 +77,9 @@ def _conditions(run: RunShares) -> str:
     )
 
 
-def _place(path: str, loop: LoopShare) -> str:
+def _place(loop: LoopShare) -> str:
     inside = f" in {loop.function}" if loop.function else ""
-    return f"{one_line(path)}:{loop.line}:{loop.column}{inside}"
+    return f"{one_line(loop.file)}:{loop.line}:{loop.column}{inside}"
 
 
 def _sum(loops: list[LoopShare]) -> float:

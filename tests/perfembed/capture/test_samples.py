@@ -6,7 +6,7 @@ import pytest
 
 from perfembed.building.compiling import one_file
 from perfembed.capture import ProgramFailed, World
-from perfembed.capture.samples import NAME, Samples, named, sample_program
+from perfembed.capture.samples import Samples, name_of, named, sample_program
 from profilers.build import CompilerConfig
 from scheduler.frontend import SourceFile
 
@@ -29,6 +29,7 @@ int main(void)
 }
 """
 INNER, OUTER = 8, 15
+NAME = name_of(0)
 
 
 def sampled(tmp_path: Path, text: str, *flags: str) -> Samples | ProgramFailed:
@@ -37,7 +38,7 @@ def sampled(tmp_path: Path, text: str, *flags: str) -> Samples | ProgramFailed:
     compiler = CompilerConfig("gcc", ("-O2", *flags))
     build = one_file(str(path), text.encode(), compiler, tmp_path)
     source = SourceFile(str(path), text.encode(), (), (), (), True, ())
-    return sample_program(source, build, World(tmp_path), tmp_path / "work")
+    return sample_program((source,), build, World(tmp_path), tmp_path / "work")
 
 
 @pytest.mark.parametrize("end", ["return s > 1e9", "_exit(s > 1e9)"])
@@ -71,5 +72,5 @@ def test_crash(tmp_path: Path) -> None:
 
 
 def test_generated_lines_are_not_asked_for() -> None:
-    text = named(b'# 7 "a.y"\nint x;\n  #line 9\n#define line 3\n')
+    text = named(b'# 7 "a.y"\nint x;\n  #line 9\n#define line 3\n', NAME)
     assert text.splitlines()[1:] == [b"", b"int x;", b"  ", b"#define line 3"]

@@ -8,6 +8,7 @@ import pytest
 
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
+from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_USAGE
 
 SOURCE = """\
 double a[100];
@@ -125,6 +126,32 @@ def test_summary_of_a_run(source: str, capsys: pytest.CaptureFixture[str]) -> No
     refused = sum(loop["share"] for loop in run["loops"] if loop["reason"])
     assert refused > 0.7
     assert abs(sum(loop["share"] for loop in run["loops"]) + run["elsewhere"] - 1) < 1e-9
+
+
+def test_all_files_of_a_program(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One table for the program: what one file's loop calls in another one is the other's."""
+    Path(source).write_text(
+        "double one(double);\nint all(int n) {\n    double s = 0;\n"
+        "    for (int r = 0; r < n; r++) s += one(r);\n    return s > 1e9;\n}\n"
+    )
+    Path("b.c").write_text(
+        "#include <stdlib.h>\nint all(int);\ndouble one(double x)\n{\n    for (int k = 0; k < 900; k++) {\n"
+        "        x = x * 0.5 + 1.0;\n        if (x < 0) abort();\n    }\n    return x;\n}\n"
+        "int main(int n, char **v) { return all(atoi(v[n - 1])); }\n"
+    )
+    Path("Makefile").write_text("prog: a.c b.c\n\t$(CC) -O2 -o $@ a.c b.c\n")
+    arguments = ["inspect", source, "b.c", "--summary", "--build", "make prog", "--run", "./prog 200000"]
+    session = Session({"PATH": os.environ["PATH"]})
+    code = main(arguments, session)
+    out = capsys.readouterr().out
+    assert code in (EXIT_DONE, EXIT_NO_NEST)
+    assert out.splitlines()[0].startswith("a.c: ") and out.splitlines()[1].startswith("b.c: ")
+    freed = out[out.index("most would be freed by:") :].splitlines()
+    assert " b.c:" in freed[1] and float(freed[1].split()[0]) > 70
+    assert main(["inspect", source, "b.c"], session) == EXIT_USAGE
+    capsys.readouterr()
+    main(["inspect", source, "b.c", "--summary"], session)
+    assert {line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if ".c: " in line} >= {"a.c", "b.c"}
 
 
 def test_run_by_a_build(source: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ void f(int n)
 
 def shares(stacks: dict[tuple[tuple[str, int], ...], int]) -> RunShares:
     source = read_source("f.c", ParseOptions((), "gcc"), TEXT)
-    return loop_shares(source, stacks, "S", 1, 1.0, 1.0)
+    return loop_shares({"S": source}, stacks, 1, 1.0, 1.0)
 
 
 def by_line(run: RunShares) -> dict[int, LoopShare]:
@@ -44,6 +44,19 @@ def test_own_and_inclusive(tmp_path: Path) -> None:
     assert (refused.share, refused.inclusive) == (0.4, 0.9)
     assert abs(found.elsewhere - 0.1) < 1e-9
     assert [loop.line for loop in found.loops] == [8, 7]
+
+
+def test_several_files() -> None:
+    """A sample is that of the file whose line is innermost; the loop of another file that calls it has it inside."""
+    other = b"double b[9];\nvoid helper(void)\n{\n    for (int i = 0; i < 9; i++)\n        b[i] += 1;\n}\n"
+    sources = {
+        "S": read_source("f.c", ParseOptions((), "gcc"), TEXT),
+        "T": read_source("g.c", ParseOptions((), "gcc"), other),
+    }
+    found = loop_shares(sources, {(("T", 5), ("S", 7)): 3, (("S", 9),): 1}, 1, 1.0, 1.0)
+    shown = {(loop.file, loop.line): (loop.share, loop.inclusive) for loop in found.loops}
+    assert shown[("g.c", 4)] == (0.75, 0.75) and shown[("f.c", 8)] == (0.25, 0.25)
+    assert shown[("f.c", 7)] == (0.0, 1.0) and found.elsewhere == 0.0
 
 
 def test_recursion_counts_once() -> None:
