@@ -20,7 +20,7 @@ from pathlib import Path
 
 from perfembed.errors import EnvironmentMissing, PerfembedError
 from perfembed.files import read_input
-from perfembed.profiling.request import canonical_request
+from perfembed.measuring.canonical_request import canonical_request
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.project import one_file
 from perfembed.tuning.result import TuneOptions

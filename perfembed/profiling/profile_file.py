@@ -11,7 +11,7 @@ from pathlib import Path
 from optdb.records import SourceRecord
 from perfembed.errors import NoTunableNest
 from perfembed.files import read_input
-from perfembed.profiling.request import canonical_request
+from perfembed.measuring.canonical_request import canonical_request
 from perfembed.profiling.storing import ProfiledUnder, store_profiles
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.openmp import parallel_flags, with_openmp

@@ -5,14 +5,12 @@ A donor is data from elsewhere: its texts are parsed strictly, and what is made 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,31 +18,19 @@ import numpy.typing as npt
 
 import optdb
 from optdb.database import Database
-from optdb.errors import OptdbError
-from optdb.ingest import ingest
-from optdb.record_queries import Embeddings, embeddings
-from optdb.records import EmbeddingRecord
-from optdb.spool import SpoolWriter, spool_directory
 from perfembed.learning.shards import read_query, read_shards, write_shard
 from perfembed.learning.training_data import target_of_machine
-from perfembed.learning.training_profiles import read_profiles
 from perfembed.measuring.store import element_type
 from perfembed.retrieval.families import related
-from perfembed.retrieval.index import VectorIndex, database_index, open_index
+from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.options import Same
-from profilers.errors import ProfilersError
-from profilers.profile import Profile
-from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
-    from perfembed.retrieval.nest_space import NestSpace
+    pass
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
-PROFILES = SEED.with_name("profiles")
 SHARD_VERSION = 1
 _ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
@@ -78,12 +64,6 @@ _DONORS = f"""
     JOIN machines m ON m.machine = c.machine
     QUALIFY row_number() OVER (PARTITION BY g.nest_id ORDER BY g.measured DESC, g.conditions_id) = 1
     ORDER BY g.nest_id
-"""
-
-
-_PROFILED = """
-    SELECT p.nest_id, c.machine, c.sizes, p.document FROM _store.profiles p
-    JOIN _store.conditions c USING (conditions_id) ORDER BY p.nest_id, p.source <> 'simulated', p.profile_id
 """
 
 
@@ -208,85 +188,9 @@ def read_donors(shards: Sequence[Path]) -> dict[str, StoredDonor]:
     return found
 
 
-def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
-    """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError."""
-    shards = donor_shards(folder)
-    found = read_donors(shards)
-    stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
-    index = open_index(folder / "vectors.index", space.space_id, stamp, lambda: _vectors(found, space))
-
-    def profiled() -> VectorIndex:
-        shards = sorted(PROFILES.glob("donors-*.parquet"))
-        known = f"{stamp} {' '.join(f'{shard.name} {shard.stat().st_size}' for shard in shards)}"
-        return open_index(
-            folder / "profiled.index", space.space_id, known, lambda: _vectors(found, space, read_profiles(shards))
-        )
-
-    return Donors(found, index, functools.cache(profiled))
-
-
-def database_donors(path: Path, space: NestSpace) -> Donors:
-    """Those of a database; nests without a vector get one, which is stored. Raises OptdbError."""
-    with Database.open(path, read_only=True) as database:
-        found = {d.nest_id: d for row in read_query(database, _DONORS) if (d := _donor(row)) is not None}
-        stored = embeddings(database, space.space_id, static_only=True)
-        missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
-        profiles = _stored_profiles(database, found)
-        if not missing:
-            index = database_index(database, space.space_id, static_only=True)
-            return Donors(found, index, _profiled(found, stored, profiles, space))
-    ids, vectors = _vectors(missing, space)
-    every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
-    whole = Embeddings((*stored.nest_ids, *ids), every)
-    profiled = _profiled(found, whole, profiles, space)
-    rows = zip(ids, vectors, strict=True)
-    try:
-        with SpoolWriter(spool_directory(path)) as writer:
-            writer.append([EmbeddingRecord(i, space.space_id, None, tuple(map(float, v))) for i, v in rows])
-        with Database.open(path) as database:
-            ingest(database, spool_directory(path))
-            return Donors(found, database_index(database, space.space_id, static_only=True), profiled)
-    except OptdbError:  # others write, or nobody may
-        return Donors(found, VectorIndex.build(whole.nest_ids, whole.vectors, space.space_id), profiled)
-
-
-def _stored_profiles(database: Database, donors: Mapping[str, StoredDonor]) -> dict[str, tuple[float, ...]]:
-    """Features of profiles taken on the donors' own machines and sizes, by nest_id; simulated ones before others.
-
-    What ships was profiled by simulation, and counts of one source are like each other.
-    """
-    found: dict[str, tuple[float, ...]] = {}
-    for nest_id, machine, sizes, document in database.rows(_PROFILED):
-        donor = donors.get(nest_id)
-        if donor is None or donor.machine != machine or nest_id in found:
-            continue
-        with contextlib.suppress(ProfilersError, ValueError, AttributeError):
-            if {name: int(value) for name, value in json.loads(sizes).items()} == dict(donor.sizes):
-                found[nest_id] = Profile.from_json(document).features()
-    return found
-
-
-def _profiled(
-    donors: Mapping[str, StoredDonor],
-    static: Embeddings,
-    profiles: Mapping[str, Sequence[float]],
-    space: NestSpace,
-) -> Callable[[], VectorIndex] | None:
-    """What makes the index of a database's vectors, those of donors with a profile made with it; None without any."""
-    if not profiles:
-        return None
-    return functools.cache(lambda: _with_profiles(donors, static, profiles, space))
-
-
-def _with_profiles(
-    donors: Mapping[str, StoredDonor],
-    static: Embeddings,
-    profiles: Mapping[str, Sequence[float]],
-    space: NestSpace,
-) -> VectorIndex:
-    ids, vectors = _vectors({key: donors[key] for key in profiles}, space, profiles)
-    rows = {**dict(zip(static.nest_ids, static.vectors, strict=True)), **dict(zip(ids, vectors, strict=True))}
-    return VectorIndex.build(tuple(rows), np.stack(list(rows.values())), space.space_id)
+def donors_in(database: Database) -> dict[str, StoredDonor]:
+    """Those of a database, by nest_id."""
+    return {d.nest_id: d for row in read_query(database, _DONORS) if (d := _donor(row)) is not None}
 
 
 def export_donors(database: Path, shard: Path) -> int:
@@ -299,31 +203,6 @@ def export_donors(database: Path, shard: Path) -> int:
     name = "regexp_replace(place, '^.*/', '') AS place"
     query = f"SELECT * REPLACE ({name}) FROM ({_DONORS})"
     return write_shard(database, shard, query, ("nest_id", "machine", "schedules"))
-
-
-def _vectors(
-    donors: Mapping[str, StoredDonor], space: NestSpace, profiles: Mapping[str, Sequence[float]] = MappingProxyType({})
-) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """One of each donor on the machine it was measured on; none for what cannot be read or embedded.
-
-    `profiles`: features, by nest_id.
-    """
-    by_target: dict[Target, list[str]] = {}
-    for key, donor in donors.items():
-        by_target.setdefault(donor.target, []).append(key)
-    ids: list[str] = []
-    rows: list[npt.NDArray[np.float32]] = []
-    for target, keys in by_target.items():
-        known: list[str] = []
-        nests: list[tuple[Replayer, Mapping[str, int]]] = []
-        for key in keys:
-            with contextlib.suppress(SchedulerError):
-                nests.append((Replayer(parse_nest(donors[key].text)), donors[key].sizes))
-                known.append(key)
-        found = space.vectors(nests, target, [profiles.get(key) for key in known] if profiles else None)
-        ids += [key for key, vector in zip(known, found, strict=True) if vector is not None]
-        rows += [vector for vector in found if vector is not None]
-    return ids, np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
 
 def _donor(row: Mapping[str, Any]) -> StoredDonor | None:

@@ -12,7 +12,8 @@ from optdb.errors import OptdbError
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
-from perfembed.retrieval.donors import Donors, Found, StoredDonor, alike, closest, database_donors, nearest, seed_donors
+from perfembed.retrieval.donor_vectors import database_donors, seed_donors
+from perfembed.retrieval.donors import Donors, Found, StoredDonor, alike, closest, nearest
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.options import Same
 from perfembed.retrieval.space_training import usable_space

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from perfembed.capture import CapturedNest
-from perfembed.profiling.request import canonical_request
+from perfembed.measuring.canonical_request import canonical_request
 from perfembed.retrieval.donors import Found
 from perfembed.retrieval.likeness import good_recipes, likeness
 from perfembed.tuning.result import Profiling

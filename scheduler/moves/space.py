@@ -44,10 +44,7 @@ class Space:
         self.skewed: dict[tuple[int, tuple[str, ...]], tuple[Schedule, ...]] = {}  # by loops, the solved skews
 
     def of(self, first: Schedule) -> Space:
-        """The space of the nest that first steps leave (`NEST_STEPS`), for those behind them.
-
-        Raises NotApplicable, QuotaExceeded.
-        """
+        """Of the nest that first steps leave (`NEST_STEPS`). Raises NotApplicable, QuotaExceeded."""
         return Space(self.replayer.of(first), self.target, self.parameters)
 
     # ------------------------------------------------------------------------------ structure

@@ -12,6 +12,7 @@ from perfembed.bench.embedding import EmbeddingScores, LikenessScore, MetricScor
 from perfembed.bench.index import IndexBench
 from perfembed.bench.interrupted import InterruptedResult
 from perfembed.bench.methods import NestRow
+from perfembed.bench.orders import OrderResult
 from perfembed.bench.population import PopulationResult, population_document
 from perfembed.bench.products import ProductRow
 from perfembed.bench.render import replay_document
@@ -100,7 +101,8 @@ def test_products_and_index() -> None:
 
 
 def test_variants() -> None:
-    content: VariantsContent = {"variants": (VariantResult("a.c", 2, 2),), "whole": 1}
+    orders = (OrderResult("a.c", "a_0", 5, 4, 0.9),)
+    content: VariantsContent = {"variants": (VariantResult("a.c", 2, 2),), "orders": orders, "whole": 1}
     document("bench-variants", content)
 
 

@@ -12,7 +12,8 @@ from perfembed.bench.methods import Method, MethodsBench, run_methods
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import MACHINES, METHODS, leaving_out
 from perfembed.errors import UsageError
-from perfembed.retrieval.donors import SEED, seed_donors
+from perfembed.retrieval.donor_vectors import seed_donors
+from perfembed.retrieval.donors import SEED
 from perfembed.retrieval.space_training import usable_space
 from profilers.machine import describe_machine
 from scheduler.ir.text import parse_nest

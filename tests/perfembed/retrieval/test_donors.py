@@ -9,15 +9,14 @@ from optdb.database import Database
 from optdb.record_queries import embeddings
 from optdb.records import ProfileRecord
 from perfembed.errors import UsageError
+from perfembed.retrieval.donor_vectors import database_donors, seed_donors
 from perfembed.retrieval.donors import (
     Found,
     StoredDonor,
     alike,
     closest,
-    database_donors,
     export_donors,
     nearest,
-    seed_donors,
 )
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.options import SAME

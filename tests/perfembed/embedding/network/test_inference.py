@@ -16,7 +16,8 @@ from perfembed.embedding.network.interface import NetworkSettings
 from perfembed.embedding.network.schedule_map import ScheduleMap
 from perfembed.learning.cost_models import SHIPPED
 from perfembed.mapping.embed_file import place_source
-from perfembed.retrieval.donors import StoredDonor, donor_shards, nearest, read_donors, seed_donors
+from perfembed.retrieval.donor_vectors import seed_donors
+from perfembed.retrieval.donors import StoredDonor, donor_shards, nearest, read_donors
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.space_training import MAP, NAME, load_embedding_model
