@@ -4,10 +4,11 @@ from pathlib import Path
 
 from scheduler.codegen.workload import plain
 from scheduler.computed.columns import columns
+from scheduler.identity import canonical_nest, carry_over, in_names_of
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
-from scheduler.replay import Replayer
+from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Columns, Parallelize, Tile, Vectorize
 from tests.scheduler.codegen.support import check_same
@@ -50,6 +51,17 @@ def test_bodies_side_by_side(tmp_path: Path) -> None:
         sizes = [{"n": n} for n in (100, 0, 1, 2, 33)]
         text = check_same(tmp_path, BODIES, format_schedule(schedule), *sizes)
         assert "b_copy" not in text and "pe_b_0[b_r] = b[b_r][0];" in text
+
+
+def test_it_is_found_again_under_other_names() -> None:
+    """In a database arrays and loops have names of their own."""
+    replayer = Replayer(plain(parse_nest(BODIES)))
+    canonical = canonical_nest(replayer.nest)
+    there = Replayer(canonical.nest)
+    for schedule in proposed(BODIES, n=200):
+        kept = carry_over(schedule, replayer, there, canonical.names)
+        assert kept[0] != schedule[0] and isinstance(there.replay(kept), ScheduledNest)
+        assert in_names_of(format_schedule(kept), canonical, there, replayer) == schedule
 
 
 def test_a_chain_without_lanes(tmp_path: Path) -> None:
