@@ -27,7 +27,7 @@ from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.frontend import Sharing
 from scheduler.ir.nest import LoopNest
-from scheduler.moves.concurrent import fitted
+from scheduler.moves.concurrent import fitted, steady
 from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
@@ -162,7 +162,7 @@ class NestTuner:
         effort = self.effort
         if effort.given is not None:
             search = self._search = Explorer(space, self._evaluate)
-            search.start(self._fitted([effort.given]))
+            search.start((fitted(self.replayer, effort.given, self._context),))
             return search.result(complete=True)
         if effort.search == "transfer":
             return self._transferred(space)
@@ -234,10 +234,14 @@ class NestTuner:
         return search.result(complete=not self.trials.expired())
 
     def _fitted(self, schedules: Sequence[Schedule]) -> tuple[Schedule, ...]:
-        """As they must be among other threads."""
-        sharing = self.measurer.sharing
-        context = sharing.context if sharing is not None else ""
-        return tuple(dict.fromkeys(fitted(self.replayer, schedule, context) for schedule in schedules))
+        """As they must be among other threads, and do best."""
+        context = self._context
+        fitting = (fitted(self.replayer, steady(schedule, context), context) for schedule in schedules)
+        return tuple(dict.fromkeys(fitting))
+
+    @property
+    def _context(self) -> str:
+        return self.measurer.sharing.context if self.measurer.sharing is not None else ""
 
     def _computed(self, space: Space) -> tuple[Schedule, ...]:
         """From the machine alone; where nothing can be had, what donors lead to is measured all the same."""
@@ -301,7 +305,7 @@ class NestTuner:
         measured = {c.scheduled.tree for c in ranked}
         chosen = to_refine(ranked)
         near = {
-            neighbour.schedule: one.scheduled.schedule
+            steady(neighbour.schedule, self._context): one.scheduled.schedule
             for one in chosen
             for neighbour in neighbours(space, one.scheduled, measured=measured, limit=_REFINED // len(chosen))
         }
