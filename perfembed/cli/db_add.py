@@ -68,6 +68,7 @@ def command(
     from perfembed.report.style import one_line, printable, times
     from perfembed.tuning.file_tuner import tune
     from perfembed.tuning.result import TuneOptions
+    from scheduler.schedule import nest_steps, parse_schedule
 
     options = TuneOptions(
         dry_run=True,
@@ -87,7 +88,9 @@ def command(
     added = [report for report in result.nests if report.status == "tuned" and report.speedup is not None]
     for report in added:
         assert report.speedup is not None
-        print(f"{one_line(report.nest)}: {times(report.speedup)} faster, a donor in {one_line(str(database))}")
+        own = nest_steps(parse_schedule(report.schedule))
+        kept = "kept for this nest alone" if own else "a donor"
+        print(f"{one_line(report.nest)}: {times(report.speedup)} faster, {kept} in {one_line(str(database))}")
     tried = [report for report in result.nests if report.candidates and report not in added]
     for report in tried:
         print(f"{one_line(report.nest)}: no donor: {printable(report.reason)}")

@@ -83,8 +83,8 @@ def command(
     from perfembed.tuning.result import Message, TuneOptions
     from scheduler.frontend import ParseOptions
 
-    if len(files) > 1 and not summary:
-        raise UsageError("several files are only summed up", "add --summary, or give one file")
+    if len(files) > 1 and (not summary or form != "text"):
+        raise UsageError("several files are only summed up, as text", "add --summary, or give one file")
     contents = [read_input(one) for one in files]
     file, content = files[0], contents[0]
     style = Style(session.color(sys.stdout))

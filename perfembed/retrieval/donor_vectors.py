@@ -62,14 +62,13 @@ def database_donors(path: Path, space: NestSpace) -> Donors:
         found = donors_in(database)
         stored = embeddings(database, space.space_id, static_only=True)
         missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
-        profiles = _stored_profiles(database, found)
         if not missing:
             index = database_index(database, space.space_id, static_only=True)
-            return Donors(found, index, _profiled(found, stored, profiles, space))
+            return Donors(found, index, _profiled(path, found, stored, space))
     ids, vectors = _vectors(missing, space)
     every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
     whole = Embeddings((*stored.nest_ids, *ids), every)
-    profiled = _profiled(found, whole, profiles, space)
+    profiled = _profiled(path, found, whole, space)
     rows = zip(ids, vectors, strict=True)
     try:
         with SpoolWriter(spool_directory(path)) as writer:
@@ -98,26 +97,23 @@ def _stored_profiles(database: Database, donors: Mapping[str, StoredDonor]) -> d
 
 
 def _profiled(
-    donors: Mapping[str, StoredDonor],
-    static: Embeddings,
-    profiles: Mapping[str, Sequence[float]],
-    space: NestSpace,
-) -> Callable[[], VectorIndex] | None:
-    """What makes the index of a database's vectors, those of donors with a profile made with it; None without any."""
-    if not profiles:
-        return None
-    return functools.cache(lambda: _with_profiles(donors, static, profiles, space))
+    path: Path, donors: Mapping[str, StoredDonor], static: Embeddings, space: NestSpace
+) -> Callable[[], VectorIndex]:
+    """What makes the index of a database's vectors, those of donors with a profile made with it.
 
+    Profiles are read when they are asked for; where they cannot be, the vectors are those without.
+    """
 
-def _with_profiles(
-    donors: Mapping[str, StoredDonor],
-    static: Embeddings,
-    profiles: Mapping[str, Sequence[float]],
-    space: NestSpace,
-) -> VectorIndex:
-    ids, vectors = _vectors({key: donors[key] for key in profiles}, space, profiles)
-    rows = {**dict(zip(static.nest_ids, static.vectors, strict=True)), **dict(zip(ids, vectors, strict=True))}
-    return VectorIndex.build(tuple(rows), np.stack(list(rows.values())), space.space_id)
+    def made() -> VectorIndex:
+        profiles: Mapping[str, Sequence[float]] = {}
+        with contextlib.suppress(OptdbError), Database.open(path, read_only=True) as database:
+            profiles = _stored_profiles(database, donors)
+        ids, vectors = _vectors({key: donors[key] for key in profiles}, space, profiles)
+        moved = dict(zip(ids, vectors, strict=True))
+        rows = [moved.get(key, vector) for key, vector in zip(static.nest_ids, static.vectors, strict=True)]
+        return VectorIndex.build(static.nest_ids, np.stack(rows) if rows else static.vectors, space.space_id)
+
+    return functools.cache(made)
 
 
 def _vectors(

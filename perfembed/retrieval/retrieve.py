@@ -178,7 +178,7 @@ class Retrieval:
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Sequence[float] | None = None
     ) -> tuple[Found, ...]:
-        """The nearest to the nest as it is written or to its core, nearest first. Raises SchedulerError."""
+        """The nearest to the nest or to its core, nearest first. Raises SchedulerError."""
         near = self._found(side, self.k, without_nests, profile)
         if self._choose is None and self._repair:
             with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for

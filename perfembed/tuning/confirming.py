@@ -107,10 +107,10 @@ class Confirmation:
             comparison = self._compared(built, candidate, checked, interrupted)
             if not isinstance(comparison, Comparison):
                 continue
-            self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)
             if comparison.faster and (unfair := self._unfair(comparison, candidate.scheduled)):
-                outcome.reason = unfair
+                outcome.reason = unfair  # and nobody is told that it was faster
                 continue
+            self.ledger.confirmed(candidate.scheduled.schedule, comparison, checked)
             if comparison.faster:
                 shortest = self.replayer.shortest(candidate.scheduled.schedule)
                 outcome.chosen = candidate.scheduled.schedule

@@ -148,7 +148,8 @@ def test_all_files_of_a_program(source: str, capsys: pytest.CaptureFixture[str])
     assert out.splitlines()[0].startswith("a.c: ") and out.splitlines()[1].startswith("b.c: ")
     freed = out[out.index("most would be freed by:") :].splitlines()
     assert " b.c:" in freed[1] and float(freed[1].split()[0]) > 70
-    assert main(["inspect", source, "b.c"], session) == EXIT_USAGE
+    for more in ([], ["--json"], ["--summary", "--json"]):
+        assert main(["inspect", source, "b.c", *more], session) == EXIT_USAGE
     capsys.readouterr()
     main(["inspect", source, "b.c", "--summary"], session)
     assert {line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if ".c: " in line} >= {"a.c", "b.c"}

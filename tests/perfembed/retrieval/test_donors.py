@@ -57,7 +57,8 @@ def test_donors_with_a_profile_are_looked_for_by_it(tmp_path: Path) -> None:
     """A profile of the donor's own machine and sizes moves its vector; one of other sizes, or of nobody's, does not."""
     path = database(tmp_path)
     plain = database_donors(path, SPACE)
-    assert plain.profiled is None
+    assert plain.profiled is not None
+    assert all(np.array_equal(plain.profiled().vector(i), plain.index.vector(i)) for i in plain.by_id)
     first, second, *_ = plain.by_id.values()
     counts = (("l1_replacements", (1e6, 2e6)), ("loads", (3e6, 4e6)))
     profile = Profile("simulated", first.machine, 2, 0.01, 64, counts)

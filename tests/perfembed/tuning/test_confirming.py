@@ -21,7 +21,7 @@ from scheduler.frontend.model import Shared
 from scheduler.ir.nest import Span
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import parse_schedule
+from scheduler.schedule import Schedule, parse_schedule
 from scheduler.search.explorer import Candidate
 from tests.perfembed.measuring.test_less_work import PRODUCT, measurer
 
@@ -62,6 +62,40 @@ def test_what_the_user_shares_among_threads(schedule: str, lost: bool) -> None:
     assert loses_threads(replayer, Sharing((Shared("i", span, "parallel for"),)), scheduled) is lost
     assert not loses_threads(replayer, Sharing((Shared("i", span, "simd"),)), scheduled)
     assert not loses_threads(replayer, None, scheduled)
+
+
+class Told(NoLedger):
+    """Remembers what it is told was confirmed."""
+
+    def __init__(self) -> None:
+        self.schedules: list[Schedule] = []
+
+    def confirmed(self, schedule: Schedule, comparison: Comparison, checked: Checked) -> None:
+        self.schedules.append(schedule)
+
+
+@pytest.mark.parametrize("load", [0.0, 1.2])
+def test_what_only_looks_faster_is_not_kept(tmp_path: Path, load: float) -> None:
+    """Neither as the winner nor in the database, where it would be a donor."""
+
+    class Busy(Turns):
+        def compare(self, *_: object) -> Comparison:
+            return Comparison(4 / 3, 1.2, 1.5, (0.4,), (0.3,), load > 0, (replace(PART, other_load=load),) * 3, 0.98)
+
+    whole = replace(measurer(tmp_path, PRODUCT, n=40), sharing=Sharing((Shared("i", Span("a.c", 0, 1, 1, 1), "for"),)))
+    whole = replace(whole, conditions=replace(whole.conditions, runner=Busy()))
+    scheduled = whole.replayer.replay(parse_schedule("interchange(j, k)"))
+    assert isinstance(scheduled, ScheduledNest)
+    outcome, ledger = NestOutcome(), Told()
+    trials = Trials(whole, TrialLimits(60.0, 1.5, 8.0, 4), outcome, lambda event: None, ledger, None)
+    original = whole.original(None)
+    assert isinstance(original, Original)
+    trials.known_original(Original(original.built, Timed((1.0,))), 1.0)
+    confirmation = Confirmation(whole, whole.replayer, trials, Effort(), outcome, ledger, None, False)
+    confirmation.confirm((Candidate(scheduled, 0.8),), False)
+    assert (outcome.winner is None) is (load > 0), outcome.reason
+    assert ledger.schedules == ([] if load else [scheduled.schedule])
+    assert not load or "1.2 cores busy" in outcome.reason
 
 
 @pytest.mark.parametrize("load", [0.0, 1.2])
