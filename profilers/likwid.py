@@ -1,13 +1,19 @@
-"""Profiles counted by LIKWID: `likwid-perfctr` with the marker API around each repetition of the nest."""
+"""Profiles counted by LIKWID, with the marker API around each repetition of the nest.
+
+Through the package pylikwid in a process of its own where it is installed (`perfembed[likwid]`), else by the command
+`likwid-perfctr`.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import math
 import os
 import re
 import shutil
 import statistics
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +31,8 @@ from profilers.profile import Profile
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 _TOOL = "likwid-perfctr"
+_PACKAGE = "pylikwid"
+_CHILD = Path(__file__).with_name("likwid_child.py")
 _MARKER = Path(__file__).with_name("likwid_marker.c")
 _TRIAL = Limits(wall_s=20.0)
 _LIMITS = Limits(wall_s=300.0, memory_bytes=16 << 30, output_bytes=4 << 20)
@@ -34,13 +42,15 @@ _SOCKETS = "memory traffic is that of whole sockets, other programs included; it
 
 @dataclass(frozen=True, slots=True)
 class LikwidBackend:
-    """One run of `likwid-perfctr -m -C CPUS -g EVENTS -O` for each group of counters.
+    """One run of `likwid-perfctr -m -C CPUS -g EVENTS -O`, or of `likwid_child.py`, for each group of counters.
 
     Which events these are is in `profilers/groups/likwid-*.toml`; the file whose CPU is the one `likwid-perfctr -i`
     names is used. `options` are put before all others: ("-M", "0") makes LIKWID access the registers directly.
+    `package`: whether pylikwid is used; by default where it is installed and can be loaded.
     """
 
     options: tuple[str, ...] = ()
+    package: bool | None = None
     limits: Limits = _LIMITS
 
     @property
@@ -52,7 +62,7 @@ class LikwidBackend:
         """Whether LIKWID knows this CPU, has access to its counters, and counts something."""
         try:
             chosen, tool, env = self._prepare(environment)
-            argv = (tool, *self.options, "-O", "-C", str(_cpus()[0]), "-g", chosen.probe, "true")
+            argv = (*tool, *self.options, "-O", "-C", str(_cpus()[0]), "-g", chosen.probe, "true")
             finished = run_contained(argv, limits=_TRIAL, env=env, cwd="/")
         except ProfilersError as problem:
             return CounterSupport(self.name, False, _line(str(problem)))
@@ -82,7 +92,7 @@ class LikwidBackend:
         threads, cpus = request.workload.threads, _cpus()
         if threads > len(cpus):
             return ProfileFailed(f"LIKWID pins every thread to a core of its own: {threads} threads, {len(cpus)} cores")
-        config = _compiler(request.compiler, tool)
+        config = _compiler(request.compiler, shutil.which(_TOOL, path=env["PATH"]))
         built = compile_workloads((request.workload,), config, request.workdir, 1, _COMPILE_S, environment=env)[0]
         if isinstance(built, BuildFailed):
             return ProfileFailed(f"{request.workload.name} does not compile with LIKWID: {_line(built.message)}")
@@ -93,7 +103,7 @@ class LikwidBackend:
         for run in chosen.runs(request.machine.flags):
             repetitions: tuple[tuple[Values, ...], ...] = (({},) * threads,)
             if run.events:
-                wrapper = (tool, *self.options, "-O", "-m", "-C", ",".join(map(str, cpus[:threads])))
+                wrapper = (*tool, *self.options, "-O", "-m", "-C", ",".join(map(str, cpus[:threads])))
                 wrapper += ("-g", ",".join(run.events))
                 counting = Counting(warmups(request.workload, request.machine), request.repetitions, (), wrapper)
                 ran = count_workload(built, counting, limits=self.limits, environment=env)
@@ -117,13 +127,19 @@ class LikwidBackend:
             return ProfileFailed(reason or "LIKWID counted none of the events")
         return _profile(request, chosen, counts, seconds, absent, reason)
 
-    def _prepare(self, environment: Mapping[str, str]) -> tuple[EventMap, str, dict[str, str]]:
-        """The map of this CPU, the tool's path and the environment. Raises ProfilersError with one line."""
+    def _prepare(self, environment: Mapping[str, str]) -> tuple[EventMap, tuple[str, ...], dict[str, str]]:
+        """The map of this CPU, the command that counts and the environment. Raises ProfilersError with one line."""
         env = {**DEFAULT_ENVIRONMENT, **environment, "LC_ALL": "C"}
-        tool = shutil.which(_TOOL, path=env["PATH"])
-        if tool is None:
+        command = shutil.which(_TOOL, path=env["PATH"])
+        tools: list[tuple[str, ...]] = [(command,)] if command is not None and not self.package else []
+        if self.package or (self.package is None and importlib.util.find_spec(_PACKAGE) is not None):
+            tools.insert(0, (sys.executable, str(_CHILD)))
+        if not tools:
             raise ProfilersError(f"{_TOOL} is not installed: install LIKWID")
-        finished = run_contained((tool, *self.options, "-i"), limits=_TRIAL, env=env, cwd="/")
+        for tool in tools:
+            finished = run_contained((*tool, *self.options, "-i"), limits=_TRIAL, env=env, cwd="/")
+            if finished.ok:
+                break
         said = finished.stdout.decode(errors="replace")
         return choose(event_maps("likwid"), architecture(said), said, finished), tool, env
 
@@ -168,9 +184,9 @@ def _profile(
     )
 
 
-def _compiler(config: CompilerConfig, tool: str) -> CompilerConfig:
+def _compiler(config: CompilerConfig, tool: str | None) -> CompilerConfig:
     """The compiler with the marker API: headers and library of the LIKWID that the tool belongs to."""
-    prefix = Path(tool).resolve().parent.parent
+    prefix = Path(tool).resolve().parent.parent if tool is not None else Path("/usr")
     own = prefix not in (Path("/usr"), Path("/"))
     include = (f"-I{prefix}/include",) if own else ()
     library = (f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib") if own else ()

@@ -104,7 +104,8 @@ def _predicted(problems: Sequence[Problem], model: CostModel) -> ClassifierScore
             legal = [
                 (n, s) for n, s in enumerate(map(replayer.replay, problem.schedules)) if isinstance(s, ScheduledNest)
             ]
-            predicted = model.predict(replayer, problem.parameters, problem.target, [s for _, s in legal])
+            schedules = [s for _, s in legal]
+            predicted = model.predict(replayer, problem.parameters, problem.target, schedules, problem.seconds)
         except SchedulerError:
             continue
         best = max((problem.speedups[n] for n, _ in legal), default=0.0)

@@ -90,6 +90,10 @@ def command(
             help="Of the schedules measured so many are drawn from all legal ones: matrices and free sequences.",
         ),
     ] = 0.0,
+    held_out: Annotated[
+        bool,
+        typer.Option("--held-out", help="Of generated programs, only those that cost models are never trained on."),
+    ] = False,
     refine: Annotated[
         bool,
         typer.Option(
@@ -228,7 +232,7 @@ def command(
         environment=tuple(sorted(session.environment.items())),
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )
-    programs = programs_of(files or (), generate, seed, generator_settings(work, SETTINGS))
+    programs = programs_of(files or (), generate, seed, generator_settings(work, SETTINGS), held_out)
     try:
         if dry_run:
             plan = make_plan(programs, options)

@@ -98,11 +98,16 @@ class Ensemble:
     models: tuple[CostModel, ...]
 
     def predict(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+        self,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        schedules: Sequence[ScheduledNest],
+        seconds: float | None = None,
     ) -> npt.NDArray[np.float64]:
         import numpy as np
 
-        found = [np.log(model.predict(replayer, parameters, target, schedules)) for model in self.models]
+        found = [np.log(model.predict(replayer, parameters, target, schedules, seconds)) for model in self.models]
         return np.asarray(np.exp(np.mean(found, axis=0)), dtype=np.float64)
 
 
@@ -140,7 +145,8 @@ def train_cost_model(
     name = _without(without) if without else kind
     path = weights_path(name, folder)
     if kind == "boosted":
-        from scheduler.cost.boosted import BoostedCostModel, finetune_boosted, train_boosted
+        from scheduler.cost.boosted import BoostedCostModel
+        from scheduler.cost.train_boosted import finetune_boosted, train_boosted
 
         every = [*train, *validation]  # it holds groups out itself
         if start is None:

@@ -117,14 +117,16 @@ def _described(problem: Problem) -> Iterable[tuple[tuple[float, ...], bool]]:
 
 def trained_classifier(examples: SurrogateExamples, kind: ClassifierKind, seed: int) -> SurrogateClassifier:
     """Every nest counts the same. Raises UsageError without data."""
-    from scheduler.cost.boosted import nest_weights
-
     if not len(examples.good):
         raise UsageError(
             "there are no labels of sampled matrices to train on",
             "perfembed populate --generate 400 --search sample --schedules 16 makes some",
         )
-    return fit_classifier(kind, examples.features, examples.good, seed, nest_weights(examples.nests))
+    import numpy as np
+
+    _, nest, counts = np.unique(examples.nests, return_inverse=True, return_counts=True)
+    weights = 1.0 / counts[nest]
+    return fit_classifier(kind, examples.features, examples.good, seed, weights * len(weights) / weights.sum())
 
 
 def own_classifier(folder: str | None) -> Path:

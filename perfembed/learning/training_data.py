@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
     first = rows[0]
     labels: dict[str, float] = {}
     given_up: set[str] = set()
+    originals = [row["baseline"] for row in rows if row["baseline"]]
     for row in rows:
         if row["seconds"] and row["baseline"] and row["schedule"] not in labels:
             labels[row["schedule"]] = row["baseline"] / row["seconds"]
@@ -116,6 +118,7 @@ def _problem(rows: Sequence[Mapping[str, Any]]) -> Problem | None:
         group=first["algorithm"],
         name=first["nest_id"],
         given_up=frozenset(n for n, text in enumerate(labels) if text in given_up),
+        seconds=statistics.median(originals),
     )
 
 

@@ -153,9 +153,14 @@ class Measurer:
         for call in calls:  # when a second text would be asked for: the first one compiles
             call()
 
+    @property
+    def threaded(self) -> bool:
+        """Whether the user gave the nest threads."""
+        return self.sharing is not None and any(shared.threads for shared in self.sharing.shared)
+
     def sequential(self, original: Timed) -> Timed:
         """What the nest takes without the user's threads: what the times of schedules are set against elsewhere."""
-        if self.sharing is None or not any(shared.threads for shared in self.sharing.shared):
+        if not self.threaded:
             return original
         few = TimingSettings(min_samples=2, max_samples=3)
         timed = self.time(self.build([emit_original(self.nest)])[0], few, "original").outcome

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from optdb.records import SourceRecord
 from perfembed.files import read_input
+from perfembed.learning.cost_models import part_of
 from scheduler.generator.programs import GeneratorSettings, generate
 
 # Runs of about 0.5 to 100 ms: shorter ones tell of the start of threads only, longer ones cost too many others.
@@ -41,11 +42,16 @@ class Program:
 
 
 def programs_of(
-    files: Sequence[str], generated: int, seed: int, settings: GeneratorSettings = SETTINGS
+    files: Sequence[str], generated: int, seed: int, settings: GeneratorSettings = SETTINGS, held_out: bool = False
 ) -> tuple[Program, ...]:
-    """Files first, then `generated` programs of the generator with that seed."""
+    """Files first, then `generated` programs of the generator with that seed.
+
+    `held_out`: of these only what no cost model is trained on. Raises SchedulerError where none is generated.
+    """
     listed = [Program(path, Path(path).stem) for path in files]
     made = [Program(f"gen_{seed}_{number}.c", "generated", seed, number, settings) for number in range(generated)]
+    if held_out:
+        made = [program for program in made if part_of(_generated(program, program.number or 0)[1]) == "test"]
     return (*listed, *made)
 
 

@@ -129,10 +129,12 @@ class Retrieval:
         without_nests: Collection[str] = (),
         expired: Callable[[], bool] = lambda: False,
         profile: Sequence[float] | None = None,
+        seconds: float | None = None,
     ) -> Retrieved:
         """At most `measure` candidates for the nest of `side`; of donors looked at before the time is `expired`.
 
-        `profile`: the features of the nest's profile, with which donors are looked for then.
+        `profile`: the features of the nest's profile, with which donors are looked for then. `seconds`: what the nest
+        as written takes on one thread, for the cost model.
         Raises SchedulerError where the nest cannot be embedded.
         """
         found = list(self.neighbours(side, without_nests, profile))
@@ -144,7 +146,7 @@ class Retrieval:
         def slowness(pool: Sequence[Candidate]) -> list[float]:
             assert cost is not None
             scheduled = [candidate.scheduled for candidate in pool]
-            speedups = cost.predict(side.replayer, side.parameters, self.target, scheduled)
+            speedups = cost.predict(side.replayer, side.parameters, self.target, scheduled, seconds)
             predicted.update((s.schedule, float(speedup)) for s, speedup in zip(scheduled, speedups, strict=True))
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 

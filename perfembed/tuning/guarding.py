@@ -18,21 +18,37 @@ from scheduler.search.genetic import Accepts
 class ModelGuard:
     """Takes what the cost model predicts to be at least half as fast as the best that it has been asked about."""
 
-    def __init__(self, model: CostModel, replayer: Replayer, parameters: Mapping[str, int], target: Target) -> None:
+    def __init__(
+        self,
+        model: CostModel,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        seconds: float | None = None,
+    ) -> None:
+        """`seconds`: of the nest as written, for the model."""
         self._model, self._replayer, self._parameters, self._target = model, replayer, parameters, target
+        self._seconds = seconds
         self._best = 0.0
 
     def __call__(self, scheduled: ScheduledNest) -> bool:
-        speedup = float(self._model.predict(self._replayer, self._parameters, self._target, [scheduled])[0])
+        speedup = self._predicted(scheduled)
         self._best = max(self._best, speedup)
         return speedup >= PROFITABLE * self._best
+
+    def _predicted(self, scheduled: ScheduledNest) -> float:
+        predicted = self._model.predict(self._replayer, self._parameters, self._target, [scheduled], self._seconds)
+        return float(predicted[0])
 
 
 def guard_of(
     guard: Guarding, replayer: Replayer, parameters: Mapping[str, int], target: Target, model: CostModel | None,
-    classifier: SurrogateClassifier | None,
+    classifier: SurrogateClassifier | None, seconds: float | None = None,
 ) -> Accepts | None:  # fmt: skip
-    """`model` and `classifier`: needed where the guard is one of them. Raises QuotaExceeded."""
+    """`model` and `classifier`: needed where the guard is one of them; `seconds`: of the nest as written.
+
+    Raises QuotaExceeded.
+    """
     match guard:
         case "none":
             return None
@@ -41,4 +57,4 @@ def guard_of(
             return Guard(classifier, replayer, parameters)
         case "model":
             assert model is not None
-            return ModelGuard(model, replayer, parameters, target)
+            return ModelGuard(model, replayer, parameters, target, seconds)

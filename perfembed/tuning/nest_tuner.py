@@ -90,6 +90,7 @@ class NestTuner:
         self.interrupted = False
         self.drawn = 0  # of the candidates, those of `Effort.drawn`
         self._in_program_s = in_program_s
+        self._sequential_s = None if self.measurer.threaded else in_program_s  # as written; cost models want to know
         self._model = model
         self._classifier = classifier
         self._retrieval = retrieval
@@ -134,7 +135,9 @@ class NestTuner:
             self.trials.known_original(original, baseline.min)
         outcome.original_s = self.trials.original_s
         replayer = self.replayer
-        self.ledger.begin(replayer, self.measurer.sequential(baseline))
+        sequential = self.measurer.sequential(baseline)
+        self._sequential_s = sequential.min
+        self.ledger.begin(replayer, sequential)
         outcome.normalization = format_schedule(minimize_strides(replayer, maximal_fission(replayer)))
         space = Space(replayer, self.conditions.target, dict(self.measurer.captured.parameters))
         try:
@@ -176,7 +179,9 @@ class NestTuner:
             from perfembed.tuning.guarding import guard_of  # here, not above: a slow import
 
             parameters, target = self.measurer.captured.parameters, self.conditions.target
-            accepts = guard_of(effort.guard, self.replayer, parameters, target, self._model, self._classifier)
+            accepts = guard_of(
+                effort.guard, self.replayer, parameters, target, self._model, self._classifier, self._sequential_s
+            )
         halfway = (self.conditions.runner.now() + self.trials.deadline) / 2
         self._search = make_search(
             effort.search,
@@ -260,7 +265,9 @@ class NestTuner:
             profile = self._profile(retrieval, side)
             features = profile.features() if profile is not None else None
             clock = self._retrieval_clock()
-            found = retrieval.retrieve(side, measure=self.effort.top, expired=clock, profile=features)
+            found = retrieval.retrieve(
+                side, measure=self.effort.top, expired=clock, profile=features, seconds=self._sequential_s
+            )
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")
             return
@@ -316,7 +323,7 @@ class NestTuner:
     def _predict(self, schedules: Sequence[ScheduledNest]) -> list[float | None]:
         assert self._model is not None
         parameters, target = self.measurer.captured.parameters, self.conditions.target
-        speedups = self._model.predict(self.replayer, parameters, target, schedules)
+        speedups = self._model.predict(self.replayer, parameters, target, schedules, self._sequential_s)
         self.outcome.predicted += len(schedules)
         return [self.trials.original_s / max(float(speedup), 1e-9) for speedup in speedups]
 

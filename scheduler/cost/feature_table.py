@@ -1,7 +1,8 @@
 """Names, units and ranges of the cost model's features. Changing anything here or what it means needs a new VERSION.
 
-A vector is: PROBLEM features of the nest and the machine; TREE features of the scheduled loop tree; and for each TREE
-feature the difference to the same feature of the nest as written (a log-ratio where it is a logarithm).
+A vector is: PROBLEM features of the nest and the machine; TREE features of the scheduled loop tree; for each TREE
+feature the difference to the same feature of the nest as written (a log-ratio where it is a logarithm); and MEASURED
+features, which hold what is estimated of the tree against the measured time of the nest as written.
 """
 
 from __future__ import annotations
@@ -85,9 +86,18 @@ TREE: tuple[Feature, ...] = (
     *_shares("parallel_reduction parallel_vector wavefront"),
 )
 
+BOUNDS = tuple(f.name for f in TREE[:8])  # on the time, in cycles
+MEASURED: tuple[Feature, ...] = (
+    *_shares("timed"),  # 0: nothing was measured, and the estimate of the nest as written stands for it
+    *_logs("ns/instance", "measured"),
+    *_logs("measured/estimated cycles", "slowness", -80.0),  # of the nest as written
+    *_logs("measured cycles/bound of the tree", " ".join(f"{name}_gain" for name in BOUNDS), -80.0),
+)
+
 FEATURES: tuple[Feature, ...] = (
     *PROBLEM,
     *TREE,
     *(Feature(f"d_{f.name}", f"{f.unit}, difference to the original", f.low - f.high, f.high - f.low) for f in TREE),
+    *MEASURED,
 )
 NAMES: tuple[str, ...] = tuple(f.name for f in FEATURES)

@@ -15,7 +15,7 @@ import numpy as np
 from scheduler.cost.body import STRIDES
 from scheduler.cost.estimate import Estimator
 from scheduler.cost.estimated import Estimate, Line
-from scheduler.cost.feature_table import FEATURES, PROBLEM, TREE
+from scheduler.cost.feature_table import BOUNDS, FEATURES, MEASURED, PROBLEM, TREE
 from scheduler.ir.tree import Leaf, TreeNode, tree_loops
 from scheduler.ir.walk import loops
 from scheduler.machine.target import Target
@@ -32,6 +32,8 @@ _LEAST_LOG = -40.0
 _LEAST = 2.0**_LEAST_LOG
 _LOW = np.array([f.low for f in FEATURES])
 _HIGH = np.array([f.high for f in FEATURES])
+_GHZ = 3.0  # cycles are those of a clock like this; which one it was is in the measured time
+_BOUNDS = [place for place, f in enumerate(TREE) if f.name in BOUNDS]
 
 
 class FeatureExtractor:
@@ -45,6 +47,7 @@ class FeatureExtractor:
         self.estimator = Estimator(model, parameters, target)
         tree = initial_tree(model.nest)
         original = self.estimator.estimate(tree)
+        self._cycles = original.cycles
         self.total = max(sum(line.shape.facts.domain.instances for line in original.lines), 1.0)
         self._tree = self._tree_features(original, tree)
         self._problem = self._problem_features(original)
@@ -55,19 +58,32 @@ class FeatureExtractor:
         bounded: Vector = np.clip(values, _LOW[: len(values)], _HIGH[: len(values)]).astype(np.float32)
         return bounded
 
-    def vector(self, scheduled: ScheduledNest) -> Vector:
-        """Shape [len(FEATURES)]. The tree must be of the extractor's nest."""
+    def vector(self, scheduled: ScheduledNest, seconds: float | None = None) -> Vector:
+        """Shape [len(FEATURES)]. The tree must be of the extractor's nest.
+
+        `seconds`: what a run of the nest as written takes, where that was measured.
+        """
         contracted = frozenset(name for name, _ in scheduled.contracted)
         tree = self._tree_features(self.estimator.estimate(scheduled.tree, contracted), scheduled.tree)
-        values: npt.NDArray[np.float64] = np.concatenate([self._problem, tree, tree - self._tree])
+        values: npt.NDArray[np.float64] = np.concatenate(
+            [self._problem, tree, tree - self._tree, self._measured_features(tree, seconds)]
+        )
         bounded: Vector = np.clip(values, _LOW, _HIGH).astype(np.float32)
         return bounded
 
-    def matrix(self, schedules: Sequence[ScheduledNest]) -> Vector:
-        """Shape [len(schedules), len(FEATURES)]."""
+    def matrix(self, schedules: Sequence[ScheduledNest], seconds: float | None = None) -> Vector:
+        """Shape [len(schedules), len(FEATURES)]; `seconds` as in `vector`."""
         if not schedules:
             return np.zeros((0, len(FEATURES)), dtype=np.float32)
-        return np.stack([self.vector(s) for s in schedules])
+        return np.stack([self.vector(s, seconds) for s in schedules])
+
+    def without_time(self, rows: Vector) -> Vector:
+        """Rows of `matrix` as they are where nothing was measured."""
+        bounded: Vector = rows.copy()
+        trees = rows[:, len(PROBLEM) : len(PROBLEM) + len(TREE)].astype(np.float64)
+        measured = np.array([self._measured_features(tree, None) for tree in trees]).reshape(len(rows), len(MEASURED))
+        bounded[:, -len(MEASURED) :] = np.clip(measured, _LOW[-len(MEASURED) :], _HIGH[-len(MEASURED) :])
+        return bounded
 
     # ------------------------------------------------------------------------------- the nest
 
@@ -112,6 +128,14 @@ class FeatureExtractor:
             "lanes": mean([_log(t.vector_bytes / f.widest_bytes) for f in facts]),
         }
         return np.array([values[f.name] for f in PROBLEM])
+
+    def _measured_features(self, tree: npt.NDArray[np.float64], seconds: float | None) -> npt.NDArray[np.float64]:
+        """[len(MEASURED)], of the features of a tree."""
+        known = seconds is not None and seconds > 0
+        cycles = _log(1e9 * _GHZ * seconds if known and seconds is not None else self._cycles)
+        own = [float(known), cycles - _log(_GHZ) - _log(self.total), cycles - _log(self._cycles)]
+        measured: npt.NDArray[np.float64] = np.concatenate([own, cycles - tree[_BOUNDS]])
+        return measured
 
     # ------------------------------------------------------------------------------- the tree
 

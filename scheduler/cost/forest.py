@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,24 +38,33 @@ class Forest:
     baseline: npt.NDArray[np.float64]
 
     @staticmethod
-    def of_sklearn(models: Sequence[Any]) -> Forest:
-        """The mean of HistGradientBoostingRegressor models that were trained on finite numbers."""
-        parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _FIELDS}
-        offset = 0
-        for model in models:
-            for (predictor,) in model._predictors:
-                nodes = predictor.nodes
-                own = np.arange(len(nodes)) + offset
-                leaf = nodes["is_leaf"].astype(bool)
-                parts["feature"].append(np.where(leaf, 0, nodes["feature_idx"]))
-                parts["threshold"].append(np.where(leaf, 0.0, nodes["num_threshold"]))
-                parts["left"].append(np.where(leaf, own, nodes["left"].astype(np.int64) + offset))
-                parts["right"].append(np.where(leaf, own, nodes["right"].astype(np.int64) + offset))
-                parts["value"].append(np.where(leaf, nodes["value"], 0.0) / len(models))
-                parts["roots"].append(np.array([offset]))
-                offset += len(nodes)
-        parts["baseline"] = [np.array([float(np.mean([np.ravel(m._baseline_prediction)[0] for m in models]))])]
-        return _joined(parts)
+    def of_lightgbm(booster: Any, constant: float) -> Forest:
+        """A trained lightgbm.Booster of finite numbers; `constant`: what its trees were grown on top of."""
+        parts: dict[str, list[Any]] = {name: [] for name in _FIELDS}
+        for tree in booster.dump_model()["tree_info"]:
+            parts["roots"].append(len(parts["value"]))
+            waiting: list[tuple[dict[str, Any], int, str]] = [(tree["tree_structure"], -1, "")]
+            while waiting:
+                node, parent, side = waiting.pop()
+                number = len(parts["value"])
+                if parent >= 0:
+                    parts[side][parent] = number
+                leaf = "split_feature" not in node
+                parts["feature"].append(0 if leaf else node["split_feature"])
+                parts["threshold"].append(0.0 if leaf else node["threshold"])
+                parts["value"].append(node["leaf_value"] if leaf else 0.0)
+                parts["left"].append(number)
+                parts["right"].append(number)
+                if not leaf:
+                    waiting += [(node["right_child"], number, "right"), (node["left_child"], number, "left")]
+        parts["baseline"] = [constant]
+        return Forest(**{name: np.array(found, dtype=_FIELDS[name]) for name, found in parts.items()})
+
+    @staticmethod
+    def mean(forests: Sequence[Forest]) -> Forest:
+        """Predicts the mean of what one or more others do."""
+        total = functools.reduce(Forest.plus, forests)
+        return replace(total, value=total.value / len(forests), baseline=total.baseline / len(forests))
 
     @staticmethod
     def of_classifiers(models: Sequence[Any]) -> Forest:

@@ -32,9 +32,17 @@ class RecursiveLstmCostModel:
         self._known: OrderedDict[object, tuple[Replayer, ScheduleEncoder, NestCodes]] = OrderedDict()
 
     def predict(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+        self,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        schedules: Sequence[ScheduledNest],
+        seconds: float | None = None,
     ) -> npt.NDArray[np.float64]:
-        """float64[len(schedules)], original time / time. What a nest's schedules share is computed once."""
+        """float64[len(schedules)], original time / time. What a nest's schedules share is computed once.
+
+        `seconds` has no influence.
+        """
         found = np.empty(len(schedules))
         with torch.inference_mode():
             encoder, codes = self._encoded(replayer, parameters, target)

@@ -1,7 +1,8 @@
 """How good predicted speedups are: as numbers, as an order, and as a choice.
 
 Definitions, for the schedules of one program with measured speedups y and predictions p:
-MAPE: mean of |p - y| / y; of a run that was given up y is only an upper limit, and a p below it is right. Spearman:
+MAPE: mean of |p - y| / y, and its median; of a run that was given up y is only an upper limit, and a p below it is
+right. Spearman:
 correlation of the ranks, ties at their mean rank. nDCG@k: with the speedups as relevance, DCG@k = sum over the first k
 ranks of y / log2(rank + 1) in the order of p, over the same in the order of y. Top-k regret: 1 - (best y among the k
 greatest p) / (best y). Equal predictions count as if their order were the least favourable one for nDCG and regret, so
@@ -34,6 +35,7 @@ class Scores:
     programs: int
     labels: int
     mape: float
+    median_ape: float
     spearman: float
     spearman_program: float
     ndcg: float
@@ -63,6 +65,7 @@ def score(
         if given_up is not None:
             limits[[first + n for n in given_up[number]]] = True
         first += len(y)
+    errors = absolute_errors(y_all, p_all, limits)
     ordered = [(y, p) for y, p in pairs if len(y) > 1 and np.ptp(y) > 0]
 
     def mean(values: list[float]) -> float:
@@ -71,7 +74,8 @@ def score(
     return Scores(
         len(pairs),
         len(y_all),
-        mape(y_all, p_all, limits),
+        float(np.mean(errors)),
+        float(np.median(errors)),
         spearman(y_all, p_all),
         mean([spearman(y, p) for y, p in ordered]),
         mean([ndcg(y, p) for y, p in ordered]),
@@ -80,12 +84,10 @@ def score(
     )
 
 
-def mape(measured: Floats, predicted: Floats, limits: npt.NDArray[np.bool_] | None = None) -> float:
-    """Mean absolute percentage error, as a fraction; none for predictions below those `measured` that are `limits`."""
+def absolute_errors(measured: Floats, predicted: Floats, limits: npt.NDArray[np.bool_]) -> Floats:
+    """Of `measured`, as fractions; none for predictions below those that are `limits`."""
     errors = (predicted - measured) / measured
-    if limits is not None:
-        errors = np.where(limits, np.maximum(errors, 0.0), errors)
-    return float(np.mean(np.abs(errors)))
+    return np.abs(np.where(limits, np.maximum(errors, 0.0), errors))
 
 
 def spearman(measured: Floats, predicted: Floats) -> float:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Problem:
     """A nest with what was measured of it. `speedups[i]`: original time / time of `schedules[i]`.
 
-    `given_up`: schedules whose run was stopped; their speedups are known to be below `speedups[i]`.
+    `given_up`: schedules whose run was stopped; their speedups are known to be below `speedups[i]`. `seconds`: the
+    original's time, where it is known.
 
     `parameters`: the sizes it ran with. `group`: what must not be on both sides of a split into training and test.
     """
@@ -33,13 +34,22 @@ class Problem:
     group: str
     name: str = ""
     given_up: frozenset[int] = frozenset()
+    seconds: float | None = None
 
 
 class CostModel(Protocol):
     """Predicts speedups over the nest as written."""
 
     def predict(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+        self,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        schedules: Sequence[ScheduledNest],
+        seconds: float | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Shape [len(schedules)], original time / time; all schedules are of the replayer's nest."""
+        """Shape [len(schedules)], original time / time; all schedules are of the replayer's nest.
+
+        `seconds`: what the nest as written takes on one thread, where that was measured.
+        """
         ...

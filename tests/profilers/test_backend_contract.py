@@ -70,7 +70,8 @@ def recorded(folder: Path, request: ProfileRequest) -> Backend:
 
 
 BACKENDS = {
-    "likwid": Candidate(lambda folder, request: LikwidBackend(), "likwid-perfctr"),
+    "likwid": Candidate(lambda folder, request: LikwidBackend(package=False), "likwid-perfctr"),
+    "likwid-package": Candidate(lambda folder, request: LikwidBackend(package=True)),
     "perf": Candidate(lambda folder, request: PerfBackend(), "perf"),
     "perf-software": Candidate(software, "perf"),
     "simulated": Candidate(lambda folder, request: SimulatedBackend()),

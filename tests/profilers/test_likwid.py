@@ -220,7 +220,7 @@ needs_two = pytest.mark.skipif(describe_machine().logical_cores < 2, reason="nee
 @needs_two
 def test_a_replayed_likwid_gives_medians_for_each_thread(tmp_path, marked):
     env = {**marked.env, **replayed(tmp_path / "with space")}
-    backend = LikwidBackend()
+    backend = LikwidBackend(package=False)
     assert backend.available(env).usable, backend.available(env)
     found = backend.profile(request(tmp_path / "work", env, threads=2))
     assert isinstance(found, Profile), found
@@ -237,7 +237,7 @@ def test_a_replayed_likwid_gives_medians_for_each_thread(tmp_path, marked):
 
 def test_events_that_likwid_refuses_are_left_out(tmp_path):
     env = replayed(tmp_path / "likwid", refuse="CAS_COUNT_RD")
-    found = LikwidBackend().profile(request(tmp_path / "work", env))
+    found = LikwidBackend(package=False).profile(request(tmp_path / "work", env))
     assert isinstance(found, Profile), found
     assert len(found.counts) == 17 and not any("whole sockets" in note for note in found.notes)
     (missing,) = (note for note in found.notes if note.startswith("not counted"))
@@ -254,13 +254,15 @@ def test_events_that_likwid_refuses_are_left_out(tmp_path):
     ],
 )
 def test_a_nest_that_cannot_be_counted_is_one_line(tmp_path, text, threads, reason):
-    found = LikwidBackend().profile(request(tmp_path / "work", replayed(tmp_path / "likwid"), text, threads))
+    found = LikwidBackend(package=False).profile(
+        request(tmp_path / "work", replayed(tmp_path / "likwid"), text, threads)
+    )
     assert isinstance(found, ProfileFailed) and reason in found.reason and "\n" not in found.reason
 
 
 def test_a_likwid_that_counts_no_instructions_is_not_used(tmp_path):
     env = replayed(tmp_path, refuse="INSTR_RETIRED_ANY")
-    found = LikwidBackend().available(env)
+    found = LikwidBackend(package=False).available(env)
     assert not found.usable and "INSTR_RETIRED_ANY" in found.detail
 
 
@@ -274,5 +276,5 @@ def test_the_marker_file_compiles_with_the_real_header(tmp_path):
 
 @pytest.mark.skipif(shutil.which("likwid-perfctr") is None, reason="LIKWID is not installed")
 def test_a_real_likwid_answers_in_one_line():
-    found = LikwidBackend().available({})
+    found = LikwidBackend(package=False).available({})
     assert found.tool == "likwid" and found.detail and "\n" not in found.detail

@@ -16,6 +16,7 @@ from optdb.exchange import merge
 from optdb.locks import FileLock
 from perfembed.bench.population import content, inconsistencies, kill_tree, measurements
 from perfembed.errors import UsageError
+from perfembed.learning.cost_models import part_of
 from perfembed.populating.events import Place, PopulateOptions
 from perfembed.populating.populate import make_plan, recover, this_place
 from perfembed.populating.programs import Program, programs_of, source_record
@@ -85,6 +86,10 @@ def test_programs() -> None:
     assert b"kernel" in made[2].content() and made[2].content() != made[3].content()
     with pytest.raises(UsageError, match=r"b\.c"):
         made[1].content()
+    held_out = programs_of(["x/a.c"], 40, 7, held_out=True)
+    assert held_out[0].path == "x/a.c" and 1 < len(held_out) < 20
+    patterns = [source_record(program, program.content()).algorithm for program in held_out[1:]]
+    assert {part_of(name) for name in patterns} == {"test"}
     large = programs_of([], 1, 7, GeneratorSettings(least_work=2e7, most_work=2e8))[0]
     assert large.content() != made[2].content() and max(large.sizes().values()) > max(made[2].sizes().values())
     assert source_record(large, large.content()).place == "seed 7 number 0 work 2e+07 to 2e+08"

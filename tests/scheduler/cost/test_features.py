@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from scheduler.cost.feature_table import FEATURES, NAMES, PROBLEM, TREE
+from scheduler.cost.feature_table import FEATURES, MEASURED, NAMES, PROBLEM, TREE
 from scheduler.cost.features import FeatureExtractor
 from scheduler.generator.nests.random_nest import random_nest
 from scheduler.generator.schedules import random_schedule
@@ -46,7 +46,9 @@ def vector(text: str, schedule: str, target: Target = TARGET, **parameters: int)
 
 
 def test_the_table_names_each_feature_once() -> None:
-    assert len(set(NAMES)) == len(NAMES) == len(PROBLEM) + 2 * len(TREE) and all(f.low < f.high for f in FEATURES)
+    assert len(set(NAMES)) == len(NAMES) == len(PROBLEM) + 2 * len(TREE) + len(MEASURED) and all(
+        f.low < f.high for f in FEATURES
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Our evaluation of trees equals scikit-learn's; damaged forests are refused."""
+"""Our evaluation of trees equals LightGBM's; damaged forests are refused."""
 
 from typing import Any
 
@@ -10,33 +10,32 @@ from scheduler.cost.forest import Forest
 
 
 def trained(seed: int, rows: int = 700, trees: int = 25) -> tuple[Any, Any]:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from threadpoolctl import threadpool_limits
+    import lightgbm
 
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(rows, 6)).astype(np.float32)
     features[:, 5] = np.round(features[:, 5])  # values that repeat meet thresholds exactly
     labels = features[:, 0] * features[:, 5] + np.abs(features[:, 1]) + 0.1 * rng.normal(size=rows)
-    model = HistGradientBoostingRegressor(max_iter=trees, max_leaf_nodes=15, random_state=seed, early_stopping=False)
-    with threadpool_limits(1, "openmp"):
-        return model.fit(features, labels), features
+    parameters = {"num_leaves": 15, "seed": seed, "verbose": -1, "num_threads": 1, "boost_from_average": False}
+    return lightgbm.train(parameters, lightgbm.Dataset(features, labels), num_boost_round=trees), features
 
 
-def test_equals_sklearn() -> None:
+def test_equals_lightgbm() -> None:
     model, features = trained(1, rows=1300)
-    forest = Forest.of_sklearn([model])
+    forest = Forest.of_lightgbm(model, 0.25)
     assert len(forest.roots) == 25
-    np.testing.assert_allclose(forest.predict(features), model.predict(features), rtol=0, atol=1e-12)
-    stages = np.stack(list(model.staged_predict(features[:99])), axis=1)
-    np.testing.assert_allclose(forest.staged(features[:99]), stages, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(forest.predict(features), model.predict(features) + 0.25, rtol=0, atol=1e-12)
+    stages = np.stack([model.predict(features[:99], num_iteration=k + 1) for k in range(25)], axis=1)
+    np.testing.assert_allclose(forest.staged(features[:99]), stages + 0.25, rtol=0, atol=1e-12)
     assert forest.predict(features[:0]).shape == (0,)
-    np.testing.assert_allclose(forest.predict(features[:1]), model.predict(features[:1]), atol=1e-12)
+    np.testing.assert_allclose(forest.predict(features[:1]), model.predict(features[:1]) + 0.25, atol=1e-12)
 
 
 def test_several_models_give_their_mean() -> None:
     (first, features), (second, _) = trained(1), trained(2, trees=7)
     mean = (first.predict(features) + second.predict(features)) / 2
-    np.testing.assert_allclose(Forest.of_sklearn([first, second]).predict(features), mean, atol=1e-12)
+    found = Forest.mean([Forest.of_lightgbm(first, 1.0), Forest.of_lightgbm(second, -1.0)])
+    np.testing.assert_allclose(found.predict(features), mean, atol=1e-12)
 
 
 def test_constant() -> None:
@@ -45,7 +44,7 @@ def test_constant() -> None:
 
 def test_tensors_round_trip_and_are_checked() -> None:
     model, features = trained(3, trees=4)
-    forest = Forest.of_sklearn([model])
+    forest = Forest.of_lightgbm(model, 0.0)
     tensors = forest.tensors
     assert np.array_equal(Forest.of_tensors(tensors, 6).predict(features), forest.predict(features))
     empty = Forest.constant(1.0)

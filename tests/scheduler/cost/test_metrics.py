@@ -5,13 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from scheduler.cost.metrics import mape, ndcg, regret, score, spearman
+from scheduler.cost.metrics import absolute_errors, ndcg, regret, score, spearman
 
 Y = np.array([4.0, 2.0, 1.0])
 
 
-def test_mape() -> None:
-    assert mape(Y, np.array([5.0, 1.0, 1.0])) == pytest.approx((0.25 + 0.5 + 0.0) / 3)
+def test_errors() -> None:
+    predicted = np.array([5.0, 1.0, 1.0])
+    assert absolute_errors(Y, predicted, np.array([False] * 3)) == pytest.approx([0.25, 0.5, 0.0])
+    assert absolute_errors(Y, predicted, np.array([True] * 3)) == pytest.approx([0.25, 0.0, 0.0])
+    found = score([Y], [predicted])
+    assert (found.mape, found.median_ape) == pytest.approx((0.25, 0.25))
 
 
 def test_mape_of_runs_that_were_given_up() -> None:
