@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from perfembed.bench.statistics import mean_interval
+
 ORIGINAL, REFERENCE = "original", "long search"
 _BEST = 1.02  # of the time of the fastest method: as good as that
 
@@ -32,16 +34,24 @@ class NestRow:
     noise: float = 0.0
     predicted: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MethodScore:
-    """Over all programs: time over that of `against`. `beyond`: how many programs are more than 25 % slower."""
+    """Over all programs: time over that of `against`. `beyond`: how many programs are more than 25 % slower.
+
+    A program counts once for each seed; `mean` is the geometric mean of the ratios, and `low` to `high` its 95 %
+    interval by the bootstrap over programs, all seeds of one together.
+    """
 
     method: str
     programs: int
     median: float
     worst: float
+    mean: float
+    low: float
+    high: float
     within: int  # 5 %
     beyond: int
     speedup: float  # geometric mean over the original
@@ -56,17 +66,22 @@ class MethodScore:
 
 def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
     """One for each method, of the programs whose nests all have a time of `against`, a method or the long search."""
-    programs: dict[str, list[NestRow]] = {}
+    programs: dict[tuple[str, int], list[NestRow]] = {}
     for row in rows:
-        programs.setdefault(row.program, []).append(row)
+        programs.setdefault((row.program, row.seed), []).append(row)
     whole = [nests for nests in programs.values() if all(row.seconds.get(against) for row in nests)]
     found = []
     for method in dict.fromkeys((against, *methods)):
-        ratios = sorted(_time(nests, method) / _time(nests, against) for nests in whole)
+        by_program: dict[str, list[float]] = {}
+        for nests in whole:
+            by_program.setdefault(nests[0].program, []).append(_time(nests, method) / _time(nests, against))
+        ratios = sorted(ratio for found_ratios in by_program.values() for ratio in found_ratios)
         gains = [_time(nests, ORIGINAL) / _time(nests, method) for nests in whole]
         every = [row for nests in whole for row in nests]
         if not ratios:
             continue
+        logs = [[math.log(ratio) for ratio in found_ratios] for found_ratios in by_program.values()]
+        mean, low, high = (math.exp(log) for log in mean_interval(logs))
         overheads = [sum(row.overhead.get(method, 0.0) for row in nests) for nests in whole]
         found.append(
             MethodScore(
@@ -74,6 +89,9 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
                 programs=len(ratios),
                 median=float(np.median(ratios)),
                 worst=ratios[-1],
+                mean=mean,
+                low=low,
+                high=high,
                 within=sum(r <= 1.05 for r in ratios),
                 beyond=sum(r > 1.25 for r in ratios),
                 speedup=math.exp(sum(map(math.log, gains)) / len(gains)),

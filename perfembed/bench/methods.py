@@ -85,13 +85,13 @@ class MethodsBench:
     budget_s: float = 60.0
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
-    seed: int = 0
+    seeds: tuple[int, ...] = (0,)  # each program once for each of them
     environment: tuple[tuple[str, str], ...] = ()
     classifier: SurrogateClassifier | None = None  # for methods that it guards
 
 
-Donating = Callable[[str, Target], Mapping[str, Retrieval]]
-"""For each method that transfers, by name: donors that are not of an algorithm."""
+Donating = Callable[[str, Target, int], Mapping[str, Retrieval]]
+"""For each method that transfers, by name: donors that are not of an algorithm; what is drawn, by the seed."""
 
 
 def run_methods(
@@ -105,43 +105,44 @@ def run_methods(
     machine = describe_machine()
     target = target_of(machine, bench.threads)
     rows: list[NestRow] = []
-    for path in bench.paths:
+    for seed, path in ((seed, path) for seed in bench.seeds for path in bench.paths):
         name = Path(path).stem
-        found = known.get(name)
+        found = known.get((name, seed))
         if found is None:
-            progress(name)
-            retrievals = donors(name, target) if donors is not None else {}
+            progress(name if len(bench.seeds) == 1 else f"{name}, seed {seed}")
+            retrievals = donors(name, target, seed) if donors is not None else {}
             try:
-                found = _program(bench, path, retrievals, cost, target, progress)
+                found = _program(bench, path, seed, retrievals, cost, target, progress)
             except (PerfembedError, SchedulerError, OptdbError) as problem:
                 progress(f"{name}: {problem}")
                 found = []
             with bench.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"program": name, "nests": [asdict(row) for row in found]}) + "\n")
+                file.write(json.dumps({"program": name, "seed": seed, "nests": [asdict(row) for row in found]}) + "\n")
         rows += found
     return tuple(rows)
 
 
-def _load(path: Path) -> dict[str, list[NestRow]]:
+def _load(path: Path) -> dict[tuple[str, int], list[NestRow]]:
     if not path.exists():
         return {}
-    found: dict[str, list[NestRow]] = {}
+    found: dict[tuple[str, int], list[NestRow]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         document: Mapping[str, Any] = json.loads(line)
-        found[document["program"]] = [NestRow(**row) for row in document["nests"]]
+        found[document["program"], document.get("seed", 0)] = [NestRow(**row) for row in document["nests"]]
     return found
 
 
 def _program(
     bench: MethodsBench,
     path: str,
+    seed: int,
     retrievals: Mapping[str, Retrieval],
     cost: CostModel | None,
     target: Target,
     progress: Callable[[str], None],
 ) -> list[NestRow]:
     options = TuneOptions(
-        cc=bench.cc, cflags=bench.cflags, threads=bench.threads, seed=bench.seed, environment=bench.environment
+        cc=bench.cc, cflags=bench.cflags, threads=bench.threads, seed=seed, environment=bench.environment
     )
     source = parse(path, read_input(path), options)
     rows = []
@@ -153,7 +154,7 @@ def _program(
         for found in inputs.found:
             progress(f"  {found.nest.name}")
             try:
-                rows.append(_Nest(bench, Path(path).stem, found, retrievals, cost, target, folder).run())
+                rows.append(_Nest(bench, Path(path).stem, seed, found, retrievals, cost, target, folder).run())
             except (NestNotMeasurable, SchedulerError) as problem:
                 progress(f"  {found.nest.name}: {problem}")
     return rows
@@ -164,6 +165,7 @@ class _Nest:
         self,
         bench: MethodsBench,
         program: str,
+        seed: int,
         inputs: NestInputs,
         retrievals: Mapping[str, Retrieval],
         cost: CostModel | None,
@@ -172,7 +174,7 @@ class _Nest:
     ) -> None:
         self.bench, self.inputs, self.retrievals, self.cost = bench, inputs, retrievals, cost
         line = inputs.nest.span.line if inputs.nest.span else 0
-        self.row = NestRow(program, inputs.nest.name, line, 0.0)
+        self.row = NestRow(program, inputs.nest.name, line, 0.0, seed=seed)
         self.searched = False  # long, whatever came of it
         self.conditions = Conditions(
             compiler=CompilerConfig(bench.cc, (*bench.cflags, "-fopenmp")),
@@ -182,7 +184,7 @@ class _Nest:
             environment=dict(bench.environment),
             jobs=max(1, describe_machine().logical_cores),
             allowed=Allowed(),
-            seed=bench.seed,
+            seed=seed,
         )
 
     def run(self) -> NestRow:

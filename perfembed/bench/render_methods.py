@@ -14,6 +14,8 @@ _HEAD = [
     "programs",
     "median",
     "worst",
+    "mean",
+    "95 %",
     "within 5 %",
     "over 25 %",
     "best",
@@ -28,7 +30,10 @@ _HEAD = [
 
 
 def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str, machine: str) -> str:
-    """Times as multiples of those of `against`; the overhead is that of all of a program's nests."""
+    """Times as multiples of those of `against`; the overhead is that of all of a program's nests.
+
+    `mean` is the geometric one, with its interval.
+    """
     found = scores(rows, methods, against)
     if not found:
         return f"no program has a time of {against} for all its nests"
@@ -39,6 +44,8 @@ def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str
             str(score.programs),
             f"{score.median:.2f}",
             f"{score.worst:.2f}",
+            f"{score.mean:.2f}",
+            f"{score.low:.2f} to {score.high:.2f}",
             str(score.within),
             str(score.beyond),
             str(score.best),

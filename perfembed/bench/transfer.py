@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -51,8 +52,30 @@ MACHINES = (
 """Does it matter on whose machine a donor was measured? Of more donors some are nearer, whoever measured them."""
 
 
+APPLICATIONS = (
+    "minplus", "mlp", "softmax", "heat-3d", "horizontal-diffusion", "box-blur", "unsharp-mask", "daubechies", "haar",
+    "harris", "histogram", "gemm",
+)  # fmt: skip
+"""The paper's table 2; its blur is our box-blur, its matrix product our gemm."""
+
+
+def measuring(methods: Sequence[Method], counts: Sequence[int]) -> tuple[Method, ...]:
+    """Each method that transfers once for each number of candidates measured, which are not refined; the others."""
+    return tuple(
+        one
+        for method in methods
+        for one in (
+            (replace(method, name=f"{method.name}, {count} measured", top=count, refine=False) for count in counts)
+            if method.search == "transfer"
+            else (method,)
+        )
+    )
+
+
 def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) -> Donating:
     """The shipped donors, but for those of the algorithm asked about. Raises EnvironmentMissing, UsageError.
+
+    `seed`: which ones of this machine are left where there are to be fewer.
 
     UsageError also where a method takes donors of this or of other machines, and there are none.
     """
@@ -60,7 +83,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
     _start_up(choosers)
     accepting = {m.name: choosers.accepting(m) for m in methods}
 
-    def retrievals(algorithm: str, target: Target) -> dict[str, Retrieval]:
+    def retrievals(algorithm: str, target: Target, drawn: int) -> dict[str, Retrieval]:
         return {
             m.name: Retrieval(
                 choosers.space,
@@ -69,7 +92,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 k=m.k,
                 cost=cost,
                 without_algorithms=(algorithm,),
-                choose=choosers.of(m, algorithm),
+                choose=choosers.of(m, algorithm, drawn),
                 accept=accepting[m.name],
                 repair=m.repair,
                 compose=m.compose,
@@ -111,11 +134,11 @@ class _Choosers:
             raise UsageError(f"{method.name}: no donor was measured on {whose}")
         return lambda donor: donor.nest_id in chosen
 
-    def of(self, method: Method, without: str) -> Choose | None:
-        """None: the nearest in that space."""
+    def of(self, method: Method, without: str, seed: int) -> Choose | None:
+        """None: the nearest in that space. `seed`: of what is drawn."""
         match method.donors:
             case "random":
-                rng = random.Random(f"{self.seed} {without}")
+                rng = random.Random(f"{seed} {without}")
                 donors = [d for d in self.donors.values() if not related(d.algorithm, (without,))]
                 return lambda side, k: tuple(Found(d, 0.0) for d in rng.sample(donors, min(k, len(donors))))
             case "hand-made":

@@ -18,6 +18,7 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT
 
 if TYPE_CHECKING:
+    from perfembed.profiling.comparison import CounterComparison
     from perfembed.report.style import Style
     from profilers.calibration import Calibration, Figure
     from profilers.doctor import Check
@@ -33,17 +34,25 @@ def command(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Also measure bandwidths, FLOP/s and latencies, and keep them.")
     ] = False,
+    counters: Annotated[
+        bool,
+        typer.Option(
+            "--counters", help="Also compare the simulated counters with measured ones, on eight nests that ship."
+        ),
+    ] = False,
     json: Json = False,
     traceback: Traceback = False,
 ) -> int:
     """Check what this machine can do.
 
     Tries the temporary folder, the compiler, OpenMP, hardware counters, cores, caches, the timer, what ships and the
-    database, and names one fix for each problem. Takes a few seconds; with --calibrate about 15 more.
+    database, and names one fix for each problem. Takes a few seconds; with --calibrate about 15 more, with --counters
+    a minute where there are counters.
     """
-    from perfembed.report.machine_checks import doctor_document
+    from perfembed.report.machine_checks import comparison_lines, doctor_document
     from perfembed.report.style import Style
     from profilers.doctor import calibration_check, diagnose
+    from profilers.machine import describe_machine
 
     session = context.ensure_object(Session)
     second = clang or (which("clang", path=session.environment.get("PATH")) and "clang") or None
@@ -54,13 +63,18 @@ def command(
     if not missing:
         calibration, file = (_calibrate if calibrate else _kept)(cc, session.environment)
         checks.append(calibration_check(calibration))
+    compared = _compare_counters(cc, session.environment) if counters and not missing else None
     if json:
-        print(doctor_document(not missing, checks, calibration, file))
+        print(doctor_document(not missing, checks, calibration, file, compared))
         return code
     style = Style(session.color(sys.stdout))
     _print_checks(checks, style)
     if calibrate and calibration is not None:
         print("\n".join(["", *calibration_lines(calibration), *([f"kept in {file}"] if file else []), ""]))
+    if compared is not None:
+        print("\n".join(["", *comparison_lines(compared, describe_machine().cpu_model), ""]))
+    elif counters and not missing:
+        print("no counters to compare the simulated ones with: see the line on hardware counters")
     print("ready to tune" if not missing else "not ready to tune: see the lines marked miss")
     return code
 
@@ -114,6 +128,30 @@ def _kept(cc: str, environment: Mapping[str, str]) -> tuple[Calibration | None, 
     cache, machine, version = CalibrationCache(folder), describe_machine(), compiler_version(cc, environment)
     found = cache.load(machine, version)
     return found, cache.path(machine.fingerprint, version) if found else None
+
+
+def _compare_counters(cc: str, environment: Mapping[str, str]) -> CounterComparison | None:
+    """Of LIKWID or perf, the first that counts here; None where none does."""
+    from perfembed.profiling.comparison import compare_counters, compared_donors
+    from profilers.build import CompilerConfig
+    from profilers.likwid import LikwidBackend
+    from profilers.lock import machine_lock
+    from profilers.machine import describe_machine
+    from profilers.perf import PerfBackend
+    from profilers.scratch import scratch_folder
+
+    backend = next((b for b in (LikwidBackend(), PerfBackend()) if b.available(environment).usable), None)
+    if backend is None:
+        return None
+    machine = describe_machine()
+
+    def tell(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with scratch_folder() as scratch, machine_lock(environment, tell):
+        compiler = CompilerConfig(cc, ("-O3", "-march=native", "-fopenmp"))
+        donors, threads = compared_donors(), machine.physical_cores
+        return compare_counters(backend, donors, threads, compiler, machine, environment, scratch, tell)
 
 
 def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Path | None]:

@@ -97,6 +97,10 @@ class Ensemble:
 
     models: tuple[CostModel, ...]
 
+    @property
+    def spread(self) -> None:
+        """Not known."""
+
     def predict(
         self,
         replayer: Replayer,

@@ -43,13 +43,14 @@ class Retrieved:
     """What a nest's neighbours lead to: those of the whole, nearest first, then those of its trees (if several).
 
     `unreadable`: (donor, reason) of those that are no nests or schedules.
-    `predicted`: the candidates' speedups; empty without a cost model.
+    `predicted`: the candidates' speedups; empty without a cost model. `spread`: of measured ones around those.
     """
 
     neighbours: tuple[Found, ...]
     recommendation: Recommendation
     unreadable: tuple[tuple[str, str], ...]
     predicted: Mapping[Schedule, float]
+    spread: tuple[float, float] | None = None
 
 
 def open_retrieval(
@@ -175,7 +176,9 @@ class Retrieval:
             more=composed if composing else lambda pool: (),
             expired=expired,
         )
-        return Retrieved(tuple(found), recommendation, tuple(unreadable), predicted)
+        return Retrieved(
+            tuple(found), recommendation, tuple(unreadable), predicted, cost.spread if cost is not None else None
+        )
 
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Sequence[float] | None = None

@@ -76,6 +76,8 @@ def _candidate(
     base = outcome.refined.get(schedule) if candidate is None else None
     explained = candidate or (transferred.get(base) if base is not None else None)
     origin: Origin = "known" if base is None else "refined"
+    predicted = retrieved.predicted.get(schedule)
+    low, high = (predicted * share if predicted and share else None for share in retrieved.spread or (None, None))
     if schedule in outcome.computed:
         origin = "computed"
     if candidate is not None:
@@ -86,7 +88,9 @@ def _candidate(
         donor=candidate.donor.name if candidate and candidate.donated else "",
         parameters=candidate.parameters if candidate and candidate.donated else "",
         cost=candidate.cost if candidate else None,
-        predicted=retrieved.predicted.get(schedule),
+        predicted=predicted,
+        predicted_low=low,
+        predicted_high=high,
         measured=outcome.original_s / seconds if outcome.original_s and seconds else None,
         given_up=schedule in outcome.given_up,
         chosen=schedule == outcome.chosen,

@@ -31,6 +31,10 @@ class RecursiveLstmCostModel:
         self.card = dict(card)
         self._known: OrderedDict[object, tuple[Replayer, ScheduleEncoder, NestCodes]] = OrderedDict()
 
+    @property
+    def spread(self) -> None:
+        """Not known."""
+
     def predict(
         self,
         replayer: Replayer,

@@ -40,6 +40,11 @@ class Problem:
 class CostModel(Protocol):
     """Predicts speedups over the nest as written."""
 
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """What 8 of 10 measured speedups are of those predicted, from and to; None where that is not known."""
+        ...
+
     def predict(
         self,
         replayer: Replayer,

@@ -178,7 +178,7 @@ if "-m" in args and ended.returncode:
     sys.stderr.write("Marker API result file does not exist.\\n")
 elif "-m" in args:
     print("the kernel prints, too")
-    for repetition in range(3):
+    for repetition in range(10):
         table(f"Region nest{{repetition}},Group 1 Raw", repetition)
 else:
     table("Group 1 Raw", 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +22,8 @@ Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="METHOD", help="This method (repeatable).", show_default=False)
 ]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help="Time a nest and method.")]
+Seeds = Annotated[int, typer.Option("--seeds", metavar="N", min=1, max=100, help="With so many seeds, from --seed on.")]
+_COUNTS = re.compile(r"[1-9]\d{0,2}(,[1-9]\d{0,2})*", re.ASCII)
 _LONG = Path("long-searches.duckdb")
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="Finished programs are kept here, a JSON line each.")]
 
@@ -39,18 +43,27 @@ def transfer(
     ] = None,
     out: Out = Path("bench-transfer.jsonl"),
     only: Only = None,
-    measure: Measure = 10,
+    measure: Annotated[
+        str,
+        typer.Option(
+            "--measure",
+            metavar="N[,N…]",
+            help="Candidates measured a nest; each of several numbers is a method of its own, without refinement.",
+        ),
+    ] = "10",
     budget: Budget = "60s",
     threads: Threads = None,
     seed: Seed = 0,
+    seeds: Seeds = 1,
     json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
     """Tune programs by transfer from donors of other algorithms, and by other means, and compare with a long search.
 
-    Only where they are asked for (--only): donors measured on this machine, as many of them as of other machines, and
-    donors of other machines. May be stopped and started again at any time.
+    By default on the twelve applications of the paper's table 2. Only where they are asked for (--only): donors
+    measured on this machine, as many of them as of other machines, and donors of other machines. May be stopped and
+    started again at any time.
     """
     if reference is None and _LONG.exists():
         reference = _LONG
@@ -58,19 +71,22 @@ def transfer(
         raise UsageError(f"--reference {reference}: there is no such database", "perfembed populate FILES fills one")
     from perfembed.bench.method_scores import REFERENCE
     from perfembed.bench.methods import MethodsBench
-    from perfembed.bench.transfer import MACHINES, METHODS
+    from perfembed.bench.transfer import APPLICATIONS, MACHINES, METHODS, measuring
 
     session = context.ensure_object(Session)
+    counts = _counts(measure)
     methods = _chosen((*METHODS, *MACHINES), only) if only else METHODS
+    if len(counts) > 1:
+        methods = measuring(methods, counts)
     bench = MethodsBench(
-        paths=input_files(files),
+        paths=_by_default(files, APPLICATIONS),
         out=out,
         threads=thread_count(threads),
         methods=methods,
         reference=reference,
-        measure=measure,
+        measure=counts[0],
         budget_s=budget_seconds(budget),
-        seed=seed,
+        seeds=tuple(range(seed, seed + seeds)),
         environment=tuple(sorted(session.environment.items())),
     )
     return _run("bench-transfer", bench, methods[0].name if reference is None else REFERENCE, json, quiet)
@@ -95,6 +111,7 @@ def search(
     budget: Budget = "30s",
     threads: Threads = None,
     seed: Seed = 0,
+    seeds: Seeds = 1,
     json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -107,13 +124,8 @@ def search(
     from perfembed.bench.search import EXECUTED, METHODS, PROGRAMS
 
     session = context.ensure_object(Session)
-    paths = input_files(files)
-    if not files:
-        paths = tuple(path for path in paths if Path(path).stem in PROGRAMS)
-    if not paths:
-        raise UsageError(f"no C files given, and none of {', '.join(PROGRAMS)} at {SHIPPED}")
     bench = MethodsBench(
-        paths=paths,
+        paths=_by_default(files, PROGRAMS),
         out=out,
         threads=thread_count(threads),
         methods=_chosen(METHODS, only),
@@ -121,10 +133,27 @@ def search(
         schedules=schedules,
         classifier=_classifier(_chosen(METHODS, only)),
         budget_s=budget_seconds(budget),
-        seed=seed,
+        seeds=tuple(range(seed, seed + seeds)),
         environment=tuple(sorted(session.environment.items())),
     )
     return _run("bench-search", bench, EXECUTED, json, quiet)
+
+
+def _by_default(files: list[str] | None, programs: Collection[str]) -> tuple[str, ...]:
+    """What is asked for, else those of the shipped files. Raises UsageError."""
+    paths = input_files(files)
+    if not files:
+        paths = tuple(path for path in paths if Path(path).stem in programs)
+    if not paths:
+        raise UsageError(f"no C files given, and none of {', '.join(programs)} at {SHIPPED}")
+    return paths
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    """Raises UsageError."""
+    if not _COUNTS.fullmatch(text):
+        raise UsageError(f"--measure {text!r}: expected a number from 1 to 999, or several with commas")
+    return tuple(map(int, text.split(",")))
 
 
 def _classifier(methods: tuple[Method, ...]) -> SurrogateClassifier | None:
@@ -157,7 +186,7 @@ def _run(kind: str, bench: MethodsBench, against: str, json: bool, quiet: bool) 
     except EnvironmentMissing:
         cost = None
     try:
-        donors = leaving_out(bench.methods, cost, bench.seed) if kind == "bench-transfer" else None
+        donors = leaving_out(bench.methods, cost, bench.seeds[0]) if kind == "bench-transfer" else None
         rows = run_methods(bench, cost, lambda text: say(text, quiet), donors)
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None

@@ -10,7 +10,7 @@ import pytest
 from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, scores
 from perfembed.bench.methods import Method, MethodsBench, run_methods
 from perfembed.bench.render_methods import render_methods
-from perfembed.bench.transfer import MACHINES, METHODS, leaving_out
+from perfembed.bench.transfer import MACHINES, METHODS, leaving_out, measuring
 from perfembed.errors import UsageError
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import SEED
@@ -38,6 +38,23 @@ def test_scores_are_of_whole_programs_that_have_a_reference() -> None:
     assert (mine.overhead_s, mine.overhead_most_s) == (1.5, 3.0)
     assert "no program has a time" in render_methods((), ["m"], REFERENCE, "here")
     assert "1.26" in render_methods(ROWS, ["m"], REFERENCE, "here")
+
+
+def test_a_program_counts_once_for_each_seed_and_is_drawn_as_a_whole() -> None:
+    rows = (*ROWS, *(replace(row, seed=1, seconds={**row.seconds, "m": 1.02}) for row in ROWS[:1]))
+    mine = scores(rows, ["m"], REFERENCE)[1]
+    assert mine.programs == 3 and mine.mean == pytest.approx((1.02**2 * 1.5) ** (1 / 3))
+    assert mine.low == pytest.approx(1.02) and mine.high == pytest.approx(1.5)
+    assert scores(rows, ["m"], REFERENCE)[0].low == 1.0
+
+
+def test_each_number_of_candidates_is_a_method_that_refines_nothing() -> None:
+    found = measuring((Method("near"), Method("beam", "beam")), (1, 3))
+    assert [(m.name, m.top, m.refine) for m in found] == [
+        ("near, 1 measured", 1, False),
+        ("near, 3 measured", 3, False),
+        ("beam", None, True),
+    ]
 
 
 def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
@@ -68,7 +85,7 @@ def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytes
     by_id = {k: replace(d, machine="0" * 16 if k in elsewhere else here) for k, d in donors.by_id.items()}
     moved = replace(donors, by_id=by_id)
     monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [moved]))
-    retrievals = leaving_out(MACHINES, None, 1)("gemm", MACHINE)
+    retrievals = leaving_out(MACHINES, None, 1)("gemm", MACHINE, 1)
     found = {}
     for name, retrieval in retrievals.items():
         side = retrieval.side(Replayer(parse_nest(GEMM)), {})
@@ -89,7 +106,7 @@ def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monk
     donors = seed_donors(space, tmp_path)
     monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [donors]))
     methods = [m for m in METHODS if m.name in ("with profiles", "random donors", "hand-made features")]
-    retrievals = leaving_out(methods, None, 1)("gemm", MACHINE)
+    retrievals = leaving_out(methods, None, 1)("gemm", MACHINE, 1)
     assert retrievals.keys() == {m.name for m in methods}
     for retrieval in retrievals.values():
         side = retrieval.side(Replayer(parse_nest(GEMM)), {})

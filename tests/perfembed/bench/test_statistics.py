@@ -2,7 +2,7 @@
 
 import pytest
 
-from perfembed.bench.statistics import Distribution, geometric_mean
+from perfembed.bench.statistics import Distribution, geometric_mean, mean_interval
 
 
 def test_distribution() -> None:
@@ -18,3 +18,15 @@ def test_distribution_of_one_and_of_none() -> None:
 def test_geometric_mean() -> None:
     assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
     assert geometric_mean([]) is None
+
+
+def test_a_mean_has_an_interval_over_groups_drawn_whole() -> None:
+    mean, low, high = mean_interval([[1.0, 1.0, 1.0], [3.0], []])
+    assert mean == pytest.approx(1.5) and low == 1.0 and high == 3.0  # both draws may be of one group
+    many = [[float(n % 2)] for n in range(400)]
+    mean, low, high = mean_interval(many)
+    assert mean == 0.5 and low == pytest.approx(0.451, abs=0.012) and high == pytest.approx(0.549, abs=0.012)
+    assert mean_interval(many) == (mean, low, high)
+    assert mean_interval([[2.0, 2.0]]) == (2.0, 2.0, 2.0)
+    with pytest.raises(ValueError, match="no values"):
+        mean_interval([[]])

@@ -15,12 +15,12 @@ from perfembed.cli import doctor as command
 from perfembed.cli.doctor import cache_folder
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
-from profilers import calibrate, doctor
+from profilers import calibrate, doctor, likwid, perf
 from profilers.build import compiler_version
 from profilers.calibration import KINDS, Calibration, CalibrationCache
 from profilers.doctor import Check
 from profilers.lock import VARIABLE
-from profilers.machine import describe_machine
+from profilers.machine import CounterSupport, describe_machine
 
 FINE = Check("C compiler", True, "gcc 12.2.0", None)
 SHIPPED = Check("models and donors", True, "4 models", None)
@@ -69,6 +69,18 @@ def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         "found": "does not compile",
         "fix": "install libgomp",
     }
+
+
+def test_without_counters_there_is_nothing_to_compare(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(monkeypatch, FINE, NO_COUNTERS)
+    monkeypatch.setattr(likwid.LikwidBackend, "available", lambda self, env: CounterSupport("likwid", False, "none"))
+    monkeypatch.setattr(perf.PerfBackend, "available", lambda self, env: CounterSupport("perf", False, "none"))
+    assert main(["doctor", "--counters"], Session({})) == 0
+    assert "no counters to compare the simulated ones with" in capsys.readouterr().out
+    assert main(["doctor", "--counters", "--json"], Session({})) == 0
+    assert json.loads(capsys.readouterr().out)["counters"] is None
 
 
 def test_missing_compiler_is_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:

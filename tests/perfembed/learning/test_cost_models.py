@@ -18,7 +18,7 @@ from perfembed.learning.cost_models import (
 )
 from scheduler.cost.boosted import BoostedCostModel
 from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
-from tests.scheduler.cost.test_boosted import ALL
+from tests.scheduler.cost.test_train_boosted import ALL
 
 TRAIN = [p for p in ALL if part_of(p.group) == "train"][:2]
 

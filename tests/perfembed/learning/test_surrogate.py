@@ -20,7 +20,7 @@ from perfembed.learning.surrogate import (
     trained_classifier,
 )
 from scheduler.cost.surrogate import NAMES
-from tests.scheduler.cost.test_boosted import ALL
+from tests.scheduler.cost.test_train_boosted import ALL
 
 
 def examples() -> SurrogateExamples:

@@ -27,6 +27,8 @@ CHOSEN = CandidateReport(
     parameters="adapted",
     cost=0.1,
     predicted=5.0,
+    predicted_low=3.0,
+    predicted_high=9.0,
     measured=6.0,
     given_up=False,
     chosen=True,
@@ -54,7 +56,7 @@ def test_text() -> None:
     assert "#1 product  0.120" in text and "8.50x" in text and "seed 1 number 4" in text
     assert "#2 leads to nothing: none of its steps fits" in text
     assert "2 candidates to measure, the best of 17" in text
-    assert "from #1, parameters adapted, predicted 5.00x, measured 6.00x  <- chosen" in text
+    assert "from #1, parameters adapted, predicted 5.00x (3.00x to 9.00x), measured 6.00x  <- chosen" in text
     assert "refined from 1, given up below 0.40x" in text and text.count("skipped  unroll(y, 4)") == 1
     assert "skipped  unroll(y, 4)" in text and "loop  x        i     0.050" in text
     assert "1.00 s -> 200 ms" in text or "1 s -> 200 ms" in text

@@ -46,8 +46,15 @@ DONORS = source(stored(GEMM, "gemm", GEMM_SCHEDULE), stored(MVT, "mvt", MVT_SCHE
 class Counting:
     """Predicts that longer schedules are faster."""
 
+    spread = (0.5, 2.0)
+
     def predict(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+        self,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        schedules: Sequence[ScheduledNest],
+        seconds: float | None = None,
     ) -> npt.NDArray[np.float64]:
         return np.array([1.0 + len(s.schedule) for s in schedules])
 
@@ -63,7 +70,7 @@ def test_candidates_are_legal_different_and_in_the_order_of_the_model() -> None:
     assert all(isinstance(Replayer(parse_nest(TRANSPOSED)).replay(c.scheduled.schedule), ScheduledNest) for c in chosen)
     predicted = [found.predicted[c.scheduled.schedule] for c in chosen]
     assert predicted == sorted(predicted, reverse=True)
-    assert len(found.predicted) == len(found.recommendation.pool)
+    assert len(found.predicted) == len(found.recommendation.pool) and found.spread == (0.5, 2.0)
 
 
 def test_donors_of_a_nests_core_are_found_too() -> None:

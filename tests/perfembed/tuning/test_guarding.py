@@ -19,11 +19,18 @@ from tests.scheduler import nests
 class Told:
     """A model that says what it was told, one schedule after the other."""
 
+    spread = None
+
     def __init__(self, *speedups: float) -> None:
         self.speedups = list(speedups)
 
     def predict(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, schedules: Sequence[ScheduledNest]
+        self,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        schedules: Sequence[ScheduledNest],
+        seconds: float | None = None,
     ) -> npt.NDArray[np.float64]:
         return np.array([self.speedups.pop(0) for _ in schedules])
 
