@@ -16,6 +16,7 @@ from perfembed.bench.products import ProductRow
 from perfembed.bench.programs import ProgramScore
 from perfembed.bench.replay import FileTimes
 from perfembed.bench.spelling.model import Fault
+from perfembed.bench.spread import OrderTimes
 from perfembed.bench.startup import Startup
 from perfembed.bench.statistics import Distribution
 from perfembed.bench.variants import VariantResult
@@ -190,10 +191,14 @@ class MethodsContent(TypedDict):
 
 
 class VariantsContent(TypedDict):
-    """`whole`: how many of the variants were found with all their nests; `orders`: nests in other legal orders."""
+    """`whole`: how many of the variants were found with all their nests; `orders`: nests in other legal orders.
+
+    `times`: those tuned, empty where that was not asked for.
+    """
 
     variants: Sequence[VariantResult]
     orders: Sequence[OrderResult]
+    times: Sequence[OrderTimes]
     whole: int
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from typing import Literal as OneOf
 
 from optdb.errors import OptdbError
@@ -19,7 +19,7 @@ from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.database_ledger import best_known, effort_spent
 from perfembed.measuring.ledger import NoLedger
-from perfembed.measuring.measurer import Conditions, NestNotMeasurable
+from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
 from perfembed.measuring.store import conditions_record
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.retrieve import Retrieval
@@ -90,6 +90,7 @@ class MethodsBench:
     classifier: SurrogateClassifier | None = None  # for methods that it guards
 
 
+Key = TypeVar("Key")
 Donating = Callable[[str, Target, int], Mapping[str, Retrieval]]
 """For each method that transfers, by name: donors that are not of an algorithm; what is drawn, by the seed."""
 
@@ -256,17 +257,8 @@ class _Nest:
                 self.row.schedules[name] = format_schedule(schedule or ())
         texts = list(dict.fromkeys(bodies.values()))
         built = dict(zip(texts, self.measurer.build(texts), strict=True))
-        times: dict[str, list[float]] = {text: [] for text in texts}
-        enough = time.monotonic() + _COMPARE_S
-        for number in range(_MOST_ROUNDS):
-            if number >= _ROUNDS and time.monotonic() > enough:
-                break
-            for text in texts:
-                program = built[text]
-                if isinstance(program, Built):
-                    outcome = self.measurer.time(program, TimingSettings(min_samples=2, target_seconds=0.1)).outcome
-                    if isinstance(outcome, Timed):
-                        times[text].append(outcome.min)
+        runnable = {text: program for text, program in built.items() if isinstance(program, Built)}
+        times: dict[str, list[float]] = {text: [] for text in texts} | time_in_turns(runnable, self.measurer)
         best = {text: min(found, default=None) for text, found in times.items()}
         original = best[bodies[ORIGINAL]]
         for name in (ORIGINAL, *winners):
@@ -276,3 +268,17 @@ class _Nest:
         self.row.weight = (self.inputs.share or 1.0) / original if original else 0.0
         spreads = [max(found) / min(found) - 1 for found in times.values() if found]
         self.row.noise = max(spreads, default=0.0)
+
+
+def time_in_turns(programs: Mapping[Key, Built], measurer: Measurer) -> dict[Key, list[float]]:
+    """Seconds of a run in each of several rounds, more of short ones; fewer where a program does not run."""
+    times: dict[Key, list[float]] = {key: [] for key in programs}
+    enough = time.monotonic() + _COMPARE_S
+    for number in range(_MOST_ROUNDS):
+        if number >= _ROUNDS and time.monotonic() > enough:
+            break
+        for key, program in programs.items():
+            outcome = measurer.time(program, TimingSettings(min_samples=2, target_seconds=0.1)).outcome
+            if isinstance(outcome, Timed):
+                times[key].append(outcome.min)
+    return times

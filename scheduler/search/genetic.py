@@ -1,9 +1,9 @@
 """A genetic algorithm over schedules: matrices bred from matrices, and what follows them from what followed others'.
 
-The population begins with what is known (the nest's structures, schedules given from elsewhere) and samples. In each
-generation the better half survives; the other half is bred: mutations that become smaller, crossovers, statements
-put apart, mutations of tiles and marks, and immigrants. It ends after 40 generations, or when 8 of them gained less
-than 2 %.
+The population begins with what is known (the nest's structures, schedules given from elsewhere, register blocks and
+time tilings, which no matrix says) and samples. In each generation the better half survives; the other half is bred:
+mutations that become smaller, crossovers, statements put apart, mutations of tiles and marks, and immigrants. It ends
+after 40 generations, or when 8 of them gained less than 2 %.
 
 Source: Ganser et al. 2017 (TACO), section 5; a guard before what is measured: Ganser et al. 2018 (TACO), section 5.
 That schedules without a matrix (of nests with data-dependent bounds) and tiles and marks breed, too, is ours.
@@ -18,7 +18,9 @@ from itertools import islice
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.matrices.breeding import Breeder, matrix_of
 from scheduler.matrices.sample import Matrix, Unsampled
+from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Space
+from scheduler.moves.time_tiling import time_tiled
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
@@ -37,6 +39,7 @@ _TRIES = 6  # for each child that is new, legal and promising
 _VARIATIONS = 40
 _INHERITED = 0.5  # of the children of matrices get tiles and marks of a parent, the others new ones
 _WALK = 4  # steps of a free sequence
+_BLOCKED, _TIME_TILED = 2, 2  # founders of that kind
 _IMMIGRANTS = 0.1  # of the children
 _SHAPED = 0.7  # of new tiles and marks
 
@@ -102,13 +105,23 @@ class Genetic(SampleSearch):
         return math.inf if found is None else found
 
     def _founders(self) -> Iterator[Schedule]:
-        """As written, the nest's structures with marks and shaped, then immigrants until the population is complete."""
+        """As written, the nest's structures with marks and shaped, what no matrix says, then immigrants."""
         structures = self.space.structures()
         whole = [self.completed(one) for one in structures[: self._size // 4]]
-        known: list[Schedule] = [(), *(schedule for both in whole for schedule in both)]
+        known: list[Schedule] = [(), *(schedule for both in whole for schedule in both), *self._beyond_matrices()]
         yield from known
         left = max(0, self._size - len(known) - len(self._promising))
         yield from (one for one in islice(self._new(self._immigrants()), left) if one is not None)
+
+    def _beyond_matrices(self) -> list[Schedule]:
+        """Register blocks of the heaviest chain of the first structures, and time tilings."""
+        space = self.space
+        found: list[Schedule] = []
+        for structure in space.structures()[:_BLOCKED]:
+            for chain in space.leaf_chains(structure)[:1]:
+                found += map(self._marked, islice(register_moves(space, structure, chain), _BLOCKED))
+        found += map(self._marked, islice(time_tiled(space, 1), _TIME_TILED))
+        return found
 
     # ------------------------------------------------------------------------------- breeding
 

@@ -7,16 +7,27 @@ from typing import Annotated
 import typer
 
 from perfembed.cli.bench.common import Files, input_files, say
-from perfembed.cli.options import Json, Quiet, Seed, Threads, Traceback, thread_count
+from perfembed.cli.options import Json, Quiet, Seed, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE
 
 
 def command(
+    context: typer.Context,
     files: Files = None,
     count: Annotated[int, typer.Option("--variants", metavar="N", min=1, help="Variants in all.")] = 50,
     orders: Annotated[
         int, typer.Option("--orders", metavar="N", min=0, help="Other legal orders of the loops of each nest.")
     ] = 5,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            "--tune",
+            metavar="TIME",
+            help="Tune every order of the nests that matter for so long, and compare how fast they end.",
+            show_default=False,
+        ),
+    ] = None,
     threads: Threads = None,
     seed: Seed = 0,
     json: Json = False,
@@ -24,23 +35,33 @@ def command(
     traceback: Traceback = False,
 ) -> int:
     """Rewrite programs (names, declarations, spelling) and look whether their nests find the originals as neighbours;
-    write nests in other legal orders and look whether they get the same donors."""
+    write nests in other legal orders and look whether they get the same donors, and with --tune the same speed."""
     from perfembed.bench.contents import VariantsContent
     from perfembed.bench.orders import run_orders
+    from perfembed.bench.spread import OrderTimes, run_spread
     from perfembed.bench.variants import run_variants
+    from perfembed.learning.cost_models import load_cost_model
     from perfembed.report.documents import document
+    from perfembed.report.style import seconds
     from perfembed.retrieval.retrieve import open_sources
     from perfembed.tuning.result import TuneOptions
 
-    options = TuneOptions(threads=thread_count(threads))
+    session = context.ensure_object(Session)
+    environment = tuple(sorted(session.environment.items()))
+    options = TuneOptions(threads=thread_count(threads), seed=seed, environment=environment)
+    budget_s = budget_seconds(tune, "--tune") if tune is not None else 0.0
     paths = input_files(files)
     results = run_variants(paths, count, options, seed, lambda text: say(text, quiet))
     space, sources = open_sources(None)
     ordered = run_orders(paths, orders, options, seed, space, sources, lambda text: say(text, quiet))
+    times: tuple[OrderTimes, ...] = ()
+    if budget_s:
+        cost = load_cost_model()
+        times = run_spread(paths, orders, options, budget_s, space, sources, cost, lambda text: say(text, quiet))
     whole = sum(result.whole for result in results)
     nests, found = sum(r.nests for r in results), sum(r.found for r in results)
     if json:
-        content: VariantsContent = {"variants": results, "orders": ordered, "whole": whole}
+        content: VariantsContent = {"variants": results, "orders": ordered, "times": times, "whole": whole}
         print(document("bench-variants", content))
         return EXIT_DONE
     for result in results:
@@ -54,4 +75,10 @@ def command(
             f"{len(ordered)} nests in {other} other orders: the same first donor in {first / other:.0%}, "
             f"{shared:.0%} of the five nearest donors the same"
         )
+    for one in times:
+        ended = ", ".join(seconds(value) for value in one.tuned)
+        print(f"{one.program}: {one.nest}: {seconds(one.original)} as written, tuned {ended}: {one.spread:.0%} apart")
+    if times:
+        close = sum(one.spread <= 0.1 for one in times)
+        print(f"{close} of {len(times)} nests within 10 %")
     return EXIT_DONE

@@ -1,0 +1,165 @@
+"""Whether a nest ends as fast when its loops stand in another legal order: each order tuned as `tune` does it.
+
+All winners, and the nest as written, are then timed in turns.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfembed.bench.methods import time_in_turns
+from perfembed.bench.orders import other_orders
+from perfembed.errors import PerfembedError
+from perfembed.files import read_input
+from perfembed.measuring.ledger import NoLedger
+from perfembed.measuring.measurer import Conditions, NestNotMeasurable
+from perfembed.measuring.target import target_of
+from perfembed.retrieval.donors import Donors
+from perfembed.retrieval.nest_space import NestSpace
+from perfembed.retrieval.retrieve import Retrieval
+from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.nest_outcome import Effort
+from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.project import one_file
+from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.source import parse
+from profilers.build import Built, CompilerConfig
+from profilers.lock import machine_lock
+from profilers.machine import describe_machine
+from profilers.scratch import scratch_folder
+from scheduler.cost.problem import CostModel
+from scheduler.errors import SchedulerError
+from scheduler.ir.nest import LoopNest
+from scheduler.replay import Allowed, ScheduledNest
+
+_SHARE = 0.2  # of the program's time: the nests that matter
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTimes:
+    """Of one nest: `original` s a run as written, and `tuned` s of each order, the one as written first."""
+
+    program: str
+    nest: str
+    original: float
+    tuned: tuple[float, ...]
+
+    @property
+    def spread(self) -> float:
+        """How much longer the slowest takes than the fastest, as a fraction."""
+        return max(self.tuned) / min(self.tuned) - 1.0
+
+
+def run_spread(
+    paths: Sequence[str],
+    count: int,
+    options: TuneOptions,
+    budget_s: float,
+    space: NestSpace,
+    sources: Sequence[Donors],
+    cost: CostModel | None,
+    progress: Callable[[str], None],
+) -> tuple[OrderTimes, ...]:
+    """`count` other orders at most of every nest that takes a fifth of its program's time; `budget_s` for each.
+
+    Donors are those of other algorithms. Raises PerfembedError where a program cannot be read.
+    """
+    found: list[OrderTimes] = []
+    target = target_of(describe_machine(), options.threads)
+    for path in paths:
+        progress(path)
+        retrieval = Retrieval(space, sources, target, cost=cost, without_algorithms=(Path(path).stem,))
+        source = parse(path, read_input(path), options)
+        with scratch_folder() as folder, machine_lock(dict(options.environment), progress):
+            try:
+                inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, _SHARE)
+            except PerfembedError as problem:
+                progress(f"  {problem}")
+                continue
+            for one in inputs.found:
+                run = _Orders(path, one, options, budget_s, retrieval, cost, folder)
+                try:
+                    times = run.times(count)
+                except (NestNotMeasurable, SchedulerError, PerfembedError) as problem:
+                    progress(f"  {one.nest.name}: {problem}")
+                    continue
+                if times is not None:
+                    found.append(times)
+                    progress(f"  {times.nest}: {len(times.tuned)} orders, the slowest {times.spread:+.0%}")
+    return tuple(found)
+
+
+class _Orders:
+    """One nest."""
+
+    def __init__(
+        self,
+        path: str,
+        inputs: NestInputs,
+        options: TuneOptions,
+        budget_s: float,
+        retrieval: Retrieval,
+        cost: CostModel | None,
+        folder: Path,
+    ) -> None:
+        self.path, self.inputs, self.options = path, inputs, options
+        self.budget_s, self.retrieval, self.cost, self.folder = budget_s, retrieval, cost, folder
+
+    def times(self, count: int) -> OrderTimes | None:
+        """None for a nest without other orders."""
+        nest = self.inputs.nest
+        orders = other_orders(nest, random.Random(f"{self.options.seed} {self.path} {nest.name}"), count)
+        if not orders:
+            return None
+        built: dict[int, Built] = {}
+        measurers = []
+        for number, order in enumerate((nest, *orders)):
+            tuner = self._tuned(number, order)
+            measurers.append(tuner.measurer)
+            built |= _programs(number, tuner)
+        times = time_in_turns(built, measurers[0])
+        original, *tuned = (min(times[number], default=None) for number in (-1, *range(len(orders) + 1)))
+        if original is None or tuned[0] is None:
+            raise NestNotMeasurable("it does not run")
+        return OrderTimes(Path(self.path).stem, nest.name, original, tuple(s for s in tuned if s is not None))
+
+    def _tuned(self, number: int, nest: LoopNest) -> NestTuner:
+        """An order after its search."""
+        options = self.options
+        conditions = Conditions(
+            compiler=CompilerConfig(options.cc, (*options.cflags, "-fopenmp")),
+            threads=options.threads,
+            target=self.retrieval.target,
+            workdir=self.folder / f"{nest.name}-{number}",
+            environment=dict(options.environment),
+            jobs=max(1, describe_machine().logical_cores),
+            allowed=Allowed(),
+            seed=options.seed,
+        )
+        effort = Effort(search="transfer", budget_s=self.budget_s)
+        tuner = NestTuner(
+            nest, self.inputs.captured, conditions, effort, lambda event: None, NoLedger(), self.inputs.in_program_s,
+            self.cost, lambda: self.retrieval,
+        )  # fmt: skip
+        outcome = tuner.run()
+        if tuner.interrupted:
+            raise KeyboardInterrupt
+        if outcome.original_s is None:
+            raise NestNotMeasurable(outcome.reason)
+        return tuner
+
+
+def _programs(number: int, tuner: NestTuner) -> Iterator[tuple[int, Built]]:
+    """(number, the best program that was found for an order), of the first also (-1, the nest as written)."""
+    measurer, best = tuner.measurer, tuner.outcome.chosen
+    bodies = [] if number else [(-1, measurer.original_body())]
+    scheduled = tuner.replayer.replay(best) if best is not None else None
+    body = measurer.body(scheduled) if isinstance(scheduled, ScheduledNest) else measurer.original_body()
+    if isinstance(body, str):
+        bodies.append((number, body))
+    for (place, _), program in zip(bodies, measurer.build([text for _, text in bodies]), strict=True):
+        if isinstance(program, Built):
+            yield place, program

@@ -1,0 +1,44 @@
+"""Orders of one nest, each tuned, then timed in turns."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from perfembed.bench.spread import OrderTimes, run_spread
+from perfembed.retrieval.donor_vectors import seed_donors
+from perfembed.retrieval.donors import SEED
+from perfembed.retrieval.space_training import usable_space
+from perfembed.tuning.result import TuneOptions
+
+PROGRAM = """#include <stdio.h>
+static double a[400][400], b[400][400], c[400][400];
+int main(void) {
+    for (int i = 0; i < 400; i++) for (int j = 0; j < 400; j++) a[i][j] = i + j, b[i][j] = i - j;
+    for (int i = 0; i < 400; i++)
+        for (int j = 0; j < 400; j++)
+            for (int k = 0; k < 400; k++) c[i][j] += a[i][k] * b[k][j];
+    printf("%g\\n", c[7][9]);
+}
+"""
+
+
+def test_the_spread_is_of_the_slowest_over_the_fastest() -> None:
+    assert OrderTimes("p", "n", 4.0, (1.0, 1.25, 1.1)).spread == pytest.approx(0.25)
+
+
+def test_orders_of_a_product_are_tuned(tmp_path: Path) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)
+    space = usable_space()
+    source = tmp_path / "product.c"
+    source.write_text(PROGRAM)
+    options = TuneOptions(threads=1, environment=tuple(os.environ.items()))
+    heard: list[str] = []
+    donors = [seed_donors(space, tmp_path)]
+    results = run_spread([str(source)], 1, options, 2.0, space, donors, None, heard.append)
+    assert len(results) == 1, heard
+    (found,) = results
+    assert found.program == "product" and len(found.tuned) == 2
+    assert max(found.tuned) < found.original  # both orders of a slow one got faster
+    assert heard[-1].startswith(f"  {found.nest}: 2 orders, the slowest ")
