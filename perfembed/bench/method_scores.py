@@ -107,5 +107,18 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
     return tuple(found)
 
 
+def fastest_of_all(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> dict[str, float]:
+    """By program: the least time of any method over that of `against`, of which it is one."""
+    programs: dict[tuple[str, int], list[NestRow]] = {}
+    for row in rows:
+        programs.setdefault((row.program, row.seed), []).append(row)
+    found: dict[str, float] = {}
+    for (program, _), nests in programs.items():
+        if all(row.seconds.get(against) for row in nests):
+            ratio = min(_time(nests, method) for method in (against, *methods)) / _time(nests, against)
+            found[program] = min(found.get(program, 1.0), ratio)
+    return found
+
+
 def _time(nests: Sequence[NestRow], method: str) -> float:
     return sum(row.weight * (row.seconds.get(method) or row.seconds[ORIGINAL] or 0.0) for row in nests)

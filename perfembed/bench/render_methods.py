@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perfembed.bench.contents import MethodsContent
-from perfembed.bench.method_scores import NestRow, scores
+from perfembed.bench.method_scores import NestRow, fastest_of_all, scores
+from perfembed.bench.statistics import geometric_mean
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
 
+_AHEAD = 1 / 1.05
 _HEAD = [
     "",
     "programs",
@@ -59,7 +61,20 @@ def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str
         ]
         for score in found
     ]
-    return "\n".join([*lines, *table([_HEAD, *body])])
+    lines += table([_HEAD, *body])
+    if len(found) > 1:
+        lines += _of_all(fastest_of_all(rows, methods, against), against)
+    return "\n".join(lines)
+
+
+def _of_all(ratios: Mapping[str, float], against: str) -> list[str]:
+    ahead = sorted((ratio, program) for program, ratio in ratios.items() if ratio <= _AHEAD)
+    mean = geometric_mean(ratios.values())
+    names = ", ".join(f"{program} {ratio:.2f}" for ratio, program in ahead)
+    return [
+        f"the fastest of all: {mean:.2f} of the time of {against} in the mean; 5 % ahead of it on "
+        f"{len(ahead)} of {len(ratios)} programs{f': {names}' if names else ''}"
+    ]
 
 
 def methods_document(kind: str, rows: Sequence[NestRow], methods: Sequence[str], against: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, scores
+from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, fastest_of_all, scores
 from perfembed.bench.methods import Method, MethodsBench, run_methods
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import MACHINES, METHODS, leaving_out, measuring
@@ -38,6 +38,14 @@ def test_scores_are_of_whole_programs_that_have_a_reference() -> None:
     assert (mine.overhead_s, mine.overhead_most_s) == (1.5, 3.0)
     assert "no program has a time" in render_methods((), ["m"], REFERENCE, "here")
     assert "1.26" in render_methods(ROWS, ["m"], REFERENCE, "here")
+
+
+def test_the_fastest_of_all_methods() -> None:
+    rows = (*ROWS, NestRow("lu", "a", 1, 1.0, {ORIGINAL: 4.0, REFERENCE: 2.0, "m": 1.0, "n": 3.0}))
+    assert fastest_of_all(rows, ["m", "n"], REFERENCE) == {"gemm": 1.0, "mvt": 1.0, "lu": 0.5}
+    text = render_methods(rows, ["m", "n"], REFERENCE, "here")
+    assert "the fastest of all: 0.79 of the time of long search in the mean; 5 % ahead of it on 1 of 3 programs" in text
+    assert text.endswith(": lu 0.50")
 
 
 def test_a_program_counts_once_for_each_seed_and_is_drawn_as_a_whole() -> None:
