@@ -80,12 +80,15 @@ class Genetic(SampleSearch):
         self._promising += promising
 
     def _search(self) -> None:
+        known = [*self._promising, *self._known()]
+        self.best(known, 1)  # before anything that takes time to find
         try:
             self._samples = Samples(self.space, self._rng)
             self._breeder = self._samples.breeder
         except (Unsampled, QuotaExceeded):
             pass  # steps breed alone
-        alive = self._ranked([*self._promising, *self._founders()])
+        immigrants = islice(self._new(self._immigrants()), max(0, self._size - len(known)))
+        alive = self._ranked([*known, *(one for one in immigrants if one is not None)])
         bests = [self._seconds_of(alive[0])] if alive else []
         while alive and self.generation < self._generations:
             self.generation += 1
@@ -104,14 +107,11 @@ class Genetic(SampleSearch):
         found = self._seconds[self.space.replayer.tree(schedule)]
         return math.inf if found is None else found
 
-    def _founders(self) -> Iterator[Schedule]:
-        """As written, the nest's structures with marks and shaped, what no matrix says, then immigrants."""
+    def _known(self) -> list[Schedule]:
+        """As written, the nest's structures with marks and shaped, and what no matrix says."""
         structures = self.space.structures()
         whole = [self.completed(one) for one in structures[: self._size // 4]]
-        known: list[Schedule] = [(), *(schedule for both in whole for schedule in both), *self._beyond_matrices()]
-        yield from known
-        left = max(0, self._size - len(known) - len(self._promising))
-        yield from (one for one in islice(self._new(self._immigrants()), left) if one is not None)
+        return [(), *(schedule for both in whole for schedule in both), *self._beyond_matrices()]
 
     def _beyond_matrices(self) -> list[Schedule]:
         """Register blocks of the heaviest chain of the first structures, and time tilings."""
