@@ -79,9 +79,8 @@ def _candidate(
     if candidate.parameters:
         facts.append(f"parameters {candidate.parameters}")
     if candidate.predicted is not None:
-        low, high = candidate.predicted_low, candidate.predicted_high
-        between = f" ({times(low)} to {times(high)})" if low is not None and high is not None else ""
-        facts.append(f"predicted {times(candidate.predicted)}{between}")
+        between = " to ".join(map(times, candidate.predicted_range or ()))
+        facts.append(f"predicted {times(candidate.predicted)}{f' ({between})' if between else ''}")
     facts.append(gained(candidate))
     head = f"  {number:2d} {', '.join(facts)}"
     lines = [style.paint(f"{head}  <- chosen", "green") if candidate.chosen else head]

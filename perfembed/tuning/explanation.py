@@ -77,7 +77,7 @@ def _candidate(
     explained = candidate or (transferred.get(base) if base is not None else None)
     origin: Origin = "known" if base is None else "refined"
     predicted = retrieved.predicted.get(schedule)
-    low, high = (predicted * share if predicted and share else None for share in retrieved.spread or (None, None))
+    spread = retrieved.spread
     if schedule in outcome.computed:
         origin = "computed"
     if candidate is not None:
@@ -89,8 +89,7 @@ def _candidate(
         parameters=candidate.parameters if candidate and candidate.donated else "",
         cost=candidate.cost if candidate else None,
         predicted=predicted,
-        predicted_low=low,
-        predicted_high=high,
+        predicted_range=(predicted * spread[0], predicted * spread[1]) if predicted and spread else None,
         measured=outcome.original_s / seconds if outcome.original_s and seconds else None,
         given_up=schedule in outcome.given_up,
         chosen=schedule == outcome.chosen,

@@ -133,13 +133,11 @@ class CandidateReport:
     """A transferred schedule that was to be measured, best predicted first.
 
     `origin`: transferred; derived from the nest itself; computed from the machine's registers and caches; refined
-    around the best of these; or known to be good from an earlier run.
-    `cost` says how badly the donor's recipe fits, 0 … 1. Speedups are over the nest as written; 8 of 10 are between
-    `predicted_low` and `predicted_high` where the cost model predicts `predicted`; `measured` None where
-    it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `estimated`: it ran with fewer
-    iterations (`NestReport.less_work`). `refines`: the number, from 1,
-    of the candidate whose neighbour a refined one is; `steps` and `matches` are that one's. `at_s`: seconds after the
-    nest was begun when it had been measured; None where it was not, or in an earlier run.
+    around the best of these; or known to be good from an earlier run. `cost` says how badly the donor's recipe fits,
+    0 … 1. Speedups are over the nest as written; of those `predicted` so 8 of 10 lie in `predicted_range`; `measured`
+    None where it failed or the time was up. `given_up`: it was stopped when it was as slow as that. `estimated`: it ran
+    with fewer iterations (`NestReport.less_work`). `refines`: the number, from 1, of the candidate whose neighbour a
+    refined one is; `steps` and `matches` are that one's. `at_s`: s after the nest was begun when it had been measured.
     """
 
     schedule: str  # text form
@@ -156,8 +154,7 @@ class CandidateReport:
     steps: tuple[StepReport, ...] = ()
     matches: tuple[MatchReport, ...] = ()
     at_s: float | None = None
-    predicted_low: float | None = None
-    predicted_high: float | None = None
+    predicted_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

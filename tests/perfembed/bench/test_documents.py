@@ -28,6 +28,7 @@ from perfembed.bench.render_surrogate import render_surrogate, surrogate_documen
 from perfembed.bench.render_written import written_document
 from perfembed.bench.replay import FileTimes, NestTimes, ReplayTimes
 from perfembed.bench.spelling.model import Campaign, CampaignResult, Fault
+from perfembed.bench.spread import OrderTimes
 from perfembed.bench.startup import Startup, StartupBench, StartupResult
 from perfembed.bench.surrogate import ProtocolScores, SurrogateResult
 from perfembed.bench.variants import VariantResult
@@ -62,7 +63,7 @@ def test_counters() -> None:
 
 
 def test_costmodel() -> None:
-    scores = Scores(1, 2, 0.5, math.nan, math.nan, 0.9, 0.8, 0.7, 0.6, 0.1, math.nan)
+    scores = Scores(1, 2, 0.5, 0.4, math.nan, math.nan, 0.9, 0.8, 0.7, 0.6, 0.1, math.nan)
     result = CostModelResult((PartScores("lstm", "kernels", scores),), (Throughput("lstm", 300.0, 100.0),), 3.0)
     found = json.loads(costmodel_document(result))
     assert found["scores"][0]["scores"] == asdict(scores) | dict.fromkeys(("spearman", "spearman_program", "regret_5"))
@@ -102,7 +103,8 @@ def test_products_and_index() -> None:
 
 def test_variants() -> None:
     orders = (OrderResult("a.c", "a_0", 5, 4, 0.9),)
-    content: VariantsContent = {"variants": (VariantResult("a.c", 2, 2),), "orders": orders, "whole": 1}
+    variants, times = (VariantResult("a.c", 2, 2),), (OrderTimes("a", "a_0", 2.0, (1.0, 1.1)),)
+    content: VariantsContent = {"variants": variants, "orders": orders, "times": times, "whole": 1}
     document("bench-variants", content)
 
 
