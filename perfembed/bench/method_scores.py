@@ -66,10 +66,7 @@ class MethodScore:
 
 def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
     """One for each method, of the programs whose nests all have a time of `against`, a method or the long search."""
-    programs: dict[tuple[str, int], list[NestRow]] = {}
-    for row in rows:
-        programs.setdefault((row.program, row.seed), []).append(row)
-    whole = [nests for nests in programs.values() if all(row.seconds.get(against) for row in nests)]
+    whole = _whole_programs(rows, against)
     found = []
     for method in dict.fromkeys((against, *methods)):
         by_program: dict[str, list[float]] = {}
@@ -109,15 +106,19 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
 
 def fastest_of_all(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> dict[str, float]:
     """By program: the least time of any method over that of `against`, of which it is one."""
+    found: dict[str, float] = {}
+    for nests in _whole_programs(rows, against):
+        ratio = min(_time(nests, method) for method in (against, *methods)) / _time(nests, against)
+        found[nests[0].program] = min(found.get(nests[0].program, 1.0), ratio)
+    return found
+
+
+def _whole_programs(rows: Sequence[NestRow], against: str) -> list[list[NestRow]]:
+    """The nests of each program and seed, where `against` has a time for all of them."""
     programs: dict[tuple[str, int], list[NestRow]] = {}
     for row in rows:
         programs.setdefault((row.program, row.seed), []).append(row)
-    found: dict[str, float] = {}
-    for (program, _), nests in programs.items():
-        if all(row.seconds.get(against) for row in nests):
-            ratio = min(_time(nests, method) for method in (against, *methods)) / _time(nests, against)
-            found[program] = min(found.get(program, 1.0), ratio)
-    return found
+    return [nests for nests in programs.values() if all(row.seconds.get(against) for row in nests)]
 
 
 def _time(nests: Sequence[NestRow], method: str) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 from optdb.records import SourceRecord
 from perfembed.files import read_input
 from perfembed.learning.cost_models import part_of
+from scheduler.errors import SchedulerError
 from scheduler.generator.programs import GeneratorSettings, generate
 
 # Runs of about 0.5 to 100 ms: shorter ones tell of the start of threads only, longer ones cost too many others.
@@ -46,13 +47,20 @@ def programs_of(
 ) -> tuple[Program, ...]:
     """Files first, then `generated` programs of the generator with that seed.
 
-    `held_out`: of these only what no cost model is trained on. Raises SchedulerError where none is generated.
+    `held_out`: of these only what no cost model is trained on; without those that cannot be generated.
     """
     listed = [Program(path, Path(path).stem) for path in files]
     made = [Program(f"gen_{seed}_{number}.c", "generated", seed, number, settings) for number in range(generated)]
     if held_out:
-        made = [program for program in made if part_of(_generated(program, program.number or 0)[1]) == "test"]
+        made = [program for program in made if _is_held_out(program)]
     return (*listed, *made)
+
+
+def _is_held_out(program: Program) -> bool:
+    try:
+        return part_of(_generated(program, program.number or 0)[1]) == "test"
+    except SchedulerError:
+        return False
 
 
 def source_record(program: Program, content: bytes) -> SourceRecord:

@@ -153,7 +153,7 @@ def _counts(text: str) -> tuple[int, ...]:
     """Raises UsageError."""
     if not _COUNTS.fullmatch(text):
         raise UsageError(f"--measure {text!r}: expected a number from 1 to 999, or several with commas")
-    return tuple(map(int, text.split(",")))
+    return tuple(dict.fromkeys(map(int, text.split(","))))
 
 
 def _classifier(methods: tuple[Method, ...]) -> SurrogateClassifier | None:
