@@ -12,6 +12,7 @@ from typing import Any
 
 from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.examples import Example
+from perfembed.embedding.network.interface import profile_numbers
 from perfembed.embedding.network.targets import metric_row
 from perfembed.learning.shards import read_shards, write_shard
 from perfembed.learning.training_data import is_generated, target_of_machine
@@ -61,11 +62,11 @@ def read_examples(
 
 
 def read_profiles(shards: Sequence[Path]) -> dict[str, tuple[float, ...]]:
-    """The features of one profile of each nest, by nest_id; those that cannot be read are left out."""
+    """The `profile_numbers` of one profile of each nest, by nest_id; those that cannot be read are left out."""
     found: dict[str, tuple[float, ...]] = {}
     for row in read_shards(shards, _COLUMNS):
         with contextlib.suppress(ProfilersError, ValueError, KeyError, TypeError):
-            found.setdefault(row["nest_id"], Profile.from_json(row["document"]).features())
+            found.setdefault(row["nest_id"], profile_numbers(Profile.from_json(row["document"])))
     return found
 
 
@@ -86,7 +87,7 @@ def _example(
     target = target_of_machine(row["isa"], row["caches"], row["threads"])
     return Example(
         graph=graph,
-        profile=profile.features(),
+        profile=profile_numbers(profile),
         metrics=metric_row(profile.metrics(least)),
         machine=machine_numbers(target),
         group=row["nest_id"] if is_generated(row["algorithm"]) else row["algorithm"],

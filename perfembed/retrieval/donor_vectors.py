@@ -19,6 +19,7 @@ from optdb.ingest import ingest
 from optdb.record_queries import Embeddings, embeddings
 from optdb.records import EmbeddingRecord
 from optdb.spool import SpoolWriter, spool_directory
+from perfembed.embedding.network.interface import profile_numbers
 from perfembed.learning.training_profiles import read_profiles
 from perfembed.retrieval.donors import SEED, Donors, StoredDonor, donor_shards, donors_in, read_donors
 from perfembed.retrieval.index import VectorIndex, database_index, open_index
@@ -81,7 +82,7 @@ def database_donors(path: Path, space: NestSpace) -> Donors:
 
 
 def _stored_profiles(database: Database, donors: Mapping[str, StoredDonor]) -> dict[str, tuple[float, ...]]:
-    """Features of profiles taken on the donors' own machines and sizes, by nest_id; simulated ones before others.
+    """Numbers of profiles taken on the donors' own machines and sizes, by nest_id; simulated ones before others.
 
     What ships was profiled by simulation, and counts of one source are like each other.
     """
@@ -92,7 +93,7 @@ def _stored_profiles(database: Database, donors: Mapping[str, StoredDonor]) -> d
             continue
         with contextlib.suppress(ProfilersError, ValueError, AttributeError):
             if {name: int(value) for name, value in json.loads(sizes).items()} == dict(donor.sizes):
-                found[nest_id] = Profile.from_json(document).features()
+                found[nest_id] = profile_numbers(Profile.from_json(document))
     return found
 
 
@@ -121,7 +122,7 @@ def _vectors(
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
     """One of each donor on the machine it was measured on; none for what cannot be read or embedded.
 
-    `profiles`: features, by nest_id.
+    `profiles`: `profile_numbers`, by nest_id.
     """
     by_target: dict[Target, list[str]] = {}
     for key, donor in donors.items():

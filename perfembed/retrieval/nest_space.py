@@ -34,18 +34,17 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
-_VERSION = 3  # of what follows the learned numbers
-_WEIGHT = 2.5  # of the visible part: nests then differ by both about as much
-_MAPPED = 2.0  # of the map, whose distances then decide between donors that look alike
+_VERSION = 4  # of what follows the learned numbers
 
 
 class NestSpace:
     """Vectors of one space are comparable, those of different `space_id`s are not."""
 
     def __init__(self, model: EmbedsNests, schedules: ScheduleMap | None = None) -> None:
-        """Without a map of `schedules` the vectors are shorter."""
+        """Without a map of `schedules` the vectors are shorter, and their parts weigh the same."""
         self.model = model
         self.schedules = schedules
+        self._learned = np.float32(schedules.learned if schedules is not None else 1.0)
         mapped = f"+schedules-{schedules.map_id}" if schedules is not None else ""
         self.space_id = f"{model.model_id}+structure-{_VERSION}{mapped}"
         self.handmade = HandmadeEmbedder()
@@ -71,7 +70,7 @@ class NestSpace:
         learned = self.model.embed(list(graphs.values()), given, target)
         found: list[Vector | None] = [None] * len(nests)
         for number, one in zip(graphs, learned, strict=True):
-            found[number] = np.concatenate((_unit(one.vector), visible[number]))
+            found[number] = np.concatenate((self._learned * one.vector, visible[number]))
         return found
 
     def vector(
@@ -80,7 +79,7 @@ class NestSpace:
         """Of one nest. Raises SchedulerError."""
         replayer = normal_form(replayer)
         (learned,) = self.model.embed([encode(replayer.nest, sizes)], [profile], target)
-        return np.concatenate((_unit(learned.vector), self._visible(replayer, sizes, target)))
+        return np.concatenate((self._learned * learned.vector, self._visible(replayer, sizes, target)))
 
     def parts(self, dimension: int) -> dict[str, slice]:
         """Which of a vector's numbers are `learned` from metrics, of its `structure`, and of its `schedules`."""
@@ -90,11 +89,12 @@ class NestSpace:
 
     def _visible(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
         """What follows the learned numbers. Raises SchedulerError."""
-        structure = np.float32(_WEIGHT) * _unit(_structure(self.handmade, replayer, sizes))
+        structure = visible_structure(self.handmade, replayer, sizes)
         if self.schedules is None:
             return structure
         written = written_features(replayer, sizes, target)
-        return np.concatenate((structure, np.float32(_MAPPED) * self.schedules.apply(written[None])[0]))
+        weighed = np.float32(self.schedules.structure) * structure
+        return np.concatenate((weighed, self.schedules.apply(written[None])[0]))
 
 
 def written_features(replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
@@ -102,10 +102,9 @@ def written_features(replayer: Replayer, sizes: Mapping[str, int], target: Targe
     return FeatureExtractor(replayer.model, sizes, target).written()
 
 
-def _structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
-    """Averages of the hand-made features of a nest's loops, arrays and statements, by the work they have a part in.
-
-    Raises SchedulerError.
+def visible_structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:
+    """Averages of the hand-made features of a nest's loops, arrays and statements, by the work they have a part in;
+    of length 1. Raises SchedulerError.
     """
     given = replayer, replayer.tree(()), sizes
     kinds = embedder.loops(*given), embedder.arrays(*given), embedder.statements(*given)
@@ -114,7 +113,8 @@ def _structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[st
     for vectors in kinds:
         weights = np.array([_LEAST_SHARE + shares.get(name, 0.0) for name in vectors])
         averages.append(weights @ np.stack(list(vectors.values())) / weights.sum())
-    return np.concatenate(averages).astype(np.float32)
+    joined = np.concatenate(averages).astype(np.float32)
+    return joined / np.float32(np.linalg.norm(joined) + 1e-12)
 
 
 def _shares(replayer: Replayer, sizes: Mapping[str, int]) -> dict[str, float]:
@@ -132,6 +132,3 @@ def _shares(replayer: Replayer, sizes: Mapping[str, int]) -> dict[str, float]:
             found[part] = found.get(part, 0.0) + instances / total
     return found
 
-
-def _unit(vector: Vector) -> Vector:
-    return vector / np.float32(np.linalg.norm(vector) + 1e-12)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optdb.errors import OptdbError
+from perfembed.embedding.network.interface import profile_numbers
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
@@ -29,6 +30,7 @@ from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
+    from profilers.profile import Profile
     from scheduler.cost.problem import CostModel
 
 Choose = Callable[[Side, int], tuple[Found, ...]]
@@ -129,13 +131,13 @@ class Retrieval:
         measure: int = 10,
         without_nests: Collection[str] = (),
         expired: Callable[[], bool] = lambda: False,
-        profile: Sequence[float] | None = None,
+        profile: Profile | None = None,
         seconds: float | None = None,
     ) -> Retrieved:
         """At most `measure` candidates for the nest of `side`; of donors looked at before the time is `expired`.
 
-        `profile`: the features of the nest's profile, with which donors are looked for then. `seconds`: what the nest
-        as written takes on one thread, for the cost model.
+        `profile`: of the nest; donors are looked for with it then. `seconds`: what the nest as written takes on one
+        thread, for the cost model.
         Raises SchedulerError where the nest cannot be embedded.
         """
         found = list(self.neighbours(side, without_nests, profile))
@@ -181,7 +183,7 @@ class Retrieval:
         )
 
     def neighbours(
-        self, side: Side, without_nests: Collection[str] = (), profile: Sequence[float] | None = None
+        self, side: Side, without_nests: Collection[str] = (), profile: Profile | None = None
     ) -> tuple[Found, ...]:
         """The nearest to the nest or to its core, nearest first. Raises SchedulerError."""
         near = self._found(side, self.k, without_nests, profile)
@@ -194,12 +196,13 @@ class Retrieval:
         return closest(near, self.k)
 
     def _found(
-        self, side: Side, k: int, without_nests: Collection[str], profile: Sequence[float] | None = None
+        self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None
     ) -> tuple[Found, ...]:
         """Raises SchedulerError."""
         if self._choose is not None:
             return self._choose(side, k)
-        vector = self.space.vector(side.replayer, side.parameters, self.target, profile)
+        numbers = profile_numbers(profile) if profile is not None else None
+        vector = self.space.vector(side.replayer, side.parameters, self.target, numbers)
         only = _both(alike(side.replayer.nest, self._machine, self._same), self._accept)
         return nearest(
             self._sources,

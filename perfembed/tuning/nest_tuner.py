@@ -263,10 +263,9 @@ class NestTuner:
         try:
             side = retrieval.side(self.replayer, self.measurer.captured.parameters)
             profile = self._profile(retrieval, side)
-            features = profile.features() if profile is not None else None
             clock = self._retrieval_clock()
             found = retrieval.retrieve(
-                side, measure=self.effort.top, expired=clock, profile=features, seconds=self._sequential_s
+                side, measure=self.effort.top, expired=clock, profile=profile, seconds=self._sequential_s
             )
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")

@@ -3,9 +3,10 @@
 Source: Trümper et al. 2023 (Performance Embeddings, ICS), section 3: graph transformer layers with edge attributes
 (Shi et al. 2021, PyG's TransformerConv), attentional pooling, the 95 profile features in a linear branch of their own,
 an MLP that fuses both, and a head that predicts 20 metrics. Beyond the paper: numbers of the machine are an input, a
-flag says whether there is a profile, so that one space serves with and without, maxima over nodes are pooled too, the
-profile's branch has hidden layers beside the linear one, and the profile reaches the embedding, and that the metrics,
-on linear ways as well: the logarithm of a rate is a difference of those of counts.
+flag says whether there is a profile, so that one space serves with and without, and flags say which counters are known
+and who counted; maxima over nodes are pooled too, the profile's branch has hidden layers beside the linear one, and the
+profile reaches the embedding, and that the metrics, on linear ways as well: the logarithm of a rate is a difference of
+those of counts. The embedding has length 1: what is trained is what is indexed.
 
 Shapes: N nodes and M edges of B graphs together, F node and E edge features (`perfembed.embedding.encoding.schema`).
 """
@@ -34,10 +35,12 @@ from perfembed.embedding.network.interface import (
     Machine,
     NetworkSettings,
     machine_numbers,
+    profile_width,
+    told_width,
     weights_id,
 )
 from perfembed.embedding.network.targets import from_learned, targets
-from profilers.counters import feature_names
+from profilers.counters import STATISTICS, feature_names
 from profilers.scratch import scratch_folder
 from scheduler.machine.target import Target
 
@@ -62,7 +65,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`nodes` [N, 128], `graph` [B, 128], `nest` [B, 128], `metrics` [B, 20] (as learned, standardized)."""
+    """`nodes` [N, 128], `graph` [B, 128], `nest` [B, 128] of length 1, `metrics` [B, 20] (as learned, standardized)."""
 
     nodes: Tensor
     graph: Tensor
@@ -86,8 +89,8 @@ def collate(graphs: Sequence[NestGraph]) -> Batch:
 
 
 def profile_tensor(profiles: Sequence[Sequence[float] | None]) -> Tensor:
-    """[B, 95]; a row of NaN where there is no profile, NaN where a counter is missing."""
-    missing = (math.nan,) * len(feature_names())
+    """[B, 98]; a row of NaN where there is no profile, NaN where a counter is missing."""
+    missing = (math.nan,) * profile_width()
     return torch.tensor([missing if p is None else tuple(p) for p in profiles], dtype=torch.float32)
 
 
@@ -140,10 +143,10 @@ class Network(nn.Module):
         gate = nn.Sequential(nn.Linear(DIMENSION, DIMENSION // 2), nn.ReLU(), nn.Linear(DIMENSION // 2, 1))
         self.pool = AttentionalAggregation(gate, nn.Linear(DIMENSION, DIMENSION))
         self.summary = nn.Linear(2 * DIMENSION, DIMENSION)
-        self.profile = nn.Linear(counts, DIMENSION)
+        self.profile = nn.Linear(told_width(), DIMENSION)
         width = settings.fusion
         self.detail = nn.Sequential(
-            nn.Linear(counts, width), nn.GELU(), nn.Linear(width, width), nn.GELU(), nn.Linear(width, DIMENSION)
+            nn.Linear(told_width(), width), nn.GELU(), nn.Linear(width, width), nn.GELU(), nn.Linear(width, DIMENSION)
         )
         self.fuse = nn.Sequential(
             nn.Linear(2 * DIMENSION + 1 + len(MACHINE_NUMBERS), settings.fusion),
@@ -158,7 +161,7 @@ class Network(nn.Module):
             self.register_buffer(f"{name}_std", torch.ones(size))
 
     def forward(self, batch: Batch, profiles: Tensor, machine: Tensor, hidden: Tensor | None = None) -> Output:
-        """`profiles` [B, 95] as `profile_tensor` gives them, `machine` [B, 5]; `hidden` [B, 1]: 1 where the profile has
+        """`profiles` [B, 98] as `profile_tensor` gives them, `machine` [B, 5]; `hidden` [B, 1]: 1 where the profile has
         to do without the graph (in training).
         """
         has = batch.features[:, : len(NODE_KINDS)] @ self.node_has  # [N, F]
@@ -169,14 +172,18 @@ class Network(nn.Module):
         count = len(batch.sizes)
         pooled = (self.pool(nodes, batch.graph, dim_size=count), global_max_pool(nodes, batch.graph, count))
         graph = self.summary(torch.cat(pooled, dim=1))  # [B, 128]
-        known = ~profiles.isnan()
+        counts, sources = profiles.split((len(self.profile_mean), profiles.shape[1] - len(self.profile_mean)), 1)
+        known = ~counts.isnan()
         given = known.any(1, keepdim=True).float()  # [B, 1]
-        standard = (profiles.clamp(min=0).log1p() - self.profile_mean) / self.profile_std
-        counts = torch.where(known, standard, 0.0)
-        seen = (self.profile(counts) + self.detail(counts)) * given  # [B, 128]
+        standard = (counts.clamp(min=0).log1p() - self.profile_mean) / self.profile_std
+        each = known[:, :: len(STATISTICS)].float()  # [B, 19]
+        told = torch.cat((torch.where(known, standard, 0.0), each, sources.nan_to_num()), dim=1)  # [B, 117]
+        seen = (self.profile(told) + self.detail(told)) * given  # [B, 128]
         static = graph if hidden is None else graph * (1 - hidden)
         nest = seen + self.fuse(torch.cat((static, seen, given, machine), dim=1))  # [B, 128]
-        return Output(nodes, graph, nest, self.head(nest) + self.straight(nest))
+        nest = nn.functional.normalize(nest, dim=1)
+        scaled = nest * math.sqrt(DIMENSION)  # numbers of about 1
+        return Output(nodes, graph, nest, self.head(scaled) + self.straight(scaled))
 
 
 class EmbeddingModel:
@@ -190,7 +197,7 @@ class EmbeddingModel:
     def embed(
         self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Machine
     ) -> list[Embedding]:
-        """One embedding a graph; `profiles` are rows of 95 features (`Profile.features`), None where there is none."""
+        """One embedding a graph; `profiles` are rows of `profile_numbers`, None where there is none."""
         found: list[Embedding] = []
         for output, sizes in self._run(graphs, profiles, machine):
             nodes = torch.split(output.nodes, list(sizes))

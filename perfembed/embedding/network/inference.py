@@ -24,16 +24,19 @@ from perfembed.embedding.network.interface import (
     Machine,
     NetworkSettings,
     machine_numbers,
+    profile_width,
+    told_width,
     weights_id,
 )
 from perfembed.embedding.network.targets import from_learned, targets
-from profilers.counters import feature_names
+from profilers.counters import STATISTICS, feature_names
 from scheduler.machine.target import Target
 
 Floats = npt.NDArray[np.float32]
 _BATCH = 64  # graphs embedded at once
 _FEW = 8  # graphs too few to be worth several threads
 _EPSILON = np.float32(1e-5)  # of torch's LayerNorm
+_SHORTEST = np.float32(1e-12)  # of torch's normalize
 _NOTHING = np.float32(1e-16)  # of torch_geometric's softmax
 # Of the rational approximation of erf in Eigen (Eigen/src/SpecialFunctions, generic_fast_erf_float), highest first.
 _ERF_LIMIT = np.float32(4)
@@ -53,9 +56,9 @@ def weight_shapes(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {"node_has": (len(NODE_KINDS), nodes)}
     for name, size in (("node", nodes), ("profile", counts), ("target", outputs)):
         found |= {f"{name}_mean": (size,), f"{name}_std": (size,)}
-    linear = {"enter": (d, nodes), "summary": (d, 2 * d), "profile": (d, counts), "straight": (outputs, d)}
+    linear = {"enter": (d, nodes), "summary": (d, 2 * d), "profile": (d, told_width()), "straight": (outputs, d)}
     linear |= {"pool.gate_nn.0": (d // 2, d), "pool.gate_nn.2": (1, d // 2), "pool.nn": (d, d)}
-    linear |= {"detail.0": (width, counts), "detail.2": (width, width), "detail.4": (d, width)}
+    linear |= {"detail.0": (width, told_width()), "detail.2": (width, width), "detail.4": (d, width)}
     linear |= {"fuse.0": (width, 2 * d + 1 + len(MACHINE_NUMBERS)), "fuse.2": (d, width)}
     linear |= {"head.1": (d, d), "head.3": (outputs, d)}
     norms = ["leave"]
@@ -134,6 +137,7 @@ class NumpyEmbeddingModel:
         w, rows = self._weights, []
         for batch, given in self._batches(graphs, profiles):
             _, nest = self._forward(batch, given, machine)
+            nest = nest * np.float32(math.sqrt(DIMENSION))
             head = self._linear("head.3", _gelu(self._linear("head.1", _gelu(nest))))
             learned = head + self._linear("straight", nest)
             rows.append(learned * w["target_std"] + w["target_mean"])
@@ -143,10 +147,10 @@ class NumpyEmbeddingModel:
     def _batches(
         graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None
     ) -> list[tuple[Sequence[NestGraph], Floats]]:
-        """Graphs with their profiles [B, 95], NaN where there is none or a counter is missing."""
+        """Graphs with their profiles [B, 98], NaN where there is none or a counter is missing."""
         if profiles is not None and len(profiles) != len(graphs):
             raise ValueError(f"{len(graphs)} graphs with {len(profiles)} profiles")
-        rows = np.full((len(graphs), len(feature_names())), np.nan, dtype=np.float32)
+        rows = np.full((len(graphs), profile_width()), np.nan, dtype=np.float32)
         for number, profile in enumerate(profiles or ()):
             if profile is not None:
                 rows[number] = profile
@@ -175,15 +179,19 @@ class NumpyEmbeddingModel:
             x = x + self._linear(f"{layer}.update.2", inner)
         nodes = self._norm("leave", x)
         graph = self._pooled(nodes, _Segments.of(np.repeat(np.arange(len(graphs)), sizes)))
-        known = ~np.isnan(profiles)
+        counts, sources = np.split(profiles, [len(w["profile_mean"])], axis=1)
+        known = ~np.isnan(counts)
         given = known.any(axis=1, keepdims=True).astype(np.float32)
-        counts = np.log1p(np.maximum(np.where(known, profiles, 0), 0))
-        counts = np.where(known, (counts - w["profile_mean"]) / w["profile_std"], np.float32(0))
-        detail = _gelu(self._linear("detail.2", _gelu(self._linear("detail.0", counts))))
-        seen = (self._linear("profile", counts) + self._linear("detail.4", detail)) * given
+        standard = (np.log1p(np.maximum(np.where(known, counts, 0), 0)) - w["profile_mean"]) / w["profile_std"]
+        each = known[:, :: len(STATISTICS)].astype(np.float32)
+        told = np.concatenate((np.where(known, standard, np.float32(0)), each, np.nan_to_num(sources)), axis=1)
+        detail = _gelu(self._linear("detail.2", _gelu(self._linear("detail.0", told))))
+        seen = (self._linear("profile", told) + self._linear("detail.4", detail)) * given
         numbers = np.array(machine_numbers(machine) if isinstance(machine, Target) else machine, dtype=np.float32)
         joined = np.concatenate((graph, seen, given, np.tile(numbers, (len(graphs), 1))), axis=1)
-        return nodes, seen + self._linear("fuse.2", _gelu(self._linear("fuse.0", joined)))
+        nest = seen + self._linear("fuse.2", _gelu(self._linear("fuse.0", joined)))
+        lengths = np.linalg.norm(nest, axis=1, keepdims=True)
+        return nodes, nest / np.maximum(lengths, _SHORTEST)
 
     def _attention(
         self, name: str, x: Floats, sources: npt.NDArray[np.int64], attributes: Floats, into: _Segments

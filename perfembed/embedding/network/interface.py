@@ -12,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.embedding.encoding.nest_graph import NestGraph
+from profilers.counters import STATISTICS, feature_names
+from profilers.profile import Profile
 from scheduler.machine.target import Target
 
 DIMENSION = 128
 MACHINE_NUMBERS = ("threads", "vector_bytes", "l1_bytes", "l2_bytes", "l3_bytes")
+SOURCES = ("simulated", "perf", "likwid")
 Machine = Target | tuple[float, ...]
 """A machine, or its `machine_numbers`."""
 
@@ -36,7 +39,7 @@ class NetworkSettings:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """`vector` float32 [128] of the nest; `nodes` float32 [n, 128] in the order of its graph's nodes."""
+    """`vector` float32 [128] of the nest, of length 1; `nodes` float32 [n, 128] in the order of its graph's nodes."""
 
     vector: npt.NDArray[np.float32]
     nodes: npt.NDArray[np.float32]
@@ -53,7 +56,7 @@ class EmbedsNests(Protocol):
     def embed(
         self, graphs: Sequence[NestGraph], profiles: Sequence[Sequence[float] | None] | None, machine: Machine
     ) -> list[Embedding]:
-        """One embedding a graph; `profiles` are rows of 95 features (`Profile.features`), None where there is none."""
+        """One embedding a graph; `profiles` are rows of `profile_numbers`, None where there is none."""
         ...
 
     def predict(
@@ -66,6 +69,22 @@ class EmbedsNests(Protocol):
 def machine_numbers(target: Target) -> tuple[float, ...]:
     """What a model is told about a machine: binary logarithms of `MACHINE_NUMBERS`, about 0 for small ones."""
     return tuple(math.log2(max(1, getattr(target, name))) / 8 for name in MACHINE_NUMBERS)
+
+
+def profile_numbers(profile: Profile) -> tuple[float, ...]:
+    """What a model is told about a profile [98]: its 95 features, NaN where a counter is missing, and for each of
+    `SOURCES` whether it counted."""
+    return (*profile.features(), *(float(profile.source == source) for source in SOURCES))
+
+
+def profile_width() -> int:
+    """Numbers of a profile."""
+    return len(feature_names()) + len(SOURCES)
+
+
+def told_width() -> int:
+    """What the network makes of them: counts, for each of the counters whether it is known, and the source."""
+    return len(feature_names()) + len(feature_names()) // len(STATISTICS) + len(SOURCES)
 
 
 def weights_id(arrays: Mapping[str, npt.NDArray[Any]]) -> str:

@@ -1,8 +1,10 @@
-"""Where nests whose good schedules are alike are near each other: a linear map of what the cost model sees of a nest.
+"""Where nests whose good schedules are alike are near each other: a linear map of what the cost model sees of a nest,
+and how much it counts beside the other parts of a vector.
 
 Source: neighbourhood components analysis (Goldberger et al. 2004), with how alike two donors' schedules are
 (`perfembed.retrieval.likeness`) in the place of equal classes. Linear, because a database has hundreds of nests, not
-thousands.
+thousands. How much a part counts is learned on nests that the map did not see (stacking, Wolpert 1992): among those
+that it was trained on, it would seem to know more than it does.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,9 @@ import numpy.typing as npt
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from scheduler.cost.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from scheduler.cost.feature_table import PROBLEM, TREE, VERSION
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _KIND = "schedule-map"
 _DIMENSION = 32
@@ -29,6 +34,9 @@ _DECAY = 1.0
 _DROPOUT = 0.3  # of features: no single one decides
 _SPREAD = 3.6  # of a map's vectors at first, at features of length 1
 _BOUND = 4.0  # standard deviations
+_FOLDS = 4  # of groups, each of which tells how good a map of the others is
+_WEIGHING_STEPS = 400
+_WEIGHING_RATE = 0.02
 _CONSTANT = 1e-3  # what varies less was the same in training: a machine's numbers
 
 Floats = npt.NDArray[np.float32]
@@ -36,20 +44,28 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class ScheduleMap:
-    """`mean`, `scale` [features] and `weights` [features, d]; `card` says what it was trained on."""
+    """`mean`, `scale` [features] and `weights` [features, d]; how long the `learned` part and the `structure` part of a
+    vector are beside it; `card` says what it was trained on.
+    """
 
     mean: Floats
     scale: Floats
     weights: Floats
+    learned: float
+    structure: float
     card: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def map_id(self) -> str:
         """12 hex digits of the numbers."""
         digest = hashlib.sha256()
-        for tensor in (self.mean, self.scale, self.weights):
+        for tensor in (self.mean, self.scale, self.weights, self._lengths):
             digest.update(tensor.tobytes())
         return digest.hexdigest()[:12]
+
+    @property
+    def _lengths(self) -> Floats:
+        return np.array([self.learned, self.structure], dtype=np.float32)
 
     def apply(self, features: npt.NDArray[np.floating[Any]]) -> Floats:
         """[n, features] of nests as written (`FeatureExtractor.written`) -> [n, d]."""
@@ -57,7 +73,7 @@ class ScheduleMap:
 
     def save(self, path: Path) -> None:
         """`path` ends in .safetensors; the card goes beside it. Raises ModelUnusable."""
-        tensors = {"mean": self.mean, "scale": self.scale, "weights": self.weights}
+        tensors = {"mean": self.mean, "scale": self.scale, "weights": self.weights, "lengths": self._lengths}
         try:
             save_checkpoint(path, _KIND, tensors, {**self.card, "map_id": self.map_id, "version": VERSION})
         except CheckpointError as problem:
@@ -71,12 +87,15 @@ class ScheduleMap:
         except CheckpointError as problem:
             raise ModelUnusable(str(problem)) from None
         count = len(PROBLEM) + len(TREE)
-        shapes = {name: tensors[name].shape for name in ("mean", "scale", "weights") if name in tensors}
-        fits = len(shapes) == 3 and shapes["mean"] == shapes["scale"] == (count,) and shapes["weights"][:1] == (count,)
+        shapes = {name: tensors[name].shape for name in ("mean", "scale", "weights", "lengths") if name in tensors}
+        fits = len(shapes) == 4 and shapes["mean"] == shapes["scale"] == (count,) and shapes["weights"][:1] == (count,)
+        fits = fits and shapes["lengths"] == (2,)
         if card.get("version") != VERSION or not fits:
             raise ModelUnusable(f"{path}: made for other features: train it again with perfembed train space")
-        mean, scale, weights = (tensors[name].astype(np.float32) for name in ("mean", "scale", "weights"))
-        return ScheduleMap(mean, scale, weights, card)
+        mean, scale, weights, lengths = (
+            tensors[name].astype(np.float32) for name in ("mean", "scale", "weights", "lengths")
+        )
+        return ScheduleMap(mean, scale, weights, float(lengths[0]), float(lengths[1]), card)
 
 
 def standardized(features: npt.NDArray[np.floating[Any]], mean: Floats, scale: Floats) -> Floats:
@@ -85,27 +104,65 @@ def standardized(features: npt.NDArray[np.floating[Any]], mean: Floats, scale: F
     return np.asarray(bounded / math.sqrt(max(int(np.count_nonzero(scale)), 1)), dtype=np.float32)
 
 
-def train_schedule_map(
-    features: npt.NDArray[np.floating[Any]], alike: npt.NDArray[np.floating[Any]], groups: Sequence[str], seed: int
-) -> ScheduleMap:
-    """`features` [n, f] of nests, `alike` [n, n]: 0 … 1, NaN where that is unknown; nests of one group are no pairs.
-
-    Maximizes how alike a nest is to one drawn with probability exp(-distance²). Raises ValueError for fewer than two
-    groups. The same input and seed give the same map on one machine.
+@dataclass(frozen=True, slots=True)
+class MappedNests:
+    """`features` [n, f] of nests, the `learned` [n, 128] and `structure` [n, s] parts of their vectors, each of length
+    1, `alike` [n, n]: 0 … 1, NaN where that is unknown; nests of one of the `groups` are no pairs.
     """
+
+    features: npt.NDArray[np.floating[Any]]
+    learned: Floats
+    structure: Floats
+    alike: npt.NDArray[np.floating[Any]]
+    groups: tuple[str, ...]
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> MappedNests:
+        rows = np.flatnonzero(chosen)
+        groups = tuple(self.groups[n] for n in rows)
+        alike = self.alike[np.ix_(rows, rows)]
+        return MappedNests(self.features[rows], self.learned[rows], self.structure[rows], alike, groups)
+
+
+def train_schedule_map(nests: MappedNests, seed: int) -> ScheduleMap:
+    """Maximizes how alike a nest is to one drawn with probability exp(-distance²).
+
+    First a map for each of some folds of groups, from the others; from where those place the nests of their fold, how
+    much each part counts; then the map of all nests. Raises ValueError for fewer than two groups. The same input and
+    seed give the same map on one machine.
+    """
+    names = sorted(set(nests.groups))
+    if len(names) < 2:
+        raise ValueError("a map needs nests of two groups at least")
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold_of = {names[n]: k % _FOLDS for k, n in enumerate(order)}
+    folds = np.array([fold_of[group] for group in nests.groups])
+    held_out: list[tuple[MappedNests, Floats]] = []
+    for fold in range(_FOLDS):
+        inside, outside = nests.only(folds == fold), nests.only(folds != fold)
+        if len(set(inside.groups)) > 1 and len(set(outside.groups)) > 1:
+            mean, scale, weights, _ = _linear_map(outside, seed)
+            held_out.append((inside, standardized(inside.features, mean, scale) @ weights))
+    learned, structure, mapped = _weights_of_parts(held_out)
+    mean, scale, weights, likeness = _linear_map(nests, seed)
+    card = {
+        "nests": len(nests.groups),
+        "groups": len(names),
+        "seed": seed,
+        "likeness": likeness,
+        "lengths": {"learned": learned, "structure": structure, "schedules": mapped},
+    }
+    return ScheduleMap(mean, scale, (weights * np.float32(mapped)).astype(np.float32), learned, structure, card)
+
+
+def _linear_map(nests: MappedNests, seed: int) -> tuple[Floats, Floats, Floats, float]:
+    """(mean, scale, weights, expected likeness)"""
     import torch
 
-    if len(set(groups)) < 2:
-        raise ValueError("a map needs nests of two groups at least")
-    mean, spread = features.mean(axis=0), features.std(axis=0)
+    mean, spread = nests.features.mean(axis=0), nests.features.std(axis=0)
     scale = np.where(spread > _CONSTANT, 1.0 / np.maximum(spread, _CONSTANT), 0.0).astype(np.float32)
     mean = mean.astype(np.float32)
-    rows = torch.from_numpy(standardized(features, mean, scale))
-    names = np.array(groups)
-    likeness: Floats = np.asarray(alike, dtype=np.float32)
-    known = np.isfinite(likeness) & (names[:, None] != names[None, :])
-    hidden = torch.from_numpy(~known)
-    wanted = torch.from_numpy(np.where(known, likeness, np.float32(0)))
+    rows = torch.from_numpy(standardized(nests.features, mean, scale))
+    wanted, hidden = _pairs(nests)
     generator = torch.Generator().manual_seed(seed)
     start = torch.randn(rows.shape[1], _DIMENSION, generator=generator) * (_SPREAD / _DIMENSION**0.5)
     weights = torch.nn.Parameter(start)
@@ -113,11 +170,45 @@ def train_schedule_map(
     for _ in range(_STEPS):
         kept = torch.rand(rows.shape, generator=generator) >= _DROPOUT
         placed = (rows * kept / (1 - _DROPOUT)) @ weights
-        distances = torch.cdist(placed, placed) ** 2
-        chances = torch.log_softmax((-distances).masked_fill(hidden, -1e9), dim=1).exp()
-        loss = -(chances * wanted).sum(dim=1).mean()
+        loss = -_expected(torch.cdist(placed, placed) ** 2, wanted, hidden)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    card = {"nests": len(groups), "groups": len(set(groups)), "seed": seed, "likeness": -float(loss.detach())}
-    return ScheduleMap(mean, scale, weights.detach().numpy().astype(np.float32), card)
+    return mean, scale, weights.detach().numpy().astype(np.float32), -float(loss.detach())
+
+
+def _weights_of_parts(held_out: Sequence[tuple[MappedNests, Floats]]) -> tuple[float, float, float]:
+    """By which the learned, the structure and the mapped part are multiplied, so that nests of the same fold are most
+    alike to those near them; all 1 without any."""
+    import torch
+
+    prepared = []
+    for nests, mapped in held_out:
+        parts = [torch.from_numpy(np.ascontiguousarray(p)) for p in (nests.learned, nests.structure, mapped)]
+        prepared.append((torch.stack([torch.cdist(part, part) ** 2 for part in parts]), *_pairs(nests)))
+    logarithms = torch.nn.Parameter(torch.zeros(3))
+    optimizer = torch.optim.Adam([logarithms], lr=_WEIGHING_RATE)
+    for _ in range(_WEIGHING_STEPS if prepared else 0):
+        squares = (2 * logarithms).exp()[:, None, None]
+        loss = -torch.stack([_expected((squares * d).sum(0), w, h) for d, w, h in prepared]).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    learned, structure, mapped = logarithms.detach().exp().tolist()
+    return learned, structure, mapped
+
+
+def _pairs(nests: MappedNests) -> tuple[Tensor, Tensor]:
+    """(likeness, 0 where unknown; whether a pair is none) [n, n]"""
+    import torch
+
+    names = np.array(nests.groups)
+    likeness: Floats = np.asarray(nests.alike, dtype=np.float32)
+    known = np.isfinite(likeness) & (names[:, None] != names[None, :])
+    return torch.from_numpy(np.where(known, likeness, np.float32(0))), torch.from_numpy(~known)
+
+
+def _expected(squares: Tensor, wanted: Tensor, hidden: Tensor) -> Tensor:
+    """The mean likeness to a nest drawn with probability exp(-distance²)."""
+    chances = (-squares).masked_fill(hidden, -1e9).softmax(dim=1)
+    return (chances * wanted).sum(dim=1).mean()

@@ -1,7 +1,8 @@
 """Training of the performance embedding: mean absolute error over 20 scaled metrics, AdamW, one learning-rate cycle.
 
 Source: Trümper et al. 2023, section 3.3 (MAE). Beyond the paper: the profile is left out of a share of the examples,
-and the graph of a share of the others (what a profile says is not to be learned by heart from graphs), distances
+and the graph of a share of the others (what a profile says is not to be learned by heart from graphs), counters are
+missing and other sources' counts imitated (`gaps`), distances
 between nests are made those between their metrics (Kruskal 1964), and a metric loss may pull nests together whose good
 schedules are the same (Hadsell et al. 2006, contrastive loss).
 Same data, seed and number of threads: the same weights on a CPU, whether or not training was interrupted.
@@ -20,12 +21,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from perfembed.embedding.encoding.schema import FEATURE_VERSION, NODE_KINDS
+from perfembed.embedding.encoding.schema import FEATURE_VERSION
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.examples import Example, data_hash, learned
+from perfembed.embedding.network.gaps import with_gaps
 from perfembed.embedding.network.gnn import EmbeddingModel, Network, Output, collate, profile_tensor, torch_threads
 from perfembed.embedding.network.interface import NetworkSettings
 from perfembed.embedding.network.losses import contrastive_loss, stress_loss
+from perfembed.embedding.network.standardization import standardize
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training
 
@@ -42,7 +45,8 @@ class TrainSettings:
     """`profile_dropout`: share of the examples that are shown without profile, `graph_dropout`: of the others, share of
     those shown without graph; `patience`: epochs without a better validation before it stops (0: never); `stress`:
     weight of the loss that makes nests lie as far apart as their metrics; `contrast`: weight of the metric loss,
-    `margin`: how far apart (in units of the root mean square over coordinates) nests are pushed whose schedules differ;
+    `margin`: how far apart (vectors have length 1) nests are pushed whose schedules differ; `gaps`: whether counters go
+    missing;
     `threads`: on a CPU, where more than one seldom helps and beside other work hurts.
     """
 
@@ -57,6 +61,7 @@ class TrainSettings:
     stress: float = 0.0
     contrast: float = 0.0
     margin: float = 1.0
+    gaps: bool = True
     threads: int = 1
     network: NetworkSettings = field(default_factory=NetworkSettings)
 
@@ -150,7 +155,7 @@ class _Training:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             network = Network(settings.network)
-        _standardize(network, examples)
+        standardize(network, examples)
         self.network = network.to(device)
         self.optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
         batches = -(-len(examples) // settings.batch)
@@ -177,7 +182,8 @@ class _Training:
         for first in range(0, len(order), settings.batch):
             positions = [int(n) for n in order[first : first + settings.batch]]
             batch = [self.examples[n] for n in positions]
-            output, loss = self._loss(batch, [bool(shown[n]) for n in positions], [bool(alone[n]) for n in positions])
+            seen, only = [bool(shown[n]) for n in positions], [bool(alone[n]) for n in positions]
+            output, loss = self._loss(batch, seen, only, rng if settings.gaps else None)
             if self.similarity is not None and settings.contrast > 0:
                 similar = torch.from_numpy(np.asarray(self.similarity(positions), dtype=np.float32)).to(self.device)
                 loss = loss + settings.contrast * contrastive_loss(output.nest, similar, settings.margin)
@@ -214,13 +220,19 @@ class _Training:
         return EmbeddingModel(self.network.cpu(), {**card, "metrics": metrics, "torch": torch.__version__})
 
     def _loss(
-        self, batch: Sequence[Example], shown: Sequence[bool], alone: Sequence[bool] | None = None
+        self,
+        batch: Sequence[Example],
+        shown: Sequence[bool],
+        alone: Sequence[bool] | None = None,
+        gaps: np.random.Generator | None = None,
     ) -> tuple[Output, Tensor]:
         """The mean absolute error over the metrics that are known; in training, and what is added to it.
 
-        `shown`: whose profile is an input; `alone`: of those, whose graph is not.
+        `shown`: whose profile is an input; `alone`: of those, whose graph is not; `gaps`: draws what is missing.
         """
         profiles = profile_tensor([e.profile if s else None for e, s in zip(batch, shown, strict=True)])
+        if gaps is not None:
+            profiles = torch.from_numpy(with_gaps(profiles.numpy(), gaps))
         machine = torch.tensor([e.machine for e in batch], dtype=torch.float32)
         graphs = collate([e.graph for e in batch])
         hidden = None
@@ -273,23 +285,3 @@ class _Training:
 
 def _default_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _standardize(network: Network, examples: Sequence[Example]) -> None:
-    """Fills the buffers from what is known of the training examples."""
-    features = collate([e.graph for e in examples]).features
-    kinds = features[:, : len(NODE_KINDS)]
-    nodes = torch.where((kinds @ network.node_has) > 0, features, math.nan)
-    nodes[:, : len(NODE_KINDS)] = math.nan  # stay 0 and 1
-    wanted = torch.from_numpy(learned(examples)).float()
-    counts = profile_tensor([e.profile for e in examples]).clamp(min=0).log1p()
-    for values, mean, std, least in (
-        (nodes, network.node_mean, network.node_std, 0.05),
-        (wanted, network.target_mean, network.target_std, 1e-3),
-        (counts, network.profile_mean, network.profile_std, 1.0),  # counters that hardly ever count stay small
-    ):
-        for column in range(values.shape[1]):
-            known = values[:, column][~values[:, column].isnan()]
-            if len(known):
-                mean[column] = known.mean()
-                std[column] = max(float(known.std(correction=0)), least)

@@ -12,7 +12,7 @@ import torch
 
 from perfembed.embedding.encoding.schema import edge_features, node_features
 from perfembed.embedding.network.gnn import EmbeddingModel, Network, collate, profile_tensor
-from perfembed.embedding.network.interface import DIMENSION, NetworkSettings, machine_numbers
+from perfembed.embedding.network.interface import DIMENSION, SOURCES, NetworkSettings, machine_numbers
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from profilers.counters import feature_names
 from scheduler.machine.target import Target
@@ -23,7 +23,9 @@ from tests.scheduler.nests import CHOLESKY, SPMM
 
 torch.set_num_threads(1)  # the networks are small
 HERE = Target(2)
-PROFILE = tuple(float(10 + 1000 * n) for n in range(len(feature_names())))
+COUNTS = tuple(float(10 + 1000 * n) for n in range(len(feature_names())))
+SIMULATED, PERF, LIKWID = (tuple(float(s == source) for s in SOURCES) for source in SOURCES)
+PROFILE = COUNTS + SIMULATED
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,7 @@ def test_shapes(model: EmbeddingModel) -> None:
     found = model.embed(graphs, None, HERE)
     for one, g in zip(found, graphs, strict=True):
         assert one.vector.shape == (DIMENSION,) and one.vector.dtype == np.float32
+        assert np.linalg.norm(one.vector) == pytest.approx(1, abs=1e-5)
         assert one.nodes.shape == (len(g.nodes), DIMENSION) and np.isfinite(one.nodes).all()
     assert model.predict(graphs, None, HERE).shape == (3, 20)
     assert model.embed([], None, HERE) == [] and model.predict([], None, HERE).shape == (0, 20)
@@ -92,12 +95,24 @@ def test_profile_and_machine_are_inputs(model: EmbeddingModel) -> None:
 
 
 def test_missing_counters_are_no_numbers(model: EmbeddingModel) -> None:
-    partial = tuple(math.nan if n % 5 == 0 else v for n, v in enumerate(PROFILE))
-    everything_missing = (math.nan,) * len(PROFILE)
+    partial = tuple(math.nan if n // 5 % 3 == 0 else v for n, v in enumerate(COUNTS)) + SIMULATED
+    everything_missing = (math.nan,) * len(COUNTS) + SIMULATED
     g = graph(MATMUL)
     static, some, none = model.embed([g] * 3, [None, partial, everything_missing], HERE)
     assert np.isfinite(some.vector).all() and np.linalg.norm(some.vector - static.vector) > 1e-3
     assert none.vector == pytest.approx(static.vector, abs=1e-5)
+
+
+def test_who_counted_and_what_is_missing_are_inputs(model: EmbeddingModel) -> None:
+    g = graph(MATMUL)
+    mean = model.network.profile_mean
+    average = np.expm1(mean.numpy())  # as the network sees it: 0, and so is what is missing
+    missing = np.where(np.arange(len(average)) < 5, math.nan, average)
+    rows = [(*average, *SIMULATED), (*average, *PERF), (*average, *LIKWID), (*missing, *SIMULATED)]
+    vectors = [e.vector for e in model.embed([g] * 4, [tuple(map(float, r)) for r in rows], HERE)]
+    for a in range(4):
+        for b in range(a):
+            assert np.linalg.norm(vectors[a] - vectors[b]) > 1e-3, (a, b)
 
 
 def test_gradients_reach_every_weight() -> None:

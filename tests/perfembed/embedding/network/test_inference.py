@@ -12,7 +12,7 @@ from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.network.checkpoint import load_model
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.inference import NumpyEmbeddingModel, erf, weight_shapes
-from perfembed.embedding.network.interface import NetworkSettings
+from perfembed.embedding.network.interface import SOURCES, NetworkSettings, profile_width
 from perfembed.embedding.network.schedule_map import ScheduleMap
 from perfembed.learning.cost_models import SHIPPED
 from perfembed.mapping.embed_file import place_source
@@ -74,7 +74,11 @@ def test_the_shipped_network_on_the_nests_of_all_kernels(
     graphs = [encode(parse_nest(donor.text), donor.sizes) for donor in kernel_nests]
     assert_same(shipped, model, graphs)
     rng = np.random.default_rng(1)
-    profiles = [(10 ** rng.uniform(0, 9, len(feature_names()))).tolist() for _ in graphs]
+    sources = np.eye(len(SOURCES))
+    profiles = [
+        [*(10 ** rng.uniform(0, 9, len(feature_names()))).tolist(), *sources[n % len(sources)]]
+        for n, _ in enumerate(graphs)
+    ]
     assert_same(shipped, model, graphs, profiles)
 
 
@@ -120,7 +124,7 @@ def test_other_networks_profiles_with_gaps_and_graphs_without_edges(settings: Ne
     assert other.model_id == model.model_id
     one, two = graph(MATMUL), graph(STENCIL)
     lonely = NestGraph(one.nodes, one.features, one.edges[:, :0], one.edge_features[:0])
-    gaps: list[float] = [math.nan if k % 3 else 1e4 * k for k in range(len(feature_names()))]
+    gaps: list[float] = [math.nan if k % 3 else 1e4 * k for k in range(profile_width())]
     assert_same(model, other, [one, lonely, two, one], [None, gaps, [0.0] * len(gaps), gaps])
     assert_same(model, other, [lonely])
     assert_same(model, other, [two] * 70)

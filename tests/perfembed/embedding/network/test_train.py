@@ -13,7 +13,7 @@ import torch
 from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.examples import Example, data_hash, learned
-from perfembed.embedding.network.interface import NetworkSettings, machine_numbers
+from perfembed.embedding.network.interface import NetworkSettings, machine_numbers, profile_numbers
 from perfembed.embedding.network.losses import contrastive_loss, stress_loss
 from perfembed.embedding.network.targets import metric_row, scale_metrics, targets
 from perfembed.embedding.network.train import EpochDone, TrainSettings, train_embedding
@@ -58,7 +58,7 @@ def example(text: str, size: int) -> Example:
     least = io_lower_bound(Model(one), sizes, 1 << 20).bytes
     metrics = metric_row(found.metrics(least))
     group = f"{one.name}{size}"
-    return Example(encode(one, sizes), found.features(), metrics, machine_numbers(HERE), group, least_bytes=least)
+    return Example(encode(one, sizes), profile_numbers(found), metrics, machine_numbers(HERE), group, least_bytes=least)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_data_hash(examples: tuple[Example, ...]) -> None:
 
 
 def test_contrastive_loss() -> None:
-    vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])  # root mean square distances: 1, 2, 3
+    vectors = torch.tensor([[0.0], [1.0], [3.0]])  # distances: 1, 2, 3
     nan = math.nan
     same = torch.tensor([[nan, 1.0, nan], [1.0, nan, nan], [nan, nan, nan]])
     assert contrastive_loss(vectors, same, 2.0).item() == pytest.approx(1.0)
@@ -170,10 +170,12 @@ def test_contrastive_loss() -> None:
 
 def test_stress_loss() -> None:
     nan = math.nan
-    vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])  # root mean square distances: 1, 2, 3
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])  # distances: 1, 3, 2 in some unit
     metrics = torch.tensor([[0.0, nan, 5.0], [1.0, 4.0, nan], [3.0, nan, nan]])  # of what is known of both: 1, 2, 3
     assert stress_loss(vectors, metrics).item() == pytest.approx(0, abs=1e-6)
-    assert stress_loss(vectors * 2, metrics).item() == pytest.approx((1 + 4 + 9) / 3, rel=1e-4)
+    assert stress_loss(vectors * 2, metrics).item() == pytest.approx(0, abs=1e-6)
+    even = torch.tensor([[0.0], [1.0], [2.0]])  # 1, 2, 1, which fit 1, 3, 2 best when stretched by 1.5
+    assert stress_loss(even, metrics).item() == pytest.approx((0.25 + 0 + 0.25) / 3, rel=1e-4)
     assert stress_loss(vectors, torch.full((3, 3), nan)).item() == 0
     twins = torch.zeros((2, 2), requires_grad=True)
     stress_loss(twins, torch.tensor([[0.0], [1.0]])).backward()
@@ -191,7 +193,8 @@ def test_distances_become_those_of_the_metrics(examples: tuple[Example, ...]) ->
         vectors = np.array([e.vector for e in model.embed([e.graph for e in examples], None, HERE)])
         apart = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
         above = np.triu_indices(len(apart), 1)
-        return float(np.abs(apart[above] / math.sqrt(vectors.shape[1]) - wanted[above]).mean())
+        stretch = (apart[above] * wanted[above]).sum() / (apart[above] ** 2).sum()
+        return float(np.abs(stretch * apart[above] - wanted[above]).mean())
 
     assert off(1.0) < 0.7 * off(0.0)
 
@@ -205,7 +208,7 @@ def test_similar_schedules_are_pulled_together(examples: tuple[Example, ...]) ->
 
     def contrast(weight: float) -> float:
         """Mean distance between kinds over that within kinds."""
-        settings = replace(SMALL, epochs=20, batch=12, contrast=weight, margin=2.0, rate=3e-3)
+        settings = replace(SMALL, epochs=20, batch=12, contrast=weight, margin=1.5, rate=3e-3)
         model = train_embedding(examples, (), settings, similarity=similarity)
         vectors = np.array([e.vector for e in model.embed([e.graph for e in examples], None, HERE)])
         apart = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)

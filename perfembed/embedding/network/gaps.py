@@ -1,0 +1,58 @@
+"""Profiles as other sources give them, made of simulated ones: with counters missing, and inexact.
+
+What ships was profiled by simulation, which counts everything; a machine counts what its event map has. No counts of a
+machine were there to train on: what is shown as counted by one are simulated counts, of the counters that it has.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from perfembed.embedding.network.interface import SOURCES
+from profilers.counters import STATISTICS, counters
+from profilers.mapping import event_maps
+
+Floats = npt.NDArray[np.float32]
+
+_MACHINE = 0.3  # share that is shown as counted by a machine
+_WHOLE = 0.4  # share that stays as it is
+_MOST = 0.6  # missing counters of the others: a share drawn between 0 and this
+_NOISE = 0.1  # standard deviation of the logarithm of a machine's count
+
+
+def with_gaps(profiles: Floats, rng: np.random.Generator) -> Floats:
+    """`profiles` [n, 98] as `interface.profile_numbers` makes them, NaN where there is none; copies of the same shape.
+
+    Some stay whole, some lose counters at random, some those that one event map of perf or LIKWID cannot count.
+    """
+    found = profiles.copy()
+    each = len(STATISTICS)
+    count = len(counters())
+    maps = _countable()
+    for row in found:
+        kind = rng.random()
+        if kind < _WHOLE:
+            continue
+        if kind < _WHOLE + _MACHINE:
+            source, kept = maps[rng.integers(len(maps))]
+            row[: count * each] *= np.repeat(np.exp(_NOISE * rng.standard_normal(count)), each)
+            if not np.isnan(row[-len(SOURCES) :]).any():
+                row[-len(SOURCES) :] = [name == source for name in SOURCES]
+        else:
+            kept = rng.random(count) >= rng.uniform(0, _MOST)
+        row[: count * each][~np.repeat(kept, each)] = np.nan
+    return found
+
+
+@cache
+def _countable() -> tuple[tuple[str, npt.NDArray[np.bool_]], ...]:
+    """Of every event map: its tool, and which counters it has."""
+    found = []
+    for tool in ("perf", "likwid"):
+        for one in event_maps(tool):
+            known = {counter.name for counter in one.counters}
+            found.append((tool, np.array([counter.name in known for counter in counters()])))
+    return tuple(found)
