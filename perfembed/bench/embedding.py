@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.examples import Example
+from perfembed.embedding.network.gaps import as_counted_by
 from perfembed.embedding.network.interface import DIMENSION
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float64]
 NEIGHBOURS = 3
 DONORS = 5
+PARTIAL = "perf-amd"  # the event map with the fewest counters of those for known processors
 SIMILARITY = ("memory_bandwidth", "l3_bandwidth", "l2_bandwidth", "data_locality")
 PAPER_SIMILARITY = (0.25, 0.30, 0.28, 0.31)  # Trümper et al. 2023, table 1, their embedding
 
@@ -47,11 +49,12 @@ PAPER_SIMILARITY = (0.25, 0.30, 0.28, 0.31)  # Trümper et al. 2023, table 1, th
 @dataclass(frozen=True, slots=True)
 class MetricScore:
     """Pearson correlation of predictions with a metric, as scaled for learning, over `count` nests; NaN where the
-    metric is the same everywhere."""
+    metric is the same everywhere. `partial`: with the counts that perf has on the processors of `PARTIAL`."""
 
     metric: str
     count: int
     profiled: float
+    partial: float
     static: float
 
 
@@ -101,14 +104,18 @@ def score_embedding(
     measured = scale_metrics(values)
     found = {}
     vectors: dict[str, npt.NDArray[np.float32]] = {}
-    for name, with_profile in (("profiled", True), ("static", False)):
-        found[name], vectors[name] = _run(space.model, examples, with_profile)
+    profiles_of: dict[str, list[tuple[float, ...] | None]] = {
+        "profiled": [example.profile for example in examples],
+        "partial": [as_counted_by(PARTIAL, example.profile) for example in examples],
+        "static": [None for _ in examples],
+    }
+    for name, shown in profiles_of.items():
+        found[name], vectors[name] = _run(space.model, examples, shown)
     metrics = [
         MetricScore(
             target.name,
             int(np.isfinite(measured[:, k]).sum()),
-            pearson(found["profiled"][:, k], measured[:, k]),
-            pearson(found["static"][:, k], measured[:, k]),
+            *(pearson(found[name][:, k], measured[:, k]) for name in profiles_of),
         )
         for k, target in enumerate(targets())
     ]
@@ -168,7 +175,9 @@ def likeness_of_neighbours(
     return len(asked), tuple(found)
 
 
-def _run(model: EmbedsNests, examples: Sequence[Example], with_profile: bool) -> tuple[Matrix, npt.NDArray[np.float32]]:
+def _run(
+    model: EmbedsNests, examples: Sequence[Example], profiles: Sequence[tuple[float, ...] | None]
+) -> tuple[Matrix, npt.NDArray[np.float32]]:
     """(scaled predictions [n, 20], vectors [n, 128]), each example on its own machine."""
     rows = np.full((len(examples), len(targets())), np.nan)
     vectors = np.zeros((len(examples), 128), dtype=np.float32)
@@ -177,9 +186,9 @@ def _run(model: EmbedsNests, examples: Sequence[Example], with_profile: bool) ->
         by_machine.setdefault(example.machine, []).append(n)
     for machine, numbers in by_machine.items():
         graphs = [examples[n].graph for n in numbers]
-        profiles = [examples[n].profile if with_profile else None for n in numbers]
-        rows[numbers] = scale_metrics(model.predict(graphs, profiles, machine))
-        vectors[numbers] = np.stack([e.vector for e in model.embed(graphs, profiles, machine)])
+        given = [profiles[n] for n in numbers]
+        rows[numbers] = scale_metrics(model.predict(graphs, given, machine))
+        vectors[numbers] = np.stack([e.vector for e in model.embed(graphs, given, machine)])
     return rows, vectors
 
 

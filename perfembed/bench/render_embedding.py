@@ -14,12 +14,12 @@ _AIM = 0.85
 
 def render_embedding(scores: EmbeddingScores) -> str:
     """Tables: the correlation of each metric, how alike neighbours perform, and how alike their schedules are."""
-    rows = [["metric", "with profile", "static", "nests"]]
-    rows += [[m.metric, _figure(m.profiled), _figure(m.static), str(m.count)] for m in scores.metrics]
+    rows = [["metric", "with profile", "of perf, AMD", "static", "nests"]]
+    rows += [[m.metric, *map(_figure, (m.profiled, m.partial, m.static)), str(m.count)] for m in scores.metrics]
     lines = [
         f"Pearson correlation of metrics, {scores.nests} nests of {scores.algorithms} algorithms that no training saw",
         *table(rows),
-        *(f"  {name}: {_summary(scores.metrics, name)}" for name in ("profiled", "static")),
+        *(f"  {name}: {_summary(scores.metrics, name)}" for name in ("profiled", "partial", "static")),
         "  paper: 17 of 20 at 0.80 or more, lowest 0.60",
         "",
         "coefficient of variation among a nest and its 3 nearest neighbours (less is better)",

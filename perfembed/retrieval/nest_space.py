@@ -131,4 +131,3 @@ def _shares(replayer: Replayer, sizes: Mapping[str, int]) -> dict[str, float]:
         for part in parts:
             found[part] = found.get(part, 0.0) + instances / total
     return found
-

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access
@@ -19,6 +20,7 @@ from scheduler.schedule import Schedule
 from scheduler.transform import Pack, RegisterBlock, Tile
 
 _SHAPES = ((6, 2), (4, 3), (4, 2), (8, 1))  # (rows, vectors a row)
+_STRUCTURES, _LIKELY = 2, 2  # where blockings are tried before anything else, and how many
 _OF_WIDER = 2  # shapes for each width of vectors beyond the usual one
 
 
@@ -61,6 +63,14 @@ def register_moves(space: Space, schedule: Schedule, chain: Chain) -> Iterator[S
         for shape in shapes:
             if roles.row is None or space.extent(roles.row) >= 2 * shape.rows:
                 yield from _blocked(space, schedule, chain, roles, shape)
+
+
+def likely_blocks(space: Space) -> Iterator[Schedule]:
+    """A few blockings of the heaviest chain of the first structures, without marks: where they fit, nothing else comes
+    near them."""
+    for structure in space.structures()[:_STRUCTURES]:
+        for chain in space.leaf_chains(structure)[:1]:
+            yield from islice(register_moves(space, structure, chain), _LIKELY)
 
 
 def wider_vectors(target: Target) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from scheduler.errors import NotApplicable
 from scheduler.moves.fusion import fusions
-from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.register_blocking import likely_blocks, register_moves
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.moves.unimodular import parallel_rows
@@ -45,10 +45,10 @@ class Beam(Explorer):
         self.width, self.inner = width, max(2, width // 2)
 
     def _search(self) -> None:
-        """Structures first, time tiling beside them, then chain by chain, the one with most work first."""
+        """Register blocks, structures and time tiling first, then chain by chain, the one with most work first."""
         space = self.space
-        bases = space.structures()
-        beam = self._ranked(list(bases)) or [()]
+        self._ranked(list(likely_blocks(space)))
+        beam = self._ranked(list(space.structures())) or [()]
         self.best((space.vectorized(s) for s in islice(time_tiled(space), _TIME_TILINGS)), 1)
         self.best((space.vectorized(s) for s in islice(computed_time_tiled(space, 1), _COMPUTED_TILINGS)), 1)
         beam = self._ranked([*beam, *islice(fusions(space, beam[0]), 2 * self.inner)]) or beam

@@ -18,7 +18,7 @@ from itertools import islice
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.matrices.breeding import Breeder, matrix_of
 from scheduler.matrices.sample import Matrix, Unsampled
-from scheduler.moves.register_blocking import register_moves
+from scheduler.moves.register_blocking import likely_blocks
 from scheduler.moves.space import Space
 from scheduler.moves.time_tiling import time_tiled
 from scheduler.polyhedral.model import QuotaExceeded
@@ -39,7 +39,7 @@ _TRIES = 6  # for each child that is new, legal and promising
 _VARIATIONS = 40
 _INHERITED = 0.5  # of the children of matrices get tiles and marks of a parent, the others new ones
 _WALK = 4  # steps of a free sequence
-_BLOCKED, _TIME_TILED = 2, 2  # founders of that kind
+_TIME_TILED = 2  # founders of that kind
 _IMMIGRANTS = 0.1  # of the children
 _SHAPED = 0.7  # of new tiles and marks
 
@@ -116,10 +116,7 @@ class Genetic(SampleSearch):
     def _beyond_matrices(self) -> list[Schedule]:
         """Register blocks of the heaviest chain of the first structures, and time tilings."""
         space = self.space
-        found: list[Schedule] = []
-        for structure in space.structures()[:_BLOCKED]:
-            for chain in space.leaf_chains(structure)[:1]:
-                found += map(self._marked, islice(register_moves(space, structure, chain), _BLOCKED))
+        found = [self._marked(schedule) for schedule in likely_blocks(space)]
         found += map(self._marked, islice(time_tiled(space, 1), _TIME_TILED))
         return found
 

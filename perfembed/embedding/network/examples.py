@@ -19,10 +19,10 @@ from scheduler.machine.target import Target
 class Example:
     """One nest at one size on one machine.
 
-    `profile`: its `interface.profile_numbers` or None; `metrics`: 20 in their units (`targets.metric_row`), NaN where unknown; `machine`:
-    `interface.machine_numbers`; `group`: what must not be on both sides of a split (an algorithm, a generated program).
-    `text`, `sizes` and `target`: the nest itself, for other models. `least_bytes`: of traffic with memory that the nest
-    can do with, NaN where unknown.
+    `profile`: its `interface.profile_numbers` or None; `metrics`: 20 in their units (`targets.metric_row`), NaN where
+    unknown; `machine`: `interface.machine_numbers`; `group`: what must not be on both sides of a split (an algorithm, a
+    generated program). `text`, `sizes` and `target`: the nest itself, for other models. `least_bytes`: of traffic with
+    memory that the nest can do with, NaN where unknown.
     """
 
     graph: NestGraph

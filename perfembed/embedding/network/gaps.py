@@ -6,6 +6,7 @@ machine were there to train on: what is shown as counted by one are simulated co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -31,7 +32,7 @@ def with_gaps(profiles: Floats, rng: np.random.Generator) -> Floats:
     found = profiles.copy()
     each = len(STATISTICS)
     count = len(counters())
-    maps = _countable()
+    maps = list(_countable().values())
     for row in found:
         kind = rng.random()
         if kind < _WHOLE:
@@ -47,12 +48,21 @@ def with_gaps(profiles: Floats, rng: np.random.Generator) -> Floats:
     return found
 
 
+def as_counted_by(name: str, profile: Sequence[float] | None) -> tuple[float, ...] | None:
+    """The numbers of a profile that the event map of that name can count, marked with its tool."""
+    if profile is None:
+        return None
+    source, kept = _countable()[name]
+    counts = np.where(np.repeat(kept, len(STATISTICS)), profile[: -len(SOURCES)], np.nan)
+    return (*counts.tolist(), *(float(source == one) for one in SOURCES))
+
+
 @cache
-def _countable() -> tuple[tuple[str, npt.NDArray[np.bool_]], ...]:
-    """Of every event map: its tool, and which counters it has."""
-    found = []
+def _countable() -> dict[str, tuple[str, npt.NDArray[np.bool_]]]:
+    """Of every event map by its name: the tool, and which counters it has."""
+    found = {}
     for tool in ("perf", "likwid"):
         for one in event_maps(tool):
             known = {counter.name for counter in one.counters}
-            found.append((tool, np.array([counter.name in known for counter in counters()])))
-    return tuple(found)
+            found[one.name] = (tool, np.array([counter.name in known for counter in counters()]))
+    return found

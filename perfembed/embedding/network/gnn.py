@@ -172,7 +172,7 @@ class Network(nn.Module):
         count = len(batch.sizes)
         pooled = (self.pool(nodes, batch.graph, dim_size=count), global_max_pool(nodes, batch.graph, count))
         graph = self.summary(torch.cat(pooled, dim=1))  # [B, 128]
-        counts, sources = profiles.split((len(self.profile_mean), profiles.shape[1] - len(self.profile_mean)), 1)
+        counts, sources = profiles[:, : len(self.profile_mean)], profiles[:, len(self.profile_mean) :]
         known = ~counts.isnan()
         given = known.any(1, keepdim=True).float()  # [B, 1]
         standard = (counts.clamp(min=0).log1p() - self.profile_mean) / self.profile_std

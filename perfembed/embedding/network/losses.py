@@ -25,8 +25,8 @@ def contrastive_loss(vectors: Tensor, similar: Tensor, margin: float) -> Tensor:
 def stress_loss(vectors: Tensor, metrics: Tensor) -> Tensor:
     """Kruskal 1964 (multidimensional scaling): squared differences between distances of nests and of their metrics.
 
-    `vectors` [b, 128] of length 1, whose distances are stretched as fits best; `metrics` [b, 20] standardized, NaN where
-    unknown, whose distances are root mean squares, of what both nests have. 0 without a pair.
+    `vectors` [b, 128] of length 1, whose distances are stretched as fits best; `metrics` [b, 20] standardized, NaN
+    where unknown, whose distances are root mean squares, of what both nests have. 0 without a pair.
     """
     rows, columns = torch.triu_indices(len(vectors), len(vectors), offset=1, device=vectors.device)
     apart = metrics[rows] - metrics[columns]

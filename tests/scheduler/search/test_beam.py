@@ -51,6 +51,11 @@ def test_finds_the_blocked_packed_matmul() -> None:
     assert any(x.parallel for x in loops)
 
 
+def test_blocks_for_registers_come_first_and_only_where_something_is_used_again() -> None:
+    assert all("register_block" in schedule for schedule in search(nests.GEMM, 4)[1])
+    assert not any("register_block" in schedule for schedule in search(nests.JACOBI, 12)[1])
+
+
 def test_finds_the_wavefront_of_a_time_tiled_stencil() -> None:
     _, seen = search(nests.JACOBI)
     assert any("skew(t_t" in schedule and "parallelize(t_t)" in schedule for schedule in seen)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perfembed.embedding.network.gaps import with_gaps
+from perfembed.embedding.network.gaps import as_counted_by, with_gaps
 from perfembed.embedding.network.interface import SOURCES, profile_width
 from profilers.counters import STATISTICS, counters
 from profilers.mapping import event_maps
@@ -54,6 +54,16 @@ def test_none_stays_none_and_the_same_seed_gives_the_same() -> None:
     one, same = (with_gaps(profiles(20), np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(one, same)
     assert with_gaps(nothing[:0], np.random.default_rng(0)).shape == (0, profile_width())
+
+
+def test_what_one_map_counts() -> None:
+    row = tuple(profiles(1)[0].tolist())
+    found = as_counted_by("likwid-zen3", row)
+    assert found is not None and as_counted_by("likwid-zen3", None) is None
+    names = [c.name for c in counters()]
+    loads, fp64 = names.index("loads") * EACH, names.index("fp64_scalar") * EACH
+    assert found[loads : loads + EACH] == row[loads : loads + EACH] and np.isnan(found[fp64 : fp64 + EACH]).all()
+    assert found[-len(SOURCES) :] == (0, 0, 1)
 
 
 @pytest.mark.parametrize("tool", ["perf", "likwid"])

@@ -196,7 +196,7 @@ def test_distances_become_those_of_the_metrics(examples: tuple[Example, ...]) ->
         stretch = (apart[above] * wanted[above]).sum() / (apart[above] ** 2).sum()
         return float(np.abs(stretch * apart[above] - wanted[above]).mean())
 
-    assert off(1.0) < 0.7 * off(0.0)
+    assert off(1.0) < 0.8 * off(0.0)
 
 
 def test_similar_schedules_are_pulled_together(examples: tuple[Example, ...]) -> None:
