@@ -38,7 +38,7 @@ _TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_
 _ABI = (
     "defined __GNUC__ && __STDC_VERSION__ >= 199901L",
     "__SIZEOF_INT__ == 4 && __SIZEOF_LONG__ == 8 && __SIZEOF_POINTER__ == 8",
-    "__FLT_EVAL_METHOD__ == 0",
+    "(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16)",  # 16: 0 but for _Float16, of gcc where vectors have it
 )
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
