@@ -7,6 +7,7 @@ from typing import get_type_hints
 
 from perfembed.bench import contents
 from perfembed.bench.costmodel import CostModelResult
+from perfembed.bench.datasets import DataRow
 from perfembed.bench.embedding import EmbeddingScores, LikenessScore, MetricScore, SimilarityScore
 from perfembed.bench.index import IndexBench
 from perfembed.bench.interrupted import InterruptedResult
@@ -57,6 +58,12 @@ BENCH_DOCUMENTS = (
         "bench interrupted", InterruptedResult, ("bench interrupted --json",), {(InterruptedResult, "passed"): bool}
     ),
     Described("bench-transfer", contents.MethodsContent, ("bench transfer --json",)),
+    Described(
+        "bench-datasets",
+        contents.DatasetsContent,
+        ("bench datasets --json",),
+        {(DataRow, "seconds"): float | None, (DataRow, "original"): float | None},
+    ),
     Described("bench-search", contents.MethodsContent, ("bench search --json",)),
     Described("bench-embedding", EmbeddingScores, ("bench embedding --json",), _EMBEDDED),
     Described("bench-index", IndexBench, ("bench index --json",)),

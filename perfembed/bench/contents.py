@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from perfembed.bench.counters import CountedNest
+from perfembed.bench.datasets import DataRow
 from perfembed.bench.forms.model import Fault as FormFault
 from perfembed.bench.installation import Installation
 from perfembed.bench.kernels.rows import Row
@@ -188,6 +189,10 @@ class CountersContent(TypedDict):
 class MethodsContent(TypedDict):
     scores: Sequence[MethodScore]
     nests: Sequence[NestRow]
+
+
+class DatasetsContent(TypedDict):
+    rows: Sequence[DataRow]
 
 
 class VariantsContent(TypedDict):

@@ -18,8 +18,9 @@ _BEST = 1.02  # of the time of the fastest method: as good as that
 class NestRow:
     """One nest. `seconds` of a run by method, the original and the long search among them; None where there is none.
 
-    By method also candidates `measured`, `predicted` by a cost model and `rejected` by a guard, seconds of `tuning`,
-    and `overhead`: those in which neither a compiler nor a nest ran. `weight` turns seconds into the program's.
+    By method also the ids of the `donors` found, nearest first, candidates `measured`, `predicted` by a cost model and
+    `rejected` by a guard, seconds of `tuning`, and `overhead`: those in which neither a compiler nor a nest ran.
+    `weight` turns seconds into the program's.
     """
 
     program: str
@@ -35,6 +36,7 @@ class NestRow:
     predicted: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
     seed: int = 0
+    donors: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

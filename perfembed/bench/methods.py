@@ -26,9 +26,11 @@ from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.profiled import Profiler
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import Evaluate, Guarding, TuneOptions
+from perfembed.tuning.result import Evaluate, Guarding, Profiling, TuneOptions
 from perfembed.tuning.source import parse
+from profilers.backends import choose
 from profilers.build import Built, CompilerConfig, compiler_version
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
@@ -56,13 +58,15 @@ class Method:
     each loop tree, too; `factor`: of the budget.
 
     With `factor` 0 it may take as long as the first method did. `top`: candidates measured, None for the bench's.
+    `profiling`: whether donors are looked for with a profile of the nest on the program's data.
     """
 
     name: str
     search: str = "transfer"
     evaluate: Evaluate = "run"
     k: int = 5
-    donors: OneOf["nearest", "random", "hand-made", "profiled", "own", "own, fewer", "foreign"] = "nearest"
+    donors: OneOf["nearest", "random", "hand-made", "own", "own, fewer", "foreign"] = "nearest"
+    profiling: Profiling = "never"
     repair: bool = True
     compose: bool = True
     refine: bool = True
@@ -76,7 +80,7 @@ class MethodsBench:
     """`reference`: a database of long searches. `out`: finished programs, one JSON line each; they are not redone."""
 
     paths: tuple[str, ...]
-    out: Path
+    out: Path | None
     threads: int
     methods: tuple[Method, ...]
     reference: Path | None = None
@@ -102,7 +106,7 @@ def run_methods(
 
     Raises PerfembedError, OptdbError.
     """
-    known = _load(bench.out)
+    known = _load(bench.out) if bench.out is not None else {}
     machine = describe_machine()
     target = target_of(machine, bench.threads)
     rows: list[NestRow] = []
@@ -117,8 +121,10 @@ def run_methods(
             except (PerfembedError, SchedulerError, OptdbError) as problem:
                 progress(f"{name}: {problem}")
                 found = []
-            with bench.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"program": name, "seed": seed, "nests": [asdict(row) for row in found]}) + "\n")
+            if bench.out is not None:
+                line = json.dumps({"program": name, "seed": seed, "nests": [asdict(row) for row in found]})
+                with bench.out.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
         rows += found
     return tuple(rows)
 
@@ -200,6 +206,8 @@ class _Nest:
             self.row.measured[method.name] = outcome.candidates
             self.row.predicted[method.name] = outcome.predicted
             self.row.rejected[method.name] = outcome.rejected
+            if outcome.retrieved is not None:
+                self.row.donors[method.name] = [found.donor.nest_id for found in outcome.retrieved.neighbours]
             winners[method.name] = outcome.chosen
         replayer = Replayer(plain(self.inputs.nest))
         if self.bench.reference is not None:
@@ -223,7 +231,7 @@ class _Nest:
         tuner = NestTuner(
             self.inputs.nest, self.inputs.captured, self.conditions, effort, lambda event: None, NoLedger(),
             self.inputs.in_program_s, self.cost, None if retrieval is None else lambda: retrieval,
-            classifier=self.bench.classifier,
+            classifier=self.bench.classifier, profiler=self._profiler(method),
         )  # fmt: skip
         self.measurer = tuner.measurer
         outcome = tuner.run()
@@ -232,6 +240,12 @@ class _Nest:
         if outcome.original_s is None:
             raise NestNotMeasurable(outcome.reason)
         return outcome
+
+    def _profiler(self, method: Method) -> Profiler | None:
+        if method.profiling == "never":
+            return None
+        environment = dict(self.bench.environment)
+        return Profiler(method.profiling, choose("auto", environment), describe_machine(), environment)
 
     def _reference(self, replayer: Replayer, database: Path) -> Schedule | None:
         bench, captured = self.bench, self.inputs.captured

@@ -8,14 +8,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
 from perfembed.bench.methods import Donating, Method
 from perfembed.errors import UsageError
-from perfembed.learning.training_profiles import read_profiles
-from perfembed.retrieval.donors import SEED, Donors, Found, StoredDonor
+from perfembed.retrieval.donors import Donors, Found, StoredDonor
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector
@@ -23,22 +21,19 @@ from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
 from perfembed.transfer.loop_assignment import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
-from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
-from scheduler.errors import NotApplicable
-from scheduler.ir.text import nest_id, parse_nest
+from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer
 
-PROFILES = SEED.with_name("profiles")
-NEAREST = "transfer, k = 5"
+NEAREST, PROFILED = "transfer, k = 5", "with profiles"
 METHODS = (
     Method(NEAREST),
     Method("transfer, k = 10", k=10),
     Method("random donors", donors="random"),
     Method("hand-made features", donors="hand-made"),
     Method("beam by model", "beam", "model+run", factor=0),
-    Method("with profiles", donors="profiled"),
+    Method(PROFILED, profiling="always"),
     Method("without alignment", repair=False),
     Method("without composition", compose=False),
     Method("without refinement", refine=False),
@@ -144,38 +139,14 @@ class _Choosers:
             case "hand-made":
                 rows = {key: v for key in self.donors for s in self.sources if (v := s.index.vector(key)) is not None}
                 part = self.space.parts(len(next(iter(rows.values()))))["structure"]
-                return self._nearest(
-                    {key: v[part] for key, v in rows.items()}, without, lambda side: self._at(side)[part]
-                )
-            case "profiled":
-                profiles, vectors = self._profiled
-                return self._nearest(
-                    vectors, without, lambda side: self._at(side, profiles.get(nest_id(side.replayer.nest)))
-                )
+
+                def vector_of(side: Side) -> Vector:
+                    return self.space.vector(side.replayer, side.parameters, side.machine)[part]
+
+                return self._nearest({key: v[part] for key, v in rows.items()}, without, vector_of)
         return None
 
     def _nearest(self, vectors: Mapping[str, Vector], without: str, vector_of: Callable[[Side], Vector]) -> Choose:
         rows = {key: v for key, v in vectors.items() if not related(self.donors[key].algorithm, (without,))}
         index = VectorIndex.build(tuple(rows), np.ascontiguousarray(np.stack(list(rows.values()))), "bench")
         return lambda side, k: tuple(Found(self.donors[n.id], n.distance) for n in index.search(vector_of(side), k))
-
-    def _at(self, side: Side, profile: Sequence[float] | None = None) -> Vector:
-        (vector,) = self.space.vectors([(side.replayer, side.parameters)], side.machine, [profile])
-        if vector is None:
-            raise NotApplicable(f"{side.replayer.nest.name}: cannot be embedded")
-        return vector
-
-    @cached_property
-    def _profiled(self) -> tuple[dict[str, Sequence[float]], dict[str, Vector]]:
-        """(shipped profiles by the id of the nest as it is replayed, vectors of all donors with theirs)."""
-        known = read_profiles(sorted(PROFILES.glob("*.parquet")))
-        profiles: dict[str, Sequence[float]] = {}
-        vectors: dict[str, Vector] = {}
-        for target in dict.fromkeys(d.target for d in self.donors.values()):
-            donors = [d for d in self.donors.values() if d.target == target]
-            nests = [(Replayer(plain(parse_nest(d.text))), d.sizes) for d in donors]
-            given = [known.get(d.nest_id) for d in donors]
-            profiles |= {nest_id(r.nest): p for (r, _), p in zip(nests, given, strict=True) if p is not None}
-            found = self.space.vectors(nests, target, given)
-            vectors |= {d.nest_id: v for d, v in zip(donors, found, strict=True) if v is not None}
-        return profiles, vectors

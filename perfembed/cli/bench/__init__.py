@@ -8,6 +8,7 @@ from perfembed.cli.bench import (
     costmodel,
     counters,
     database,
+    datasets,
     embedding,
     forms,
     index,
@@ -45,6 +46,7 @@ app.command("population")(population.command)
 app.command("interrupted")(interrupted.command)
 app.command("transfer")(methods.transfer)
 app.command("search")(methods.search)
+app.command("datasets")(datasets.command)
 app.command("embedding")(embedding.command)
 app.command("index")(index.command)
 app.command("variants")(variants.command)

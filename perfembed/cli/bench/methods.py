@@ -74,7 +74,7 @@ def transfer(
     from perfembed.bench.transfer import APPLICATIONS, MACHINES, METHODS, measuring
 
     session = context.ensure_object(Session)
-    counts = _counts(measure)
+    counts = candidate_counts(measure)
     methods = _chosen((*METHODS, *MACHINES), only) if only else METHODS
     if len(counts) > 1:
         methods = measuring(methods, counts)
@@ -149,7 +149,7 @@ def _by_default(files: list[str] | None, programs: Collection[str]) -> tuple[str
     return paths
 
 
-def _counts(text: str) -> tuple[int, ...]:
+def candidate_counts(text: str) -> tuple[int, ...]:
     """Raises UsageError."""
     if not _COUNTS.fullmatch(text):
         raise UsageError(f"--measure {text!r}: expected a number from 1 to 999, or several with commas")
