@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 MAX_PROGRAMS = 1_000_000
 
 
+Patterns = Annotated[
+    list[str] | None,
+    typer.Option("--pattern", metavar="NAME", help="Only programs of this pattern (repeatable).", show_default=False),
+]
+
+
 def command(
     count: Annotated[int, typer.Option("-n", "--count", metavar="COUNT", help="How many programs.")] = 1,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
@@ -25,12 +31,7 @@ def command(
         str | None,
         typer.Option("-o", "--output", metavar="DIR", help="Where the files go, as gen_<seed>_<number>.c."),
     ] = None,
-    pattern: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pattern", metavar="NAME", help="Only programs of this pattern (repeatable).", show_default=False
-        ),
-    ] = None,
+    pattern: Patterns = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     json: Json = False,
     traceback: Traceback = False,
@@ -67,13 +68,9 @@ def _generated(
     """The programs; each is written before it is handed out. Raises UsageError."""
     from perfembed.files import write_output
     from scheduler.generator import GeneratorSettings, generate
-    from scheduler.generator.programs import PATTERNS, NothingFits
+    from scheduler.generator.programs import NothingFits
 
-    names = [p.name for p in PATTERNS]
-    if unknown := [name for name in patterns if name not in names]:
-        raise UsageError(f"--pattern {unknown[0]!r}: expected {', '.join(names)}")
-    others = tuple((name, 0.0) for name in names if name not in patterns) if patterns else ()
-    settings = GeneratorSettings(weights=others)
+    settings = GeneratorSettings(weights=only_patterns(patterns))
     paths = {number: _path(output, seed, number) for number in numbers} if output is not None else {}
     if output is not None:
         _check_folder(output, list(paths.values()), force)
@@ -85,6 +82,16 @@ def _generated(
         if number in paths:
             write_output(paths[number], program.source.encode())
         yield program
+
+
+def only_patterns(patterns: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Weights of the generator's patterns; all as usual where none are named. Raises UsageError."""
+    from scheduler.generator.programs import PATTERNS
+
+    names = [p.name for p in PATTERNS]
+    if unknown := [name for name in patterns if name not in names]:
+        raise UsageError(f"--pattern {unknown[0]!r}: expected {', '.join(names)}")
+    return tuple((name, 0.0) for name in names if name not in patterns) if patterns else ()
 
 
 def _path(output: str, seed: int, number: int) -> str:

@@ -17,6 +17,7 @@ import typer
 
 from perfembed.cli.backends import BACKENDS, backend_of
 from perfembed.cli.database import Database, database_path
+from perfembed.cli.generate import Patterns, only_patterns
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
     Cc,
@@ -66,6 +67,7 @@ def command(
             show_default="1e6,3e7; with --profiles 3e5,3e7",
         ),
     ] = None,
+    pattern: Patterns = None,
     search: Annotated[
         str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
     ] = "beam",
@@ -172,6 +174,9 @@ def command(
         raise UsageError("--backend goes with --profiles")
     if work is not None and (not generate or (profiles and files)):
         raise UsageError("--work is for generated programs: --generate N, and with --profiles no files")
+    if pattern and not generate:
+        raise UsageError("--pattern is for generated programs: --generate N")
+    only = only_patterns(pattern or [])
     path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
     if profiles:
         shards = [Path(name) for name in files or () if name.endswith(".parquet")]
@@ -196,7 +201,7 @@ def command(
             budget_s=budget_s,
             files=() if shards else tuple(files or ()),
             donors=tuple(read_donors(shards).values()),
-            settings=generator_settings(work, PROFILED),
+            settings=replace(generator_settings(work, PROFILED), weights=only),
             backend=backend_of(backend, session).name,
         )
         return _profile(profiling, quiet)
@@ -232,7 +237,8 @@ def command(
         environment=tuple(sorted(session.environment.items())),
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )
-    programs = programs_of(files or (), generate, seed, generator_settings(work, SETTINGS), held_out)
+    drawn_from = replace(generator_settings(work, SETTINGS), weights=only)
+    programs = programs_of(files or (), generate, seed, drawn_from, held_out)
     try:
         if dry_run:
             plan = make_plan(programs, options)

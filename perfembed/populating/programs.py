@@ -10,7 +10,7 @@ from optdb.records import SourceRecord
 from perfembed.files import read_input
 from perfembed.learning.cost_models import part_of
 from scheduler.errors import SchedulerError
-from scheduler.generator.programs import GeneratorSettings, generate
+from scheduler.generator.programs import PATTERNS, GeneratorSettings, generate
 
 # Runs of about 0.5 to 100 ms: shorter ones tell of the start of threads only, longer ones cost too many others.
 SETTINGS = GeneratorSettings(least_work=1e6, most_work=3e7)
@@ -79,6 +79,9 @@ def place_of(seed: int, number: int, settings: GeneratorSettings) -> str:
         place += f" nests {settings.nests}"
     if (settings.least_work, settings.most_work) != (SETTINGS.least_work, SETTINGS.most_work):
         place += f" work {settings.least_work:g} to {settings.most_work:g}"
+    left_out = {name for name, weight in settings.weights if not weight}
+    if left_out:
+        place += f" only {' '.join(p.name for p in PATTERNS if p.name not in left_out)}"
     return place
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.types import is_floating
@@ -17,6 +19,20 @@ class Fill(Enum):
     DOMINANT = "dominant"  # a matrix whose diagonal outweighs the rest of its row and column
     ROWS = "rows"  # begins of rows: rising from 0 to the number of entries, `each` a row on average
     INDICES = "indices"  # integers in [0, below)
+
+
+@dataclass(frozen=True, slots=True)
+class DataKind:
+    """What decides how a loop over sparse data behaves, and is not seen in its text."""
+
+    rows: Literal["random", "even", "skewed"] = "random"
+    """Lengths of rows: up to twice the mean, all the same, or four times the mean at first and none at last."""
+    indices: Literal["anywhere", "near"] = "anywhere"
+    """Where indices point: or to what lies as far into the array they point to as they lie in theirs."""
+
+    @classmethod
+    def drawn(cls, rng: random.Random) -> DataKind:
+        return cls(rng.choice(("random", "even", "skewed")), rng.choice(("anywhere", "near")))
 
 
 @dataclass(eq=False, slots=True)

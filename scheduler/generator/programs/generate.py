@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 
 from scheduler.errors import SchedulerError
+from scheduler.generator.programs.arrays import DataKind
 from scheduler.generator.programs.kernel import Kernel, Style, TooLarge
 from scheduler.generator.programs.patterns import PATTERNS, Pattern
 from scheduler.generator.programs.render import render
@@ -60,7 +61,9 @@ def generate(seed: int, number: int, settings: GeneratorSettings | None = None) 
     found = draft(seed, number, settings or GeneratorSettings())
     kernel, name = found.kernel, f"gen_{seed}_{number}"
     title = f"{name}: {', '.join(found.patterns)}"
-    source = render(kernel, title, FUNCTION, heap=found.rng.random() < 0.5, const=found.rng.random() < 0.6)
+    heap, const = found.rng.random() < 0.5, found.rng.random() < 0.6
+    data = DataKind.drawn(random.Random(f"{seed} {number} data"))  # apart: no other choice depends on it
+    source = render(kernel, title, FUNCTION, heap, const, data)
     return GeneratedProgram(
         name=name,
         seed=seed,

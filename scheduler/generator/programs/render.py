@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from textwrap import TextWrapper
 
-from scheduler.generator.programs.arrays import Array, Fill
+from scheduler.generator.programs.arrays import Array, DataKind, Fill
 from scheduler.generator.programs.kernel import Block, Kernel, Style
 from scheduler.generator.programs.text import format_affine
 from scheduler.ir.affine import Affine
@@ -40,8 +40,9 @@ _MATH = re.compile(r"\b(?:fabs|sqrt|exp|tanh|fmax|fmin|pow|log|sin|cos)f?\(")
 _LIBRARY = re.compile(r"\babs\(")
 
 
-def render(kernel: Kernel, title: str, function: str, heap: bool, const: bool) -> str:
+def render(kernel: Kernel, title: str, function: str, heap: bool, const: bool, data: DataKind) -> str:
     """`heap`: arrays that are no globals to the kernel are allocated; `const`: pointers that are only read say so."""
+    starts = "".join(_initial(kernel, a, data) for a in (*kernel.scalars, *kernel.arrays))
     body = "".join(_lines(kernel.root, kernel.rng.random() < 0.4, 0))
     written = [a for a in (*kernel.arrays, *kernel.scalars) if a.written]
     heap = heap and kernel.style is not Style.GLOBAL
@@ -51,7 +52,7 @@ def render(kernel: Kernel, title: str, function: str, heap: bool, const: bool) -
         _SIZE + "".join(_macro(kernel, name) for name in kernel.sizes[1]),
         "".join(_declaration(kernel, array, heap) for array in (*kernel.scalars, *kernel.arrays)),
         _RANDOM.format(seed=kernel.rng.randrange(1, 1 << 31)),
-        "static void init(void)\n{\n" + "".join(_initial(kernel, a) for a in (*kernel.scalars, *kernel.arrays)) + "}\n",
+        "static void init(void)\n{\n" + starts + "}\n",
         f"{_wrapped(f'static void {function}(', _parameters(kernel, body, const))})\n{{\n{body}}}\n",
         _HASH,
         *(_sum(ctype) for ctype in sorted({a.ctype for a in written})),
@@ -154,17 +155,17 @@ def _declaration(kernel: Kernel, array: Array, heap: bool) -> str:
     return f"static {array.ctype} {array.name}[{outer}]{inner};\n"
 
 
-def _initial(kernel: Kernel, array: Array) -> str:
+def _initial(kernel: Kernel, array: Array, data: DataKind) -> str:
     if not array.shape:
         return f"    {array.name} = 0;\n"
     if array.fill is Fill.ROWS:
-        last, each = format_affine(array.shape[0] - 1), array.each
-        jitter = f"(i > 0 && i < {last} ? (int)(rnd() * {each}) : 0)"
-        return f"    for (int i = 0; i <= {last}; i++)\n        {array.name}[i] = i * {each} + {jitter};\n"
+        return _rows(array, data)
     rank = len(array.shape)
     if _is_flat(kernel, array) and array.fill is not Fill.DOMINANT:
         head = f"    for (int i = 0; i < {_elements(array)}; i++)\n"
-        return f"{head}        {array.name}[i] = {_value(array, '', '')};\n"
+        near = array.fill is Fill.INDICES and data.indices == "near"
+        value = _near(array) if near else _value(array, "", "")
+        return f"{head}        {array.name}[i] = {value};\n"
     names = "ijklmpqr"[:rank]
     heads = "".join(
         f"{'    ' * (depth + 1)}for (int {name} = 0; {name} < {format_affine(extent)}; {name}++)\n"
@@ -180,6 +181,27 @@ def _initial(kernel: Kernel, array: Array) -> str:
     else:
         place = "".join(f"[{name}]" for name in names)
     return f"{heads}{'    ' * (rank + 1)}{array.name}{place} = {_value(array, *names[-2:])};\n"
+
+
+def _rows(array: Array, data: DataKind) -> str:
+    """Begins of rows rise from 0 to the number of entries."""
+    last, each = _size(array.shape[0] - 1), array.each
+    head = f"    for (int i = 0; i <= {last}; i++)"
+    match data.rows:
+        case "random":
+            begin = f"i * {each} + (i > 0 && i < {last} ? (int)(rnd() * {each}) : 0)"
+        case "even":
+            begin = f"i * {each}"
+        case "skewed":
+            left = f"        double left = 1 - (double)i / {last};\n"
+            begin = f"(int)((1 - left * left * left * left) * {last} * {each})"
+            return f"{head} {{\n{left}        {array.name}[i] = {begin};\n    }}\n"
+    return f"{head}\n        {array.name}[i] = {begin};\n"
+
+
+def _near(array: Array) -> str:
+    below = _size(array.below)
+    return f"(int)((double)i / ({_elements(array)}) * {below} + rnd() * 32) % {below}"
 
 
 def _value(array: Array, row: str, column: str = "") -> str:

@@ -15,6 +15,7 @@ from optdb.database import Database
 from optdb.exchange import merge
 from optdb.locks import FileLock
 from perfembed.bench.population import content, inconsistencies, kill_tree, measurements
+from perfembed.cli.generate import only_patterns
 from perfembed.errors import UsageError
 from perfembed.learning.cost_models import part_of
 from perfembed.populating.events import Place, PopulateOptions
@@ -93,6 +94,9 @@ def test_programs() -> None:
     large = programs_of([], 1, 7, GeneratorSettings(least_work=2e7, most_work=2e8))[0]
     assert large.content() != made[2].content() and max(large.sizes().values()) > max(made[2].sizes().values())
     assert source_record(large, large.content()).place == "seed 7 number 0 work 2e+07 to 2e+08"
+    sparse = programs_of([], 1, 7, GeneratorSettings(1e6, 3e7, weights=only_patterns(["sparse"])))[0]
+    assert source_record(sparse, sparse.content()).algorithm == "sparse"
+    assert source_record(sparse, sparse.content()).place == "seed 7 number 0 only sparse"
 
 
 def test_plan(programs: Programs, whole: Path, tmp_path: Path) -> None:

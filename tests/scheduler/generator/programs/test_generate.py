@@ -24,6 +24,21 @@ def test_the_same_always() -> None:
     assert generate(6, 0).source != first[0].source
 
 
+def test_sparse_data_differ_between_programs_whose_loops_are_alike(tmp_path: Path) -> None:
+    weights = tuple((p.name, float(p.name == "sparse")) for p in PATTERNS)
+    settings = GeneratorSettings(1e4, 1e6, nests=1, weights=weights)
+    texts = [text for number in range(40) if "rowptr[" in (text := generate(3, number, settings).source)]
+    shares = []  # of the entries, in the first half of the rows
+    for text in texts:
+        rows = re.search(r"i <= (\w+); i\+\+\)[^}]*?\browptr\[i\] =", text)
+        assert rows is not None
+        asked = f'    init();\n    printf("%g", (double)rowptr[{rows[1]} / 2] / rowptr[{rows[1]}]);\n    return 0;\n'
+        shares.append(float(subprocess.check_output([compiled(text.replace("    init();\n", asked), tmp_path)])))
+    assert min(shares) == pytest.approx(0.5, abs=0.06) and max(shares) == pytest.approx(1 - 0.5**4, abs=0.02)
+    filled = [line for text in texts for line in text.splitlines() if line.strip().startswith("col[i] =")]
+    assert {"(double)i" in line for line in filled} == {True, False}
+
+
 def test_bounds_are_kept() -> None:
     settings = GeneratorSettings(1e4, 1e6, 4 << 20, 4, 256, depth=4, nests=2)
     for number in range(60):
