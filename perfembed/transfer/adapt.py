@@ -15,15 +15,15 @@ from scheduler.ir.tree import TreeLoop, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.machine.microkernel import register_shapes
 from scheduler.machine.target import Target
+from scheduler.moves.dealing import by_data
 from scheduler.moves.register_blocking import even_block
-from scheduler.moves.trip_counts import power_of_two
+from scheduler.moves.trip_counts import PORTION, power_of_two
 from scheduler.transform import Parallelize, RegisterBlock
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4
 _MAX_COMPLETE = 16
 _MAX_BLOCK = 64
-_BLOCKS_A_THREAD = 8
 
 
 def tile_sizes(
@@ -141,15 +141,20 @@ def unroll_factor(factor: int, extent: int) -> int:
     return _fitting(factor, extent) if extent > 1 else 1
 
 
-def parallel_grain(side: Side, loop: TreeLoop, step: Parallelize, name: str, collapse: int) -> Parallelize:
-    """Dynamic where iterations differ in length; chunks small enough for every thread to get several."""
-    trips = side.trips(loop)
-    dynamic = int(side.space.uneven(loop))
+def parallel_grain(
+    side: Side, loop: TreeLoop, step: Parallelize, name: str, collapse: int, donor_by_data: bool = False
+) -> Parallelize:
+    """Dynamic where iterations differ in length; chunks small enough for every thread to get several.
+
+    `donor_by_data`: in the donor, data decide how long its iterations are. Where they do so here, too, the donor knows
+    best whether that evens out.
+    """
+    space = side.space
+    dynamic = step.dynamic if donor_by_data and by_data(space, loop) else int(space.uneven(loop))
     chunk = 0
     if dynamic or step.chunk:
-        chunk = (
-            1 if loop.tile else max(1, min(16, step.chunk or 16, trips // (side.machine.threads * _BLOCKS_A_THREAD)))
-        )
+        usual = space.portion(loop)
+        chunk = min(step.chunk, usual) if 0 < step.chunk < PORTION else usual
     return Parallelize(name, dynamic, chunk, collapse)
 
 

@@ -154,7 +154,7 @@ def _parallelize(moment: Moment, step: Parallelize) -> Counterpart:
         inner = inner.children[0]
         depth += 1
     collapse = max(1, min(step.collapse, depth))
-    adapted = adapt.parallel_grain(moment.target, loop, step, pair.target, collapse)
+    adapted = adapt.parallel_grain(moment.target, loop, step, pair.target, collapse, moment.by_data(step.loop))
     return Counterpart((adapted,), (replace(step, loop=pair.target, collapse=collapse),), (pair,))
 
 

@@ -8,6 +8,7 @@ from perfembed.transfer.match import Matching, Pair
 from perfembed.transfer.view import Path, Side, View
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeLoop
+from scheduler.moves.dealing import by_data
 from scheduler.schedule import Schedule
 from scheduler.transform import Transformation
 
@@ -49,6 +50,11 @@ class Moment:
         if found is None:
             raise NoCounterpart(f"there is no loop {name}")
         return found
+
+    def by_data(self, name: str) -> bool:
+        """Whether data decide how long the iterations of a loop of the donor are."""
+        found = self.ours.loop(name)
+        return found is not None and by_data(self.donor.space, found)
 
     def common_path(self, *names: str) -> Path:
         """The target's path with most work on which all these loops stand. Raises NoCounterpart."""

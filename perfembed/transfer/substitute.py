@@ -167,7 +167,7 @@ def _parallel(moment: Moment, step: Parallelize) -> Iterator[Substitute]:
     sequential = moment.target.sequential(moment.theirs, reductions=True)
     for path in _paths(moment, step.loop):
         for loop in _free(moment.target, path, sequential)[:1]:
-            found = (parallel_grain(moment.target, loop, step, loop.name, 1),)
+            found = (parallel_grain(moment.target, loop, step, loop.name, 1, moment.by_data(step.loop)),)
             yield Substitute((), Counterpart(found, found, ()), 1, f"{loop.name} is the outermost that may be parallel")
 
 

@@ -7,6 +7,7 @@ of latency for additions and multiplications. The model that reads these estimat
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scheduler.cost.footprint import Shape
@@ -148,12 +149,12 @@ def estimate_body(
     )
 
 
-def _distinct(shape: Shape, stride: object, place: Place) -> float:
+def _distinct(shape: Shape, stride: Sequence[float], place: Place) -> float:
     """Different elements of an access in the unrolled loops."""
     found = 1.0
     for k in place.unrolled:
         j = shape.coordinates[k]
-        if j >= 0 and stride[j] > 0.0:  # type: ignore[index]
+        if j >= 0 and stride[j] > 0.0:
             found *= shape.trips[k]
     return found
 
@@ -175,15 +176,15 @@ def _waits(shape: Shape, along: int, beside: tuple[tuple[Shape, int], ...]) -> f
                 if read.is_write or read.array != write.array:
                     continue
                 distance = _distance(
-                    writer.subscripts[w][:, other],
+                    [row[other] for row in writer.subscripts[w]],
                     write.constants,
-                    shape.subscripts[r][:, along],
+                    [row[along] for row in shape.subscripts[r]],
                     read.constants,
                     read.exposed and me <= position,
                     write.indirect or read.indirect,
                 )
                 if distance > 0:
-                    memory = _STORE_FORWARD if len(read.matrix) and shape.strides[r, along] > 0 else 0.0
+                    memory = _STORE_FORWARD if len(read.matrix) and shape.strides[r][along] > 0 else 0.0
                     own = shape.facts.update_cycles if writer is shape else 0.0
                     chain = own or shape.facts.operations.chain_cycles or 1.0
                     longest = max(longest, (chain + memory) / distance)
@@ -191,13 +192,18 @@ def _waits(shape: Shape, along: int, beside: tuple[tuple[Shape, int], ...]) -> f
 
 
 def _distance(
-    write_moves: object, write_at: object, read_moves: object, read_at: object, exposed: bool, indirect: bool
+    write_moves: Sequence[float],
+    write_at: Iterable[float],
+    read_moves: Sequence[float],
+    read_at: Iterable[float],
+    exposed: bool,
+    indirect: bool,
 ) -> float:
     """Iterations from a write to a read of the same element along one loop; 0 when there is no such pair."""
     if indirect:
         return 1.0
     distance = 0.0
-    pairs = zip(write_moves, write_at, read_moves, read_at, strict=True)  # type: ignore[call-overload]
+    pairs = zip(write_moves, write_at, read_moves, read_at, strict=True)
     for moves, at, other_moves, other_at in pairs:
         if abs(moves - other_moves) > 1e-9:
             return 0.0
@@ -222,7 +228,7 @@ def _stride_shares(
     for access, strides in zip(shape.facts.accesses, shape.strides, strict=True):
         if not len(access.matrix):
             continue
-        stride = float(strides[along]) if along >= 0 else 0.0
+        stride = strides[along] if along >= 0 else 0.0
         if access.array in packed:
             stride = min(stride, access.element_bytes)
         kind = 0 if stride == 0 else 1 if stride <= access.element_bytes else 2 if stride < _NEAR_BYTES else 3

@@ -207,10 +207,10 @@ class _TreeWalk:
             j = max(shape.coordinates[level], shape.blocks[level])
             for access, strides in zip(shape.facts.accesses, shape.strides, strict=True):
                 if access.is_write and j >= 0:
-                    reduction |= bool(strides[j] == 0.0 and shape.facts.update_cycles > 0)
+                    reduction |= strides[j] == 0.0 and shape.facts.update_cycles > 0
                     if len(access.matrix) and strides[j] > 0:
                         chunk = node.parallel.chunk or max(1.0, trips / self.e.target.threads)
-                        step = min(step, float(strides[j]) * chunk * max(node.tile, 1))
+                        step = min(step, strides[j] * chunk * max(node.tile, 1))
         imbalance = self._imbalance(node, level, statements, trips)
         region = Region(node, level, entries, trips, imbalance, step, reduction, sharers)
         self.result.regions.append(region)

@@ -59,23 +59,27 @@ class FeatureExtractor:
         return bounded
 
     def vector(self, scheduled: ScheduledNest, seconds: float | None = None) -> Vector:
-        """Shape [len(FEATURES)]. The tree must be of the extractor's nest.
+        """Shape [len(FEATURES)]; `seconds` as in `matrix`."""
+        found: Vector = self.matrix([scheduled], seconds)[0]
+        return found
 
-        `seconds`: what a run of the nest as written takes, where that was measured.
-        """
+    def _row(self, scheduled: ScheduledNest, seconds: float | None) -> npt.NDArray[np.float64]:
         contracted = frozenset(name for name, _ in scheduled.contracted)
         tree = self._tree_features(self.estimator.estimate(scheduled.tree, contracted), scheduled.tree)
         values: npt.NDArray[np.float64] = np.concatenate(
             [self._problem, tree, tree - self._tree, self._measured_features(tree, seconds)]
         )
-        bounded: Vector = np.clip(values, _LOW, _HIGH).astype(np.float32)
-        return bounded
+        return values
 
     def matrix(self, schedules: Sequence[ScheduledNest], seconds: float | None = None) -> Vector:
-        """Shape [len(schedules), len(FEATURES)]; `seconds` as in `vector`."""
+        """Shape [len(schedules), len(FEATURES)]. The trees must be of the extractor's nest.
+
+        `seconds`: what a run of the nest as written takes, where that was measured.
+        """
         if not schedules:
             return np.zeros((0, len(FEATURES)), dtype=np.float32)
-        return np.stack([self.vector(s, seconds) for s in schedules])
+        bounded: Vector = np.clip(np.stack([self._row(s, seconds) for s in schedules]), _LOW, _HIGH).astype(np.float32)
+        return bounded
 
     def without_time(self, rows: Vector) -> Vector:
         """Rows of `matrix` as they are where nothing was measured."""

@@ -8,6 +8,7 @@ loop of size c cuts the width of its coordinate to c. Boxes are upper bounds for
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,8 +46,8 @@ class Shape:
     touched: tuple[tuple[float, float], ...]
     coordinates: tuple[int, ...]
     blocks: tuple[int, ...]
-    strides: Floats
-    subscripts: tuple[Floats, ...]
+    strides: Sequence[Sequence[float]]
+    subscripts: tuple[Sequence[Sequence[float]], ...]
     forms: Floats
     skewed: int
     skewed_blocks: int
@@ -87,8 +88,8 @@ def make_shape(facts: StatementFacts, path: tuple[TreeLoop, ...], array_sizes: F
         tuple(zip(sizes.tolist(), (sizes + footprints @ written).tolist(), strict=True)),
         tuple(linear),
         tuple(blocks),
-        strides,
-        tuple(a.matrix @ inverse for a in facts.accesses),
+        strides.tolist(),  # numbers of Python: they are looked at one by one
+        tuple((a.matrix @ inverse).tolist() for a in facts.accesses),
         coordinates.forms,
         sum(1 for form in coordinates.forms if np.count_nonzero(form) > 1),
         walk.skewed,

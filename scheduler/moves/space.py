@@ -16,7 +16,7 @@ from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.machine.target import Target
-from scheduler.moves.trip_counts import OrThousand, power_of_two, trip_counts
+from scheduler.moves.trip_counts import OrThousand, portion, power_of_two, trip_counts
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, directions, legal_orders, minimize_strides
@@ -112,15 +112,12 @@ class Space:
 
     # -------------------------------------------------------------------------------- parallel
 
-    def parallelized(self, schedule: Schedule, dynamic: bool | None = None) -> Schedule:
-        """The outermost parallel loop on every path marked, where it has enough iterations to be worth it.
-
-        `dynamic` None decides by whether the loop's iterations differ in length.
-        """
+    def parallelized(self, schedule: Schedule) -> Schedule:
+        """The outermost parallel loop on every path marked, where it has iterations enough; uneven ones in portions."""
         if self.target.threads < 2:
             return schedule
         sequential = self.sequential(schedule, reductions=True)
-        return (*schedule, *self._marks(self.replayer.tree(schedule), sequential, dynamic))
+        return (*schedule, *self._marks(self.replayer.tree(schedule), sequential))
 
     def parallel_choices(self, schedule: Schedule) -> Iterator[Schedule]:
         """For every loop that may run in parallel: the schedule with it marked, and the rest of the tree as usual."""
@@ -130,20 +127,18 @@ class Space:
         sequential = self.sequential(schedule, reductions=True)
         for loop in tree_loops(tree):
             if self._free(loop, sequential) and not loop.parallel and not loop.vector:
-                yield (*schedule, self._mark(loop, None), *self._marks(tree, sequential, None, loop.name))
+                yield (*schedule, self._mark(loop), *self._marks(tree, sequential, loop.name))
 
-    def _marks(
-        self, tree: tuple[TreeNode, ...], sequential: frozenset[str], dynamic: bool | None, chosen: str = ""
-    ) -> Iterator[Parallelize]:
+    def _marks(self, tree: tuple[TreeNode, ...], sequential: frozenset[str], chosen: str = "") -> Iterator[Parallelize]:
         """The outermost loops that are free, but none around or inside a parallel loop or `chosen`."""
         for node in tree:
             if isinstance(node, Leaf) or node.parallel or node.name == chosen:
                 continue
             taken = any(inner.parallel or inner.name == chosen for inner in tree_loops(node.children))
             if self._free(node, sequential) and not taken:
-                yield self._mark(node, dynamic)
+                yield self._mark(node)
             else:
-                yield from self._marks(node.children, sequential, dynamic, chosen)
+                yield from self._marks(node.children, sequential, chosen)
 
     def _free(self, loop: TreeLoop, sequential: frozenset[str]) -> bool:
         return loop.name not in sequential and self._trips(loop) >= self.target.threads and not loop.register
@@ -151,10 +146,13 @@ class Space:
     def _trips(self, loop: TreeLoop) -> int:
         return -(-self.extent(loop) // max(loop.tile, 1))
 
-    def _mark(self, loop: TreeLoop, dynamic: bool | None) -> Parallelize:
-        uneven = dynamic if dynamic is not None else self.uneven(loop)
-        chunk = 1 if loop.tile else max(1, min(16, self._trips(loop) // (self.target.threads * 8)))
-        return Parallelize(loop.name, int(uneven), chunk if uneven else 0)
+    def _mark(self, loop: TreeLoop) -> Parallelize:
+        uneven = self.uneven(loop)
+        return Parallelize(loop.name, int(uneven), self.portion(loop) if uneven else 0)
+
+    def portion(self, loop: TreeLoop) -> int:
+        """Iterations of a parallel loop dealt out at a time."""
+        return 1 if loop.tile else portion(self._trips(loop), self.target.threads)
 
     def uneven(self, loop: TreeLoop) -> bool:
         """Some loop below has bounds that depend on this loop's iterations, or on data."""

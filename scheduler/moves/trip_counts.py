@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from scheduler.ir.nest import Loop
 
+PORTION = 16  # iterations, usually: fewer in short loops, more in long ones, by portions a thread
+_LEAST_PORTIONS, _MOST_PORTIONS = 8, 64
+
 
 def trip_counts(nest_loops: tuple[Loop, ...], parameters: Mapping[str, int]) -> dict[str, int]:
     """Typical iterations of each loop, outer iterators at the middle of their ranges; 16 for opaque loops."""
@@ -34,3 +37,9 @@ class OrThousand(dict[str, int]):
 def power_of_two(limit: int) -> int:
     """The greatest power of two that is not above the limit; 0 if there is none."""
     return 1 << (limit.bit_length() - 1) if limit > 0 else 0
+
+
+def portion(trips: int, threads: int) -> int:
+    """So few iterations that threads end together, so many that dealing them out costs nothing."""
+    few, many = (trips // (threads * count) for count in (_LEAST_PORTIONS, _MOST_PORTIONS))
+    return max(1, min(few, max(PORTION, many)))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from scheduler.errors import NotApplicable
+from scheduler.moves.dealing import other_deals
 from scheduler.moves.fusion import fusions
 from scheduler.moves.space import Space, chains_with
 from scheduler.moves.tile_sizes import second_level, sizes_of
@@ -46,6 +47,7 @@ def variations(space: Space, schedule: Schedule) -> Iterator[Schedule]:
     kinds = (
         _tile_sizes(space, schedule),
         _parallel_loops(space, schedule),
+        other_deals(space, schedule),
         _unrolled(space, schedule),
         _two_levels(space, schedule),
         _affine(space, schedule),

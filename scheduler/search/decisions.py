@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Literal as OneOf
 
 from scheduler.ir.tree import tree_loops
+from scheduler.moves.dealing import other_deals
 from scheduler.moves.fusion import fusions
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
@@ -125,7 +126,9 @@ def _proposals(space: Space, node: Decision) -> Iterable[Decision]:
         case "marks":
             if any(loop.parallel for loop in tree_loops(space.replayer.tree(schedule))):
                 return _each((schedule,), "vectors", node)  # a wavefront is in there
-            return _each((schedule, space.parallelized(schedule), *space.parallel_choices(schedule)), "vectors", node)
+            usual = space.parallelized(schedule)
+            marked = (schedule, usual, *other_deals(space, usual), *space.parallel_choices(schedule))
+            return _each(marked, "vectors", node)
         case "vectors":
             return _each((schedule, space.vectorized(schedule)), "done", ROOT)
         case _:

@@ -17,6 +17,7 @@ from scheduler.machine.microkernel import Core
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Parallelize
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
+from tests.scheduler.moves.test_dealing import SPMV
 
 TILE = {"j_2": 64, "k": 64, "i_2": 64}
 
@@ -101,6 +102,14 @@ def test_the_grain_goes_by_the_loop():
     assert parallel_grain(even, loop, Parallelize("x", 1, 500), "i", 1) == Parallelize("i", 0, 16)
     triangle = side(SEIDEL.replace("for j: int in [1, 999)", "for j: int in [1, i)"))
     assert parallel_grain(triangle, triangle.view(()).loop("i"), Parallelize("x"), "i", 1).dynamic == 1
+    rows = side(SPMV)
+    outer = rows.view(()).loop("i")
+    assert parallel_grain(rows, outer, Parallelize("x"), "i", 1) == Parallelize("i", 1, 3125)
+    assert parallel_grain(rows, outer, Parallelize("x"), "i", 1, donor_by_data=True) == Parallelize("i")
+    assert parallel_grain(rows, outer, Parallelize("x", 1, 4), "i", 1, donor_by_data=True) == Parallelize("i", 1, 4)
+    assert (
+        parallel_grain(triangle, triangle.view(()).loop("i"), Parallelize("x"), "i", 1, donor_by_data=True).dynamic == 1
+    )
 
 
 @pytest.mark.parametrize(
