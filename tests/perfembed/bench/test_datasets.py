@@ -1,0 +1,49 @@
+"""One nest on several data sets, with donors found without and with a profile."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from perfembed.bench.datasets import DataRow, run_datasets, told_apart
+from perfembed.bench.methods import MethodsBench
+from perfembed.bench.render_datasets import datasets_document, render_datasets
+from perfembed.retrieval.donor_vectors import seed_donors
+from perfembed.retrieval.donors import SEED
+from perfembed.retrieval.space_training import usable_space
+
+SOURCE = Path("tests/datasets/spmv.c")
+ROWS = (
+    DataRow("A=1", "f_0", "near", ("aaaaaaaa", "b"), "parallelize(i)", 1e-3, 2e-3),
+    DataRow("A=2", "f_0", "near", ("aaaaaaaa", "b"), "", None, None),
+    DataRow("A=1", "f_0", "profiled", ("b",), "", 1e-3, 2e-3),
+    DataRow("A=2", "f_0", "profiled", ("c",), "", 1e-3, 2e-3),
+)
+
+
+def test_lists_of_donors_that_differ() -> None:
+    assert told_apart(ROWS) == {("f_0", "near"): 1, ("f_0", "profiled"): 2}
+    text = render_datasets(ROWS, "here")
+    assert "aaaaaa b " in text and "2.00x" in text and "as written" in text
+    assert text.endswith("f_0, profiled: 2 different lists of donors on 2 data sets")
+    assert json.loads(datasets_document(ROWS))["rows"][1]["seconds"] is None
+    assert render_datasets((), "here") == "no nest of the file could be run"
+
+
+def test_a_sparse_product_on_two_matrices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)
+    space = usable_space()
+    donors = seed_donors(space, tmp_path)
+    monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [donors]))
+    source = tmp_path / "sparse.c"
+    source.write_text(SOURCE.read_text())
+    flags = ("-O2", "-DSMALL", "-DROUNDS=400")
+    text = SOURCE.read_text().replace("#define ROUNDS 10", "#ifndef ROUNDS\n#define ROUNDS 10\n#endif")
+    source.write_text(text)
+    bench = MethodsBench((str(source),), None, 2, (), cflags=flags, budget_s=3.0, environment=tuple(os.environ.items()))
+    rows = run_datasets(bench, ("DATA=BANDED", "DATA=SKEWED"), (1,), None, lambda text: None)
+    mine = [row for row in rows if row.nest == "spmv_0"]
+    assert [row.data for row in mine] == ["DATA=BANDED"] * 2 + ["DATA=SKEWED"] * 2
+    assert all(len(row.donors) == 5 and row.seconds and row.original for row in mine)
