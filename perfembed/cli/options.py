@@ -181,3 +181,14 @@ def parameter_values(texts: list[str] | None) -> tuple[tuple[str, int], ...]:
             raise UsageError(f"--param {match[1]} is given twice")
         found[match[1]] = int(match[2])
     return tuple(found.items())
+
+
+_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """`2/8`. Raises UsageError."""
+    match = _SHARD.fullmatch(text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"--shard {text!r}: expected I/N with 1 <= I <= N, such as 2/8")
+    return int(match[1]), int(match[2])

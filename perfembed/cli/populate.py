@@ -6,7 +6,6 @@ Long, because the command has many options.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from dataclasses import replace
@@ -33,6 +32,7 @@ from perfembed.cli.options import (
     Weights,
     budget_seconds,
     compiler_flags,
+    shard_of,
     thread_count,
     weights_folder,
 )
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from scheduler.generator.programs import GeneratorSettings
 
 SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic")
-_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
 
 
 def command(
@@ -275,14 +274,6 @@ def _profile(options: ProfilingOptions, quiet: bool) -> int:
     print(f"{result.profiles} nests of {result.programs} programs profiled, {result.failed} not, in {took}")
     print(f"in {options.database}")
     return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """`2/8`. Raises UsageError."""
-    match = _SHARD.fullmatch(text)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"--shard {text!r}: expected I/N with 1 <= I <= N, such as 2/8")
-    return int(match[1]), int(match[2])
 
 
 def generator_settings(work: str | None, usual: GeneratorSettings) -> GeneratorSettings:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from perfembed.cli.bench.common import say
 from perfembed.cli.database import Database, database_path
-from perfembed.cli.options import Quiet, Traceback
+from perfembed.cli.options import Quiet, Traceback, budget_seconds, shard_of
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
 
@@ -19,6 +19,7 @@ KINDS = ("boosted", "lstm")
 CLASSIFIERS = ("cart", "forest")
 SHARDS = "optdb/data/labels"
 PROFILES = "optdb/data/profiles"
+DONATIONS = "optdb/data/donations"
 
 
 @app.command("cost")
@@ -85,11 +86,7 @@ def cost(
         raise DatabaseProblem(problem.message, problem.advice) from None
     start = weights_path(model) if finetune else None
 
-    def say(text: str) -> None:
-        if not quiet:
-            print(text, file=sys.stderr, flush=True)
-
-    trained = train_cost_model(model, problems, seed, epochs, output, say, start, without)
+    trained = train_cost_model(model, problems, seed, epochs, output, lambda text: say(text, quiet), start, without)
     took = time.monotonic() - began
     print(f"{trained.path}: trained on {trained.labels} labels of {trained.nests} nests in {took:.0f} s")
     return EXIT_DONE
@@ -137,32 +134,75 @@ def embedding(
     from perfembed.retrieval.donors import donor_shards
     from perfembed.retrieval.space_training import train_embedding_model
 
-    def say(text: str) -> None:
-        if not quiet:
-            print(text, file=sys.stderr, flush=True)
-
     shards = sorted(data.glob("*.parquet"))
-    trained = train_embedding_model(shards, seed, epochs, output, say, donor_shards(), contrast)
+    trained = train_embedding_model(
+        shards, seed, epochs, output, lambda text: say(text, quiet), donor_shards(), contrast
+    )
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
 
 
 @app.command("space")
 def space(
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of donations.")] = Path(
+        DONATIONS
+    ),
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export", metavar="FILE", help="Only ask what donors are worth to each other; a new shard of donations."
+        ),
+    ] = None,
+    shard: Annotated[
+        str, typer.Option("--shard", metavar="I/N", help="With --export: every N-th donor, from the I-th on.")
+    ] = "1/1",
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="With --export: what is asked until then is written.")
+    ] = "8h",
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
     ] = Path("weights"),
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
+    quiet: Quiet = False,
     traceback: Traceback = False,
 ) -> int:
-    """Train the map that brings nests together whose good schedules are alike, on the donors that ship."""
+    """Train the map that brings nests together whose schedules suit each other, on the donors that ship.
+
+    What donors are worth to each other is asked first (--export), of nests that no shard beside it has. That may be
+    stopped and started again at any time.
+    """
     from perfembed.retrieval.donors import donor_shards
-    from perfembed.retrieval.space_training import train_space
+    from perfembed.retrieval.map_training import train_space
 
     began = time.monotonic()
-    trained = train_space(donor_shards(), seed, output)
+    if export is not None:
+        print(_donations(export, shard, budget, seed, quiet))
+        return EXIT_DONE
+    shards = sorted(data.glob("*.parquet"))
+    trained = train_space(donor_shards(), shards, seed, output)
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
+
+
+def _donations(export: Path, shard: str, budget: str, seed: int, quiet: bool) -> str:
+    from perfembed.learning.cost_models import load_cost_model
+    from perfembed.retrieval.donations import collect_donations, export_donations, read_donations
+    from perfembed.retrieval.donor_vectors import seed_donors
+    from perfembed.retrieval.space_training import usable_space
+
+    if export.exists():
+        raise UsageError(f"{export} exists already", "choose another name: shards are only added")
+    part, budget_s = shard_of(shard), budget_seconds(budget)
+    used, spool = usable_space(), export.with_suffix(".jsonl")
+    export.parent.mkdir(parents=True, exist_ok=True)
+    known = {one.nest for one in read_donations(sorted(export.parent.glob("*.parquet")))}
+    donors, cost = seed_donors(used), load_cost_model()
+    count = collect_donations(
+        donors, used, cost, spool, seed, part, lambda text: say(text, quiet), known=known, budget_s=budget_s
+    )
+    rows = export_donations(spool, export)
+    spool.unlink()
+    return f"{rows} donations to {count} nests in {export}"
 
 
 @app.command("surrogate")
@@ -187,13 +227,9 @@ def surrogate(
     from perfembed.learning.surrogate import SHIPPED, of_matrices, surrogate_examples, trained_classifier
     from perfembed.learning.training_data import read_problems
 
-    def say(text: str) -> None:
-        if not quiet:
-            print(text, file=sys.stderr, flush=True)
-
     began = time.monotonic()
     problems = read_problems(sorted(data.glob("*.parquet")))
-    examples = surrogate_examples(of_matrices(problems), say)
+    examples = surrogate_examples(of_matrices(problems), lambda text: say(text, quiet))
     path = output / SHIPPED.name
     trained_classifier(examples, "cart" if classifier == "cart" else "forest", seed).save(path)
     print(f"{path}: trained on {len(examples.good)} schedules in {time.monotonic() - began:.0f} s")

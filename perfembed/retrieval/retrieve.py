@@ -182,6 +182,22 @@ class Retrieval:
             tuple(found), recommendation, tuple(unreadable), predicted, cost.spread if cost is not None else None
         )
 
+    def worth(self, side: Side, found: Found) -> float:
+        """The speedup, as the cost model predicts it, of the best of what one donor leads to; 1 where that is nothing.
+
+        Raises SchedulerError.
+        """
+        assert self._cost is not None
+        cost, best = self._cost, [1.0]
+
+        def slowness(pool: Sequence[Candidate]) -> list[float]:
+            speedups = cost.predict(side.replayer, side.parameters, self.target, [one.scheduled for one in pool])
+            best.append(float(max(speedups)))
+            return [1 / max(float(speedup), 1e-9) for speedup in speedups]
+
+        recommend(self._readable((found,), []), side, scorer=slowness, measure=1, repair=self._repair)
+        return max(best)
+
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Profile | None = None
     ) -> tuple[Found, ...]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +15,7 @@ from perfembed.embedding.network.checkpoint import ModelUnusable, load_for_infer
 from perfembed.embedding.network.examples import Example
 from perfembed.embedding.network.inference import NumpyEmbeddingModel
 from perfembed.embedding.network.interface import machine_numbers
-from perfembed.embedding.network.schedule_map import MappedNests, ScheduleMap, train_schedule_map
+from perfembed.embedding.network.schedule_map import ScheduleMap
 from perfembed.embedding.network.targets import targets
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.learning.cost_models import SHIPPED, part_of
@@ -25,11 +23,9 @@ from perfembed.learning.training_data import is_generated
 from perfembed.learning.training_profiles import is_nest, read_examples
 from perfembed.retrieval.donors import StoredDonor, read_donors
 from perfembed.retrieval.likeness import Recipe, good_recipes, likenesses
-from perfembed.retrieval.nest_space import NestSpace, written_features
+from perfembed.retrieval.nest_space import NestSpace
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
-from scheduler.normalize.spelled import normal_form
-from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.embedding.network.train import EpochDone, Similarity
@@ -59,40 +55,6 @@ def usable_space(folder: Path = SHIPPED) -> NestSpace:
         return NestSpace(model, ScheduleMap.load(path) if path.exists() else None)
     except ModelUnusable as problem:
         raise EnvironmentMissing(str(problem), "perfembed train space makes it") from None
-
-
-def train_space(shards: Sequence[Path], seed: int, folder: Path) -> Path:
-    """Trains the map of schedules on donors, but for those of algorithms that are kept for tests; where it is.
-
-    What it stands beside is the embedding of `folder`, or where there is none, the one that ships. Raises UsageError
-    without donors of two algorithms, EnvironmentMissing without an embedding.
-    """
-    model = usable_embedding_model(folder if (folder / NAME).exists() else SHIPPED)
-    space = NestSpace(model)
-    features: list[npt.NDArray[np.float32]] = []
-    vectors: list[npt.NDArray[np.float32]] = []
-    donors = []
-    for donor in read_donors(shards).values():
-        if is_generated(donor.algorithm) and part_of(donor.algorithm) != "test":
-            with contextlib.suppress(SchedulerError):
-                written = Replayer(parse_nest(donor.text))
-                vector = space.vector(written, donor.sizes, donor.target)
-                features.append(written_features(normal_form(written), donor.sizes, donor.target))
-                vectors.append(vector)
-                donors.append(donor)
-    if len({donor.algorithm for donor in donors}) < 2:
-        raise UsageError("a map needs donors of two algorithms at least", "perfembed db donors exports some")
-    rows = np.stack(vectors)
-    parts = {name: rows[:, part] for name, part in space.parts(rows.shape[1]).items()}
-    groups = tuple(donor.algorithm for donor in donors)
-    alike = likenesses([good_recipes(donor) for donor in donors])
-    found = train_schedule_map(
-        MappedNests(np.array(features), parts["learned"], parts["structure"], alike, groups), seed
-    )
-    path = folder / MAP
-    card = {**found.card, "data": [s.name for s in shards], "embedding": model.model_id}
-    replace(found, card=card).save(path)
-    return path
 
 
 def is_for_tests(example: Example) -> bool:

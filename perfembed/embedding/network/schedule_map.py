@@ -1,10 +1,11 @@
-"""Where nests whose good schedules are alike are near each other: a linear map of what the cost model sees of a nest,
+"""Where nests are near each other whose schedules suit each other: a linear map of what the cost model sees of a nest,
 and how much it counts beside the other parts of a vector.
 
-Source: neighbourhood components analysis (Goldberger et al. 2004), with how alike two donors' schedules are
-(`perfembed.retrieval.likeness`) in the place of equal classes. Linear, because a database has hundreds of nests, not
-thousands. How much a part counts is learned on nests that the map did not see (stacking, Wolpert 1992): among those
-that it was trained on, it would seem to know more than it does.
+Source: neighbourhood components analysis (Goldberger et al. 2004), with what a donor is worth to a nest
+(`perfembed.retrieval.donations`) in the place of equal classes, and several neighbours in the place of one: the best of
+them counts. Linear, because a database has hundreds of nests, not thousands. How much a part counts is learned on nests
+that the map did not see (stacking, Wolpert 1992): among those that it was trained on, it would seem to know more than
+it does.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _BOUND = 4.0  # standard deviations
 _FOLDS = 4  # of groups, each of which tells how good a map of the others is
 _WEIGHING_STEPS = 400
 _WEIGHING_RATE = 0.02
+_DONORS = 5  # of which the best one counts
 _CONSTANT = 1e-3  # what varies less was the same in training: a machine's numbers
 
 Floats = npt.NDArray[np.float32]
@@ -107,28 +109,29 @@ def standardized(features: npt.NDArray[np.floating[Any]], mean: Floats, scale: F
 @dataclass(frozen=True, slots=True)
 class MappedNests:
     """`features` [n, f] of nests, the `learned` [n, 128] and `structure` [n, s] parts of their vectors, each of length
-    1, `alike` [n, n]: 0 … 1, NaN where that is unknown; nests of one of the `groups` are no pairs.
+    1, and `worth` [n, n]: what donor j is worth to nest i, 0 … 1, NaN where that is unknown; nests of one of the
+    `groups` are no pairs, and nests to which no donor's worth is known are donors only.
     """
 
     features: npt.NDArray[np.floating[Any]]
     learned: Floats
     structure: Floats
-    alike: npt.NDArray[np.floating[Any]]
+    worth: npt.NDArray[np.floating[Any]]
     groups: tuple[str, ...]
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> MappedNests:
         rows = np.flatnonzero(chosen)
         groups = tuple(self.groups[n] for n in rows)
-        alike = self.alike[np.ix_(rows, rows)]
-        return MappedNests(self.features[rows], self.learned[rows], self.structure[rows], alike, groups)
+        worth = self.worth[np.ix_(rows, rows)]
+        return MappedNests(self.features[rows], self.learned[rows], self.structure[rows], worth, groups)
 
 
 def train_schedule_map(nests: MappedNests, seed: int) -> ScheduleMap:
-    """Maximizes how alike a nest is to one drawn with probability exp(-distance²).
+    """Maximizes what the best of five donors is worth to a nest that are drawn with probability exp(-distance²).
 
-    First a map for each of some folds of groups, from the others; from where those place the nests of their fold, how
-    much each part counts; then the map of all nests. Raises ValueError for fewer than two groups. The same input and
-    seed give the same map on one machine.
+    First a map for each of some folds of groups, from the others; from how those place the nests of their fold among
+    all, how much each part counts; then the map of all nests. Raises ValueError for fewer than two groups. The same
+    input and seed give the same map on one machine.
     """
     names = sorted(set(nests.groups))
     if len(names) < 2:
@@ -136,33 +139,35 @@ def train_schedule_map(nests: MappedNests, seed: int) -> ScheduleMap:
     order = np.random.default_rng(seed).permutation(len(names))
     fold_of = {names[n]: k % _FOLDS for k, n in enumerate(order)}
     folds = np.array([fold_of[group] for group in nests.groups])
-    held_out: list[tuple[MappedNests, Floats]] = []
+    pairs = _Pairs(nests)
+    held_out: list[tuple[npt.NDArray[np.bool_], Floats]] = []
     for fold in range(_FOLDS):
-        inside, outside = nests.only(folds == fold), nests.only(folds != fold)
-        if len(set(inside.groups)) > 1 and len(set(outside.groups)) > 1:
+        outside = nests.only(folds != fold)
+        if len(set(outside.groups)) > 1 and (folds == fold).any():
             mean, scale, weights, _ = _linear_map(outside, seed)
-            held_out.append((inside, standardized(inside.features, mean, scale) @ weights))
-    learned, structure, mapped = _weights_of_parts(held_out)
-    mean, scale, weights, likeness = _linear_map(nests, seed)
+            held_out.append((folds == fold, standardized(nests.features, mean, scale) @ weights))
+    learned, structure, mapped, found = _weights_of_parts(nests, pairs, held_out)
+    mean, scale, weights, worth = _linear_map(nests, seed)
     card = {
         "nests": len(nests.groups),
         "groups": len(names),
         "seed": seed,
-        "likeness": likeness,
+        "worth": worth,
+        "held_out_worth": found,
         "lengths": {"learned": learned, "structure": structure, "schedules": mapped},
     }
     return ScheduleMap(mean, scale, (weights * np.float32(mapped)).astype(np.float32), learned, structure, card)
 
 
 def _linear_map(nests: MappedNests, seed: int) -> tuple[Floats, Floats, Floats, float]:
-    """(mean, scale, weights, expected likeness)"""
+    """(mean, scale, weights, expected worth)"""
     import torch
 
     mean, spread = nests.features.mean(axis=0), nests.features.std(axis=0)
     scale = np.where(spread > _CONSTANT, 1.0 / np.maximum(spread, _CONSTANT), 0.0).astype(np.float32)
     mean = mean.astype(np.float32)
     rows = torch.from_numpy(standardized(nests.features, mean, scale))
-    wanted, hidden = _pairs(nests)
+    pairs = _Pairs(nests)
     generator = torch.Generator().manual_seed(seed)
     start = torch.randn(rows.shape[1], _DIMENSION, generator=generator) * (_SPREAD / _DIMENSION**0.5)
     weights = torch.nn.Parameter(start)
@@ -170,45 +175,67 @@ def _linear_map(nests: MappedNests, seed: int) -> tuple[Floats, Floats, Floats, 
     for _ in range(_STEPS):
         kept = torch.rand(rows.shape, generator=generator) >= _DROPOUT
         placed = (rows * kept / (1 - _DROPOUT)) @ weights
-        loss = -_expected(torch.cdist(placed, placed) ** 2, wanted, hidden)
+        loss = -pairs.expected(torch.cdist(placed, placed) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     return mean, scale, weights.detach().numpy().astype(np.float32), -float(loss.detach())
 
 
-def _weights_of_parts(held_out: Sequence[tuple[MappedNests, Floats]]) -> tuple[float, float, float]:
-    """By which the learned, the structure and the mapped part are multiplied, so that nests of the same fold are most
-    alike to those near them; all 1 without any."""
+def _weights_of_parts(
+    nests: MappedNests, pairs: _Pairs, held_out: Sequence[tuple[npt.NDArray[np.bool_], Floats]]
+) -> tuple[float, float, float, float]:
+    """By which the learned, the structure and the mapped part are multiplied, so that the donors near the nests of a
+    fold are worth most to them, and what they are then; all 1 without any."""
     import torch
 
+    own = [torch.from_numpy(np.ascontiguousarray(part)) for part in (nests.learned, nests.structure)]
     prepared = []
-    for nests, mapped in held_out:
-        parts = [torch.from_numpy(np.ascontiguousarray(p)) for p in (nests.learned, nests.structure, mapped)]
-        prepared.append((torch.stack([torch.cdist(part, part) ** 2 for part in parts]), *_pairs(nests)))
+    for inside, placed in held_out:
+        parts = [*own, torch.from_numpy(np.ascontiguousarray(placed, dtype=np.float32))]
+        chosen = torch.from_numpy(inside)
+        squares = torch.stack([torch.cdist(part[chosen], part) ** 2 for part in parts])
+        prepared.append((squares, torch.from_numpy(np.flatnonzero(inside))))
     logarithms = torch.nn.Parameter(torch.zeros(3))
     optimizer = torch.optim.Adam([logarithms], lr=_WEIGHING_RATE)
+    worth = 0.0
     for _ in range(_WEIGHING_STEPS if prepared else 0):
-        squares = (2 * logarithms).exp()[:, None, None]
-        loss = -torch.stack([_expected((squares * d).sum(0), w, h) for d, w, h in prepared]).mean()
+        factors = (2 * logarithms).exp()[:, None, None]
+        found = torch.cat([pairs.expected((factors * squares).sum(0), rows) for squares, rows in prepared])
+        loss = -found.mean()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+        worth = -float(loss.detach())
     learned, structure, mapped = logarithms.detach().exp().tolist()
-    return learned, structure, mapped
+    return learned, structure, mapped, worth
 
 
-def _pairs(nests: MappedNests) -> tuple[Tensor, Tensor]:
-    """(likeness, 0 where unknown; whether a pair is none) [n, n]"""
-    import torch
+class _Pairs:
+    """What donors are worth to nests: by row, from the least to the most."""
 
-    names = np.array(nests.groups)
-    likeness: Floats = np.asarray(nests.alike, dtype=np.float32)
-    known = np.isfinite(likeness) & (names[:, None] != names[None, :])
-    return torch.from_numpy(np.where(known, likeness, np.float32(0))), torch.from_numpy(~known)
+    def __init__(self, nests: MappedNests) -> None:
+        import torch
 
+        names = np.array(nests.groups)
+        hidden = ~(np.isfinite(nests.worth) & (names[:, None] != names[None, :]))
+        worth = np.where(hidden, 0.0, nests.worth).astype(np.float32)
+        order = np.argsort(worth, axis=1, kind="stable")
+        self._known = torch.from_numpy(np.flatnonzero(~hidden.all(axis=1)))
+        self._hidden, self._order = torch.from_numpy(hidden), torch.from_numpy(order)
+        self._worth = torch.from_numpy(np.take_along_axis(worth, order, axis=1))
 
-def _expected(squares: Tensor, wanted: Tensor, hidden: Tensor) -> Tensor:
-    """The mean likeness to a nest drawn with probability exp(-distance²)."""
-    chances = (-squares).masked_fill(hidden, -1e9).softmax(dim=1)
-    return (chances * wanted).sum(dim=1).mean()
+    def expected(self, squares: Tensor, rows: Tensor | None = None) -> Tensor:
+        """[m] of the nests with known donors among `rows` (None: all), whose squares of distances are given [rows, n]:
+        the mean worth of the best of five donors that are drawn with probability exp(-distance²).
+        """
+        import torch
+
+        kept = torch.arange(len(squares)) if rows is None else torch.arange(len(rows))
+        rows = kept if rows is None else rows
+        inside = torch.isin(rows, self._known)
+        kept, rows = kept[inside], rows[inside]
+        chances = (-squares[kept]).masked_fill(self._hidden[rows], -1e9).softmax(dim=1)
+        below = chances.gather(1, self._order[rows]).cumsum(dim=1).clamp(max=1.0) ** _DONORS
+        first = torch.zeros(len(rows), 1)
+        return ((below - torch.cat((first, below[:, :-1]), dim=1)) * self._worth[rows]).sum(dim=1)

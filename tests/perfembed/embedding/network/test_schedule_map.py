@@ -1,4 +1,4 @@
-"""The map of schedules: it brings nests together whose schedules are alike, of groups it has not seen, too."""
+"""The map of schedules: it brings nests together whose schedules are worth, of groups it has not seen, too."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +8,7 @@ import pytest
 
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.schedule_map import MappedNests, ScheduleMap, standardized, train_schedule_map
-from perfembed.errors import EnvironmentMissing, UsageError
-from perfembed.retrieval.donors import donor_shards
-from perfembed.retrieval.space_training import MAP, train_space, usable_space
+from perfembed.retrieval.space_training import MAP
 from scheduler.cost.feature_table import PROBLEM, TREE
 
 COUNT = len(PROBLEM) + len(TREE)
@@ -26,13 +24,13 @@ def invented(count: int, seed: int) -> MappedNests:
     features[:, 7] = 3.0 * (kinds % 2) + rng.standard_normal(count) * 0.3
     features[:, 31] = 100.0 * (kinds // 2) + rng.standard_normal(count) * 10
     features[:, 5] = 2.0  # the machine's
-    alike = (kinds[:, None] == kinds[None, :]).astype(np.float64)
+    worth = (kinds[:, None] == kinds[None, :]).astype(np.float64)
     structure = np.eye(8)[kinds] + rng.standard_normal((count, 8)) * 0.3
     return MappedNests(
         features,
         unit(rng.standard_normal((count, 128))),
         unit(structure),
-        alike,
+        worth,
         tuple(f"g{n % 9}" for n in range(count)),
     )
 
@@ -41,18 +39,18 @@ def unit(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def hits(rows: np.ndarray, alike: np.ndarray) -> float:  # type: ignore[type-arg]
+def hits(rows: np.ndarray, worth: np.ndarray) -> float:  # type: ignore[type-arg]
     """How often the nearest neighbour has the same schedules."""
     distances = ((rows[:, None] - rows[None]) ** 2).sum(-1)
     np.fill_diagonal(distances, np.inf)
-    return float(alike[np.arange(len(rows)), distances.argmin(1)].mean())
+    return float(worth[np.arange(len(rows)), distances.argmin(1)].mean())
 
 
 def test_nests_it_has_not_seen_get_better_neighbours() -> None:
     found = train_schedule_map(invented(500, 1), seed=1)
     other = invented(100, 2)
-    features, alike = other.features, other.alike
-    assert hits(found.apply(features), alike) > hits(standardized(features, found.mean, found.scale), alike) + 0.2
+    features, worth = other.features, other.worth
+    assert hits(found.apply(features), worth) > hits(standardized(features, found.mean, found.scale), worth) + 0.2
     assert found.scale[5] == 0  # another machine is not far away for it
     assert found.card["nests"] == 500 and found.card["groups"] == 9
 
@@ -71,9 +69,9 @@ def test_a_part_counts_as_much_as_it_tells_of_nests_the_map_has_not_seen() -> No
             (learned * nests.learned, structure * nests.structure, found.apply(nests.features)), axis=1
         )
 
-    ours = hits(joined(other, found.learned, found.structure), other.alike)
-    assert ours > hits(joined(other, 10.0, 1.0), other.alike) + 0.1
-    assert ours >= hits(found.apply(other.features), other.alike)
+    ours = hits(joined(other, found.learned, found.structure), other.worth)
+    assert ours > hits(joined(other, 10.0, 1.0), other.worth) + 0.1
+    assert ours >= hits(found.apply(other.features), other.worth)
 
 
 def test_the_same_seed_gives_the_same_map_and_a_file_keeps_it(tmp_path: Path) -> None:
@@ -101,17 +99,8 @@ def test_two_groups_at_least() -> None:
         train_schedule_map(replace(invented(10, 1), groups=("g",) * 10), seed=1)
 
 
-def test_unknown_likeness_does_not_count() -> None:
+def test_what_is_unknown_does_not_count() -> None:
     nests = invented(30, 1)
-    nests.alike[3], nests.alike[:, 3] = np.nan, np.nan
+    nests.worth[3], nests.worth[:, 3] = np.nan, np.nan
     found = train_schedule_map(nests, seed=1)
     assert np.isfinite(found.weights).all() and np.isfinite([found.learned, found.structure]).all()
-
-
-def test_trained_on_what_ships(tmp_path: Path) -> None:
-    path = train_space(donor_shards()[:1], 0, tmp_path)
-    assert ScheduleMap.load(path).card["data"] == [donor_shards()[0].name]
-    with pytest.raises(UsageError, match="two algorithms"):
-        train_space([], 0, tmp_path)
-    with pytest.raises(EnvironmentMissing, match="embedding"):
-        usable_space(tmp_path)
