@@ -148,9 +148,7 @@ def _program(
     target: Target,
     progress: Callable[[str], None],
 ) -> list[NestRow]:
-    options = TuneOptions(
-        cc=bench.cc, cflags=bench.cflags, threads=bench.threads, seed=seed, environment=bench.environment
-    )
+    options = _options(bench, seed)
     source = parse(path, read_input(path), options)
     rows = []
     with (
@@ -165,6 +163,26 @@ def _program(
             except (NestNotMeasurable, SchedulerError) as problem:
                 progress(f"  {found.nest.name}: {problem}")
     return rows
+
+
+def _options(bench: MethodsBench, seed: int) -> TuneOptions:
+    return TuneOptions(
+        cc=bench.cc, cflags=bench.cflags, threads=bench.threads, seed=seed, environment=bench.environment
+    )
+
+
+def bench_conditions(options: TuneOptions, target: Target, workdir: Path) -> Conditions:
+    """As `tune` measures with these options, with OpenMP, and without what changes results."""
+    return Conditions(
+        compiler=CompilerConfig(options.cc, (*options.cflags, "-fopenmp")),
+        threads=options.threads,
+        target=target,
+        workdir=workdir,
+        environment=dict(options.environment),
+        jobs=max(1, describe_machine().logical_cores),
+        allowed=Allowed(),
+        seed=options.seed,
+    )
 
 
 class _Nest:
@@ -183,16 +201,7 @@ class _Nest:
         line = inputs.nest.span.line if inputs.nest.span else 0
         self.row = NestRow(program, inputs.nest.name, line, 0.0, seed=seed)
         self.searched = False  # long, whatever came of it
-        self.conditions = Conditions(
-            compiler=CompilerConfig(bench.cc, (*bench.cflags, "-fopenmp")),
-            threads=bench.threads,
-            target=target,
-            workdir=folder / inputs.nest.name,
-            environment=dict(bench.environment),
-            jobs=max(1, describe_machine().logical_cores),
-            allowed=Allowed(),
-            seed=seed,
-        )
+        self.conditions = bench_conditions(_options(bench, seed), target, folder / inputs.nest.name)
 
     def run(self) -> NestRow:
         winners: dict[str, Schedule | None] = {}

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.bench.methods import time_in_turns
+from perfembed.bench.methods import bench_conditions, time_in_turns
 from perfembed.bench.orders import other_orders
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.ledger import NoLedger
-from perfembed.measuring.measurer import Conditions, NestNotMeasurable
+from perfembed.measuring.measurer import NestNotMeasurable
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.donors import Donors
 from perfembed.retrieval.nest_space import NestSpace
@@ -26,14 +26,14 @@ from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.project import one_file
 from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
-from profilers.build import Built, CompilerConfig
+from profilers.build import Built
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
 from profilers.scratch import scratch_folder
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
-from scheduler.replay import Allowed, ScheduledNest
+from scheduler.replay import ScheduledNest
 
 _SHARE = 0.2  # of the program's time: the nests that matter
 
@@ -129,16 +129,7 @@ class _Orders:
     def _tuned(self, number: int, nest: LoopNest) -> NestTuner:
         """An order after its search."""
         options = self.options
-        conditions = Conditions(
-            compiler=CompilerConfig(options.cc, (*options.cflags, "-fopenmp")),
-            threads=options.threads,
-            target=self.retrieval.target,
-            workdir=self.folder / f"{nest.name}-{number}",
-            environment=dict(options.environment),
-            jobs=max(1, describe_machine().logical_cores),
-            allowed=Allowed(),
-            seed=options.seed,
-        )
+        conditions = bench_conditions(options, self.retrieval.target, self.folder / f"{nest.name}-{number}")
         effort = Effort(search="transfer", budget_s=self.budget_s)
         tuner = NestTuner(
             nest, self.inputs.captured, conditions, effort, lambda event: None, NoLedger(), self.inputs.in_program_s,
