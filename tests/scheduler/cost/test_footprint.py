@@ -112,7 +112,7 @@ def test_skewed_and_triangular_domains_are_estimated(text: str, statement: str, 
 def test_strides_are_bytes_along_the_coordinates() -> None:
     _, _, path, shape = shaped(nests.GEMM, "distribute(i, 1); interchange(i_d, k)", "S1")  # k, j, i
     assert [loop.origin for loop in path] == ["k", "j", "i"]
-    by_array = {(a.array, a.is_write): shape.strides[k].tolist() for k, a in enumerate(shape.facts.accesses)}
+    by_array = {(a.array, a.is_write): shape.strides[k] for k, a in enumerate(shape.facts.accesses)}
     assert by_array[0, False] == [8.0, 0.0, 8.0 * SIZES["l"]]  # A[i][k]
     assert by_array[1, False] == [8.0 * SIZES["m"], 8.0, 0.0]  # B[k][j]
     assert by_array[2, True] == [0.0, 8.0, 8.0 * SIZES["m"]]  # C[i][j]
@@ -134,7 +134,7 @@ def test_data_dependent_places_take_a_line_each() -> None:
     shape = estimator.shape("S0", path, None)
     b = next(k for k, a in enumerate(shape.facts.accesses) if a.indirect)
     p = shape.coordinates[1]
-    assert math.isinf(shape.strides[b, p]) and placed.loops[1].is_opaque
+    assert math.isinf(shape.strides[b][p]) and placed.loops[1].is_opaque
     rows_of_b = 16 * 64 * 8  # 16 places of 64 doubles in one iteration of i
     assert shape.footprints[1][estimator.numbers["B"]] == pytest.approx(rows_of_b, rel=0.3)
 
