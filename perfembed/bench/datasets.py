@@ -2,8 +2,6 @@
 
 Each data set is a compilation of the same file with other macros. Donors are looked for without and with a profile of
 the nest on that data, of what they lead to few candidates are measured, and the fastest ones are timed in turns.
-
-Source: Trümper et al. 2023, section 2 (a static embedding cannot tell sparse inputs apart).
 """
 
 from __future__ import annotations

@@ -10,16 +10,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from typing import Literal as OneOf
 
 from optdb.errors import OptdbError
+from perfembed.bench.in_turns import bench_conditions, time_in_turns
 from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.database_ledger import best_known, effort_spent
 from perfembed.measuring.ledger import NoLedger
-from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
+from perfembed.measuring.measurer import NestNotMeasurable
 from perfembed.measuring.store import conditions_record
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.retrieve import Retrieval
@@ -31,24 +32,21 @@ from perfembed.tuning.project import one_file
 from perfembed.tuning.result import Evaluate, Guarding, Profiling, TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backends import choose
-from profilers.build import Built, CompilerConfig, compiler_version
+from profilers.build import Built, compiler_version
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.outcome import Timed
 from profilers.run import contained_seconds
 from profilers.scratch import scratch_folder
-from profilers.specification import TimingSettings
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.cost.surrogate import SurrogateClassifier
 from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
-from scheduler.replay import Allowed, Replayer, ScheduledNest
+from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
 _SHARE = 0.05  # of the program's time; less is not worth tuning
-_ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,6 @@ class MethodsBench:
     classifier: SurrogateClassifier | None = None  # for methods that it guards
 
 
-Key = TypeVar("Key")
 Donating = Callable[[str, Target, int], Mapping[str, Retrieval]]
 """For each method that transfers, by name: donors that are not of an algorithm; what is drawn, by the seed."""
 
@@ -168,20 +165,6 @@ def _program(
 def _options(bench: MethodsBench, seed: int) -> TuneOptions:
     return TuneOptions(
         cc=bench.cc, cflags=bench.cflags, threads=bench.threads, seed=seed, environment=bench.environment
-    )
-
-
-def bench_conditions(options: TuneOptions, target: Target, workdir: Path) -> Conditions:
-    """As `tune` measures with these options, with OpenMP, and without what changes results."""
-    return Conditions(
-        compiler=CompilerConfig(options.cc, (*options.cflags, "-fopenmp")),
-        threads=options.threads,
-        target=target,
-        workdir=workdir,
-        environment=dict(options.environment),
-        jobs=max(1, describe_machine().logical_cores),
-        allowed=Allowed(),
-        seed=options.seed,
     )
 
 
@@ -291,17 +274,3 @@ class _Nest:
         self.row.weight = (self.inputs.share or 1.0) / original if original else 0.0
         spreads = [max(found) / min(found) - 1 for found in times.values() if found]
         self.row.noise = max(spreads, default=0.0)
-
-
-def time_in_turns(programs: Mapping[Key, Built], measurer: Measurer) -> dict[Key, list[float]]:
-    """Seconds of a run in each of several rounds, more of short ones; fewer where a program does not run."""
-    times: dict[Key, list[float]] = {key: [] for key in programs}
-    enough = time.monotonic() + _COMPARE_S
-    for number in range(_MOST_ROUNDS):
-        if number >= _ROUNDS and time.monotonic() > enough:
-            break
-        for key, program in programs.items():
-            outcome = measurer.time(program, TimingSettings(min_samples=2, target_seconds=0.1)).outcome
-            if isinstance(outcome, Timed):
-                times[key].append(outcome.min)
-    return times

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.bench.methods import bench_conditions, time_in_turns
+from perfembed.bench.in_turns import bench_conditions, time_in_turns
 from perfembed.bench.orders import other_orders
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input

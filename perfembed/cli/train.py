@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import say
 from perfembed.cli.database import Database, database_path
 from perfembed.cli.options import Quiet, Traceback, budget_seconds, shard_of
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
 

@@ -123,7 +123,12 @@ class _Asking:
 
 
 def _spooled(spool: Path) -> Iterator[str]:
-    for line in spool.read_text(encoding="utf-8").splitlines():
+    """The nests of a spool, whose last line is cut off where a kill has torn it."""
+    text = spool.read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    if whole != text:
+        spool.write_bytes(whole)
+    for line in whole.splitlines():
         yield str(json.loads(line)["nest"])
 
 

@@ -12,9 +12,10 @@
 
 #ifdef SMALL
 #define N 4000
-#define ROUNDS 10
 #else
 #define N 400000
+#endif
+#ifndef ROUNDS
 #define ROUNDS 12
 #endif
 #define PER_ROW 18

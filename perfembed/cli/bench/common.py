@@ -1,8 +1,7 @@
-"""What the bench commands share: their files, and how they say how far they are."""
+"""What the bench commands share: their files."""
 
 from __future__ import annotations
 
-import sys
 from glob import glob
 from typing import Annotated
 
@@ -25,9 +24,3 @@ def input_files(files: list[str] | None) -> tuple[str, ...]:
     if not found:
         raise UsageError(f"no C files given, and none at {SHIPPED}")
     return found
-
-
-def say(text: str, quiet: bool) -> None:
-    """A line of progress on stderr."""
-    if not quiet:
-        print(text, file=sys.stderr, flush=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import say
 from perfembed.cli.bench.methods import Budget, candidate_counts
 from perfembed.cli.options import Json, Quiet, Seed, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, DatabaseProblem
 

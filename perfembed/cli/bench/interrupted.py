@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import say
 from perfembed.cli.options import Cc, Json, Quiet, Traceback, budget_seconds
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, DatabaseProblem, UsageError
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import FORMATS, Files, input_files, say
+from perfembed.cli.bench.common import FORMATS, Files, input_files
 from perfembed.cli.options import (
     DEFAULT_CFLAGS,
     Cc,
@@ -24,6 +24,7 @@ from perfembed.cli.options import (
     thread_count,
     words,
 )
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.cli.world import Args
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli.bench.common import SHIPPED, Files, input_files, say
+from perfembed.cli.bench.common import SHIPPED, Files, input_files
 from perfembed.cli.options import Json, Measure, Quiet, Seed, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, DatabaseProblem, EnvironmentMissing, UsageError
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import say
 from perfembed.cli.options import Cc, Json, Quiet, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, UsageError
 

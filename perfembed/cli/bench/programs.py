@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import FORMATS, say
+from perfembed.cli.bench.common import FORMATS
 from perfembed.cli.options import Quiet, Threads, Traceback, budget_seconds, thread_count
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
 

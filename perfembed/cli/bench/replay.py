@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import Files, input_files, say
+from perfembed.cli.bench.common import Files, input_files
 from perfembed.cli.options import Cc, Json, Quiet, Threads, Traceback, thread_count
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.bench.common import say
 from perfembed.cli.options import Json, Quiet, Traceback
+from perfembed.cli.say import say
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 

@@ -231,11 +231,10 @@ class _Pairs:
         """
         import torch
 
-        kept = torch.arange(len(squares)) if rows is None else torch.arange(len(rows))
-        rows = kept if rows is None else rows
+        rows = torch.arange(len(squares)) if rows is None else rows
         inside = torch.isin(rows, self._known)
-        kept, rows = kept[inside], rows[inside]
-        chances = (-squares[kept]).masked_fill(self._hidden[rows], -1e9).softmax(dim=1)
+        squares, rows = squares[inside], rows[inside]
+        chances = (-squares).masked_fill(self._hidden[rows], -1e9).softmax(dim=1)
         below = chances.gather(1, self._order[rows]).cumsum(dim=1).clamp(max=1.0) ** _DONORS
         first = torch.zeros(len(rows), 1)
         return ((below - torch.cat((first, below[:, :-1]), dim=1)) * self._worth[rows]).sum(dim=1)

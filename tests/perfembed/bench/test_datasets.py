@@ -13,8 +13,9 @@ from perfembed.bench.render_datasets import datasets_document, render_datasets
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import SEED
 from perfembed.retrieval.space_training import usable_space
+from tests.test_imports import ROOT
 
-SOURCE = Path("tests/datasets/spmv.c")
+SOURCE = ROOT / "tests" / "datasets" / "spmv.c"
 ROWS = (
     DataRow("A=1", "f_0", "near", ("aaaaaaaa", "b"), "parallelize(i)", 1e-3, 2e-3),
     DataRow("A=2", "f_0", "near", ("aaaaaaaa", "b"), "", None, None),
@@ -37,12 +38,8 @@ def test_a_sparse_product_on_two_matrices(tmp_path: Path, monkeypatch: pytest.Mo
     space = usable_space()
     donors = seed_donors(space, tmp_path)
     monkeypatch.setattr("perfembed.bench.transfer.open_sources", lambda database: (space, [donors]))
-    source = tmp_path / "sparse.c"
-    source.write_text(SOURCE.read_text())
     flags = ("-O2", "-DSMALL", "-DROUNDS=400")
-    text = SOURCE.read_text().replace("#define ROUNDS 10", "#ifndef ROUNDS\n#define ROUNDS 10\n#endif")
-    source.write_text(text)
-    bench = MethodsBench((str(source),), None, 2, (), cflags=flags, budget_s=3.0, environment=tuple(os.environ.items()))
+    bench = MethodsBench((str(SOURCE),), None, 2, (), cflags=flags, budget_s=3.0, environment=tuple(os.environ.items()))
     rows = run_datasets(bench, ("DATA=BANDED", "DATA=SKEWED"), (1,), None, lambda text: None)
     mine = [row for row in rows if row.nest == "spmv_0"]
     assert [row.data for row in mine] == ["DATA=BANDED"] * 2 + ["DATA=SKEWED"] * 2

@@ -46,6 +46,8 @@ def test_donors_of_other_algorithms_are_asked_once(tmp_path: Path) -> None:
     cost = load_cost_model()
     assert collect_donations(few, space, cost, spool, 1, (1, 2), heard.append) == len(heard) == -(-len(few.by_id) // 2)
     before = spool.read_text()
+    with spool.open("a") as file:
+        file.write('{"nest": "torn by a ki')
     collect_donations(few, space, cost, spool, 1, (1, 2), heard.append)
     assert spool.read_text() == before
     assert collect_donations(few, space, cost, spool, 1, (1, 1), heard.append, budget_s=0) == len(heard)

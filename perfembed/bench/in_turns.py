@@ -1,0 +1,49 @@
+"""Nests under the conditions of benches, and their programs timed in turns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from perfembed.measuring.measurer import Conditions, Measurer
+from perfembed.tuning.result import TuneOptions
+from profilers.build import Built, CompilerConfig
+from profilers.machine import describe_machine
+from profilers.outcome import Timed
+from profilers.specification import TimingSettings
+from scheduler.machine.target import Target
+from scheduler.replay import Allowed
+
+_ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until
+
+Key = TypeVar("Key")
+
+
+def bench_conditions(options: TuneOptions, target: Target, workdir: Path) -> Conditions:
+    """As `tune` measures with these options, with OpenMP, and without what changes results."""
+    return Conditions(
+        compiler=CompilerConfig(options.cc, (*options.cflags, "-fopenmp")),
+        threads=options.threads,
+        target=target,
+        workdir=workdir,
+        environment=dict(options.environment),
+        jobs=max(1, describe_machine().logical_cores),
+        allowed=Allowed(),
+        seed=options.seed,
+    )
+
+
+def time_in_turns(programs: Mapping[Key, Built], measurer: Measurer) -> dict[Key, list[float]]:
+    """Seconds of a run in each of several rounds, more of short ones; fewer where a program does not run."""
+    times: dict[Key, list[float]] = {key: [] for key in programs}
+    enough = time.monotonic() + _COMPARE_S
+    for number in range(_MOST_ROUNDS):
+        if number >= _ROUNDS and time.monotonic() > enough:
+            break
+        for key, program in programs.items():
+            outcome = measurer.time(program, TimingSettings(min_samples=2, target_seconds=0.1)).outcome
+            if isinstance(outcome, Timed):
+                times[key].append(outcome.min)
+    return times
