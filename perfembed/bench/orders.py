@@ -1,7 +1,8 @@
-"""Whether a nest gets the same donors when its loops stand in another legal order.
+"""Whether a nest gets the same donors when it is written in another way.
 
-Each nest is written again in a few orders that compute the same: loops interchanged, split and put together at random,
-as far as dependences allow. Its donors are those of other algorithms than its own.
+Each nest is written again in a few ways that compute the same: loops interchanged, split and put together at random,
+as far as dependences allow; sums in a scalar or in the array; values in temporaries or not. Its donors are those of
+other algorithms than its own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
-from scheduler.generator import random_schedule
+from scheduler.generator import random_schedule, random_spelling
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target
 from scheduler.normalize.spelled import nest_of
@@ -45,7 +46,8 @@ class OrderResult:
 
 
 def other_orders(nest: LoopNest, rng: random.Random, count: int) -> list[LoopNest]:
-    """At most so many nests that compute the same in other orders, each once; private arrays are expanded.
+    """At most so many nests that compute the same in other orders, some with sums and values in scalars of their own,
+    each once; private arrays are expanded.
 
     Raises QuotaExceeded.
     """
@@ -60,8 +62,9 @@ def other_orders(nest: LoopNest, rng: random.Random, count: int) -> list[LoopNes
             scheduled = replayer.replay(steps)
         except SchedulerError:
             continue
-        if isinstance(scheduled, ScheduledNest) and scheduled.tree != written:
-            made = nest_of(replayer.nest, scheduled.tree)
+        if isinstance(scheduled, ScheduledNest):
+            made = nest_of(replayer.nest, scheduled.tree) if scheduled.tree != written else replayer.nest
+            made = random_spelling(made, rng) if made is not None else None
             if made is not None and made not in found:
                 found.append(made)
     return found[1:]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
-_VERSION = 4  # of what follows the learned numbers
+_VERSION = 5  # of what follows the learned numbers
 
 
 class NestSpace:

@@ -19,6 +19,7 @@ from scheduler.generator.nests.rows import with_rows
 from scheduler.generator.nests.shapes import SHAPES, Shape
 from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, generate, read_back
 from scheduler.generator.schedules import random_schedule, random_step
+from scheduler.generator.spellings import random_spelling
 
 __all__ = [
     "SHAPES",
@@ -32,6 +33,7 @@ __all__ = [
     "random_nest",
     "random_parameters",
     "random_schedule",
+    "random_spelling",
     "random_step",
     "read_back",
     "with_rows",

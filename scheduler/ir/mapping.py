@@ -34,25 +34,29 @@ def _same(name: Name) -> Name:
     return name
 
 
-def map_expr(expr: Expr, accesses: Accesses, names: Names = _same) -> Expr:
-    """The expression with every access and every name replaced, inner accesses first."""
+def map_operands(expr: Expr, mapped: Callable[[Expr], Expr]) -> Expr:
+    """The expression with its direct operands replaced (`scheduler.ir.walk.children`)."""
     match expr:
-        case Name():
-            return names(expr)
-        case Read():
-            return replace(expr, access=map_access(expr.access, accesses, names))
         case Unary() | Cast():
-            return replace(expr, operand=map_expr(expr.operand, accesses, names))
+            return replace(expr, operand=mapped(expr.operand))
         case Binary():
-            left, right = map_expr(expr.left, accesses, names), map_expr(expr.right, accesses, names)
-            return replace(expr, left=left, right=right)
+            return replace(expr, left=mapped(expr.left), right=mapped(expr.right))
         case Call():
-            return replace(expr, arguments=tuple(map_expr(a, accesses, names) for a in expr.arguments))
+            return replace(expr, arguments=tuple(map(mapped, expr.arguments)))
         case Conditional():
-            condition, then, orelse = (map_expr(e, accesses, names) for e in (expr.condition, expr.then, expr.orelse))
+            condition, then, orelse = map(mapped, (expr.condition, expr.then, expr.orelse))
             return Conditional(condition, then, orelse, expr.ctype)
         case _:
             return expr
+
+
+def map_expr(expr: Expr, accesses: Accesses, names: Names = _same) -> Expr:
+    """The expression with every access and every name replaced, inner accesses first."""
+    if isinstance(expr, Name):
+        return names(expr)
+    if isinstance(expr, Read):
+        return replace(expr, access=map_access(expr.access, accesses, names))
+    return map_operands(expr, lambda operand: map_expr(operand, accesses, names))
 
 
 def map_access(access: Access, accesses: Accesses, names: Names = _same) -> Access:

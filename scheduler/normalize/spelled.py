@@ -16,6 +16,7 @@ from scheduler.ir.nest import Guard, Loop, LoopNest, Node, Predicate
 from scheduler.ir.rename import renamed_nodes
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
 from scheduler.ir.walk import Placed, bound_names, loops, placed_statements
+from scheduler.normalize.accumulators import without_accumulators
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
@@ -41,16 +42,24 @@ def nest_of(nest: LoopNest, tree: tuple[TreeNode, ...]) -> LoopNest | None:
 
 
 def normal_form(replayer: Replayer) -> Replayer:
-    """Of the nest fissioned as far as dependences allow, its loops in the order of small strides, and put together
-    again where that pays; of the nest itself where that is no plain nest, or too hard to find.
+    """Of the nest without private sums and temporaries (`normalize.accumulators`), fissioned as far as dependences
+    allow, its loops in the order of small strides, and put together again where that pays; of the nest itself where
+    that is no plain nest, or too hard to find. It says what a nest is like: sums are added up in another order.
 
     Source: Trümper et al. 2024 (a-priori loop nest normalization); the re-fusion is ours.
     """
     try:
-        fissioned = maximal_fission(replayer)
-        order = refuse_neighbours(replayer, minimize_strides(replayer, fissioned))
-        made = nest_of(replayer.nest, replayer.tree(order)) if order else None
-        return Replayer(made) if made is not None else replayer
+        plain = without_accumulators(replayer.nest)
+        replayer = replayer if plain == replayer.nest else Replayer(plain)
+        order = minimize_strides(replayer, maximal_fission(replayer))
+        for schedule in (
+            refuse_neighbours(replayer, order),
+            order,
+        ):  # loops of different bounds fused are no plain nest
+            made = nest_of(replayer.nest, replayer.tree(schedule)) if schedule else None
+            if made is not None:
+                return Replayer(made)
+        return replayer
     except SchedulerError:
         return replayer
 

@@ -11,7 +11,7 @@ from itertools import permutations
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import Leaf, NodePath, TreeLoop, TreeNode, paths_of
-from scheduler.ir.walk import AccessUse
+from scheduler.ir.walk import AccessUse, expression_names
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Interchange
@@ -63,14 +63,15 @@ def _direction(path: NodePath, loop: TreeLoop, row: Affine) -> dict[str, int]:
 
 
 def access_stride(nest: LoopNest, use: AccessUse, direction: dict[str, int]) -> int:
-    """|distance| in elements between accesses when each iterator moves by `direction`; opaque counts as far."""
+    """|distance| in elements between accesses when each iterator moves by `direction`; opaque counts as far
+    where it depends on one of them."""
     array = nest.array(use.access.array)
     known = {p.name: p.value for p in nest.parameters if p.value is not None}
     stride, factor = 0, 1
     for subscript, extent in zip(reversed(use.access.subscripts), reversed(array.shape), strict=True):
         if isinstance(subscript, Affine):
             stride += factor * sum(subscript.coefficient(name) * step for name, step in direction.items())
-        else:
+        elif expression_names(subscript) & direction.keys():
             return _UNKNOWN_EXTENT
         size = _UNKNOWN_EXTENT
         if extent is not None:
