@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.cost.accesses import StatementFacts, array_bytes, statement_facts
+from scheduler.cost.accesses import array_bytes, statement_facts
 from scheduler.cost.body import Body, estimate_body, place_of
 from scheduler.cost.estimated import Estimate, Line, Region
-from scheduler.cost.footprint import Shape, make_shape
+from scheduler.cost.footprint import Frames, Shape
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import Model
@@ -50,17 +50,18 @@ class Estimator:
             for use in model.uses(statement):
                 self.written[self.numbers[use.access.array]] += use.is_write
         self.written = np.minimum(self.written, 1.0)
-        self._facts: dict[tuple[str, frozenset[str]], StatementFacts] = {}
+        self._frames: dict[tuple[str, frozenset[str]], Frames] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._bodies: dict[tuple[object, ...], Body] = {}
 
-    def facts(self, statement: str, contracted: frozenset[str] | None = None) -> StatementFacts:
+    def frames(self, statement: str, contracted: frozenset[str] | None = None) -> Frames:
         """Of a statement whose private arrays are as small as they can be, or those named."""
         chosen = self.expanded if contracted is None else contracted
         key = (statement, chosen)
-        if key not in self._facts:
-            self._facts[key] = statement_facts(self.model, statement, self.parameters, chosen, self.numbers)
-        return self._facts[key]
+        if key not in self._frames:
+            facts = statement_facts(self.model, statement, self.parameters, chosen, self.numbers)
+            self._frames[key] = Frames(facts, self.array_sizes, self.written)
+        return self._frames[key]
 
     def estimate(self, tree: tuple[TreeNode, ...], contracted: frozenset[str] | None = None) -> Estimate:
         """Of a legal tree; `contracted` are the private arrays without added dimensions (None: all of them)."""
@@ -74,7 +75,7 @@ class Estimator:
         key = (statement, contracted, tuple(loop.row(statement) for loop in path))
         found = self._shapes.get(key)
         if found is None:
-            found = make_shape(self.facts(statement, contracted), path, self.array_sizes, self.written)
+            found = self.frames(statement, contracted).shape(path)
             self._shapes[key] = found
         return found
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scheduler.cost.accesses import StatementFacts, linearized
-from scheduler.ir.affine import FloorDiv
+from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.tree import TreeLoop
 
 if TYPE_CHECKING:
@@ -53,60 +53,87 @@ class Shape:
     skewed_blocks: int
 
 
-def make_shape(facts: StatementFacts, path: tuple[TreeLoop, ...], array_sizes: Floats, written: Floats) -> Shape:
-    """`array_sizes` [arrays]: bytes; infinite where unknown. `written` [arrays]: 1 where the nest writes one."""
-    coordinates = _Coordinates(facts)
-    linear: list[int] = []
-    for loop in path:
-        row = loop.row(facts.name)
-        blocked = any(isinstance(atom, FloorDiv) for atom, _ in row.terms)
-        linear.append(-1 if blocked else coordinates.add(linearized(row, facts.iterators)[0]))
-    coordinates.complete()
-    walk = _Walk(coordinates)
-    trips, blocks = [], []
-    for loop, k in zip(path, linear, strict=True):
-        row = loop.row(facts.name)
-        atoms = [
-            (coordinates.nearest(linearized(atom.numerator, facts.iterators)[0]), float(atom.denominator), c)
-            for atom, c in row.terms
-            if isinstance(atom, FloorDiv)
-        ]
-        blocks.append(atoms[0][0][0] if len(atoms) == 1 else -1)
-        trips.append(walk.block([(j, size / unit, c) for (j, unit), size, c in atoms]) if atoms else walk.point(k))
-    inverse = np.linalg.inv(coordinates.forms) if len(coordinates.forms) else np.zeros((0, 0))
-    widths, volumes = np.array(walk.widths), np.array(walk.volumes)
-    strides = np.abs(facts.flats @ inverse) * facts.bytes[:, None]
-    for k in facts.jumping:
-        strides[k, np.abs(facts.accesses[k].varies @ np.abs(inverse)) > _TINY] = math.inf
-    footprints = _footprints(facts, np.abs(facts.groups.matrix @ inverse), widths, volumes, trips, array_sizes)
-    sizes = footprints.sum(1)
-    return Shape(
-        facts,
-        tuple(trips),
-        tuple(walk.volumes),
-        footprints,
-        tuple(zip(sizes.tolist(), (sizes + footprints @ written).tolist(), strict=True)),
-        tuple(linear),
-        tuple(blocks),
-        strides.tolist(),  # numbers of Python: they are looked at one by one
-        tuple((a.matrix @ inverse).tolist() for a in facts.accesses),
-        coordinates.forms,
-        sum(1 for form in coordinates.forms if np.count_nonzero(form) > 1),
-        walk.skewed,
-    )
+class Frames:
+    """The coordinates of one statement, made once for all paths whose point loops run along the same rows.
+
+    `array_sizes` [arrays]: bytes; infinite where unknown. `written` [arrays]: 1 where the nest writes one.
+    """
+
+    def __init__(self, facts: StatementFacts, array_sizes: Floats, written: Floats) -> None:
+        self.facts, self.array_sizes, self.written = facts, array_sizes, written
+        self._made: dict[tuple[Affine, ...], _Coordinates] = {}
+
+    def shape(self, path: tuple[TreeLoop, ...]) -> Shape:
+        """The statement below a path."""
+        facts = self.facts
+        rows = [loop.row(facts.name) for loop in path]
+        blocked = [any(isinstance(atom, FloorDiv) for atom, _ in row.terms) for row in rows]
+        frame = self._frame(tuple(row for row, is_block in zip(rows, blocked, strict=True) if not is_block))
+        numbers = iter(frame.numbers)
+        linear = [-1 if is_block else next(numbers) for is_block in blocked]
+        walk = _Walk(frame)
+        trips, blocks = [], []
+        for row, k in zip(rows, linear, strict=True):
+            atoms = [
+                (frame.nearest(atom.numerator), float(atom.denominator), c)
+                for atom, c in row.terms
+                if isinstance(atom, FloorDiv)
+            ]
+            blocks.append(atoms[0][0][0] if len(atoms) == 1 else -1)
+            trips.append(walk.block([(j, size / unit, c) for (j, unit), size, c in atoms]) if atoms else walk.point(k))
+        widths, volumes = np.array(walk.widths), np.array(walk.volumes)
+        footprints = _footprints(facts, frame.moves, widths, volumes, trips, self.array_sizes)
+        sizes = footprints.sum(1)
+        return Shape(
+            facts,
+            tuple(trips),
+            tuple(walk.volumes),
+            footprints,
+            tuple(zip(sizes.tolist(), (sizes + footprints @ self.written).tolist(), strict=True)),
+            tuple(linear),
+            tuple(blocks),
+            frame.strides,
+            frame.subscripts,
+            frame.forms,
+            frame.skewed,
+            walk.skewed,
+        )
+
+    def _frame(self, rows: tuple[Affine, ...]) -> _Coordinates:
+        found = self._made.get(rows)
+        if found is None:
+            found = self._made[rows] = _Coordinates(self.facts, rows)
+        return found
 
 
 class _Coordinates:
-    """The independent rows of a path, each divided by the greatest common divisor of its coefficients."""
+    """The independent rows of point loops, each divided by the greatest common divisor of its coefficients.
 
-    def __init__(self, facts: StatementFacts) -> None:
+    `numbers` [rows]: the coordinate of each, -1 where those before determine it. `forms`, `strides`, `subscripts`: of a
+    `Shape`. `moves` [group rows, coordinates]: |a R^-1|. `full`, `coupled`: what a walk begins with.
+    """
+
+    def __init__(self, facts: StatementFacts, rows: tuple[Affine, ...]) -> None:
         self.facts = facts
         self.rows: list[Floats] = []
-        self._units: list[float] = []
         self._basis: list[Floats] = []
-        self.forms: Floats = np.zeros((0, len(facts.iterators)))
+        self._nearest: dict[Affine, tuple[int, float]] = {}
+        self.numbers = [self._add(linearized(row, facts.iterators)[0]) for row in rows]
+        self._complete()
+        n = len(facts.iterators)
+        self.forms: Floats = np.array(self.rows).reshape(n, n)
+        inverse = np.linalg.inv(self.forms) if n else np.zeros((0, 0))
+        strides = np.abs(facts.flats @ inverse) * facts.bytes[:, None]
+        for k in facts.jumping:
+            strides[k, np.abs(facts.accesses[k].varies @ np.abs(inverse)) > _TINY] = math.inf
+        self.strides = strides.tolist()  # numbers of Python: they are looked at one by one
+        self.subscripts = tuple((a.matrix @ inverse).tolist() for a in facts.accesses)
+        self.moves = np.abs(facts.groups.matrix @ inverse)
+        self.skewed = sum(1 for form in self.forms if np.count_nonzero(form) > 1)
+        self.full = _full_widths(self)
+        self.coupled = _coupled(self)
 
-    def add(self, row: Floats) -> int:
+    def _add(self, row: Floats) -> int:
         """The number of a new coordinate; -1 when the coordinates so far determine the row."""
         row = row * self.facts.domain.scales
         rest = row
@@ -117,12 +144,10 @@ class _Coordinates:
             return -1
         self._basis.append(rest / length)
         whole = [round(abs(c)) for c in row.tolist() if abs(c) > _TINY]
-        divisor = float(math.gcd(*whole)) or 1.0
-        self.rows.append(row / divisor)
-        self._units.append(divisor)
+        self.rows.append(row / (float(math.gcd(*whole)) or 1.0))
         return len(self.rows) - 1
 
-    def complete(self) -> None:
+    def _complete(self) -> None:
         """Iterators that no row determines become coordinates of their own."""
         n = len(self.facts.iterators)
         for k in range(n):
@@ -130,11 +155,15 @@ class _Coordinates:
                 break
             unit = np.zeros(n)
             unit[k] = 1.0
-            self.add(unit / self.facts.domain.scales)
-        self.forms = np.array(self.rows).reshape(n, n)
+            self._add(unit / self.facts.domain.scales)
 
-    def nearest(self, row: Floats) -> tuple[int, float]:
+    def nearest(self, numerator: Affine) -> tuple[int, float]:
         """(the coordinate a block's numerator runs along, how much the numerator grows by one step of it)."""
+        if numerator not in self._nearest:
+            self._nearest[numerator] = self._along(linearized(numerator, self.facts.iterators)[0])
+        return self._nearest[numerator]
+
+    def _along(self, row: Floats) -> tuple[int, float]:
         row = row * self.facts.domain.scales
         products = np.abs(self.forms @ row) / np.sqrt((self.forms**2).sum(1) * max(float(row @ row), _TINY))
         best = int(np.argmax(products)) if len(products) else -1
@@ -151,8 +180,9 @@ class _Walk:
     """
 
     def __init__(self, coordinates: _Coordinates) -> None:
-        self.current, self.wide = _full_widths(coordinates)
-        self._coupled = _coupled(coordinates)
+        fixed, self.wide = coordinates.full
+        self.current = list(fixed)
+        self._coupled = coordinates.coupled
         self.touched = [False] * len(self.current)
         self.skewed = 0
         self._pending: set[int] = set()
