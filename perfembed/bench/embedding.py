@@ -24,6 +24,7 @@ from perfembed.embedding.network.interface import DIMENSION
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
+from perfembed.retrieval.donors import BESIDE
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.likeness import good_recipes, likenesses
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float64]
 NEIGHBOURS = 3
 DONORS = 5
+_BEHAVING = "those nearby that behave alike"
 PARTIAL = "perf-amd"  # the event map with the fewest counters of those for known processors
 SIMILARITY = ("memory_bandwidth", "l3_bandwidth", "l2_bandwidth", "data_locality")
 PAPER_SIMILARITY = (0.25, 0.30, 0.28, 0.31)  # Trümper et al. 2023, table 1, their embedding
@@ -157,22 +159,28 @@ def likeness_of_neighbours(
     spaces = {"all parts, where donors are looked for": static_rows}
     spaces |= {f"{name} part": static_rows[:, part] for name, part in space.parts(static_rows.shape[1]).items()}
     if any(d.nest_id in profiles for d, *_ in placed):
-        spaces["all parts, with profile"] = profiled_rows
-        spaces["learned part, with profile"] = profiled_rows[:, :DIMENSION]
+        spaces[_BEHAVING] = spaces["learned part, with profile"] = profiled_rows[:, :DIMENSION]
     spaces["at random"] = np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32)
     found = []
     for name, rows in spaces.items():
         means, bests = [], []
         for n in asked:
-            distances = ((rows - rows[n]) ** 2).sum(axis=1)
-            order = [m for m in np.argsort(distances, kind="stable") if not related(names[m], (names[n],))][:DONORS]
-            near = between[n, order]
+            first = static_rows if name == _BEHAVING else rows
+            others = [m for m in _nearest(first, n) if not related(names[m], (names[n],))][: BESIDE * DONORS]
+            if name == _BEHAVING:
+                silent = {m for m in others if placed[m][0].nest_id not in profiles}
+                others = sorted(others, key=lambda m: (m in silent, float(((rows[m] - rows[n]) ** 2).sum())))
+            near = between[n, others[:DONORS]]
             near = near[np.isfinite(near)]
             if len(near):
                 means.append(float(near.mean()))
                 bests.append(float(near.max()))
         found.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests))))
     return len(asked), tuple(found)
+
+
+def _nearest(rows: npt.NDArray[np.float32], n: int) -> list[int]:
+    return [int(m) for m in np.argsort(((rows - rows[n]) ** 2).sum(axis=1), kind="stable")]
 
 
 def _run(

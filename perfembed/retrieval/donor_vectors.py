@@ -51,7 +51,7 @@ def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
         shards = sorted(PROFILES.glob("donors-*.parquet"))
         known = f"{stamp} {' '.join(f'{shard.name} {shard.stat().st_size}' for shard in shards)}"
         return open_index(
-            folder / "profiled.index", space.space_id, known, lambda: _vectors(found, space, read_profiles(shards))
+            folder / "profiled.index", space.space_id, known, lambda: _behaviour(found, space, read_profiles(shards))
         )
 
     return Donors(found, index, functools.cache(profiled))
@@ -65,11 +65,11 @@ def database_donors(path: Path, space: NestSpace) -> Donors:
         missing = {key: found[key] for key in found.keys() - set(stored.nest_ids)}
         if not missing:
             index = database_index(database, space.space_id, static_only=True)
-            return Donors(found, index, _profiled(path, found, stored, space))
+            return Donors(found, index, _profiled(path, found, space))
     ids, vectors = _vectors(missing, space)
     every = np.concatenate((stored.vectors, vectors)) if stored.nest_ids else vectors
     whole = Embeddings((*stored.nest_ids, *ids), every)
-    profiled = _profiled(path, found, whole, space)
+    profiled = _profiled(path, found, space)
     rows = zip(ids, vectors, strict=True)
     try:
         with SpoolWriter(spool_directory(path)) as writer:
@@ -97,24 +97,24 @@ def _stored_profiles(database: Database, donors: Mapping[str, StoredDonor]) -> d
     return found
 
 
-def _profiled(
-    path: Path, donors: Mapping[str, StoredDonor], static: Embeddings, space: NestSpace
-) -> Callable[[], VectorIndex]:
-    """What makes the index of a database's vectors, those of donors with a profile made with it.
-
-    Profiles are read when they are asked for; where they cannot be, the vectors are those without.
-    """
+def _profiled(path: Path, donors: Mapping[str, StoredDonor], space: NestSpace) -> Callable[[], VectorIndex]:
+    """What makes the index of a database's donors that have a profile; empty where profiles cannot be read."""
 
     def made() -> VectorIndex:
         profiles: Mapping[str, Sequence[float]] = {}
         with contextlib.suppress(OptdbError), Database.open(path, read_only=True) as database:
             profiles = _stored_profiles(database, donors)
-        ids, vectors = _vectors({key: donors[key] for key in profiles}, space, profiles)
-        moved = dict(zip(ids, vectors, strict=True))
-        rows = [moved.get(key, vector) for key, vector in zip(static.nest_ids, static.vectors, strict=True)]
-        return VectorIndex.build(static.nest_ids, np.stack(rows) if rows else static.vectors, space.space_id)
+        ids, vectors = _behaviour(donors, space, profiles)
+        return VectorIndex.build(ids, vectors, space.space_id)
 
     return functools.cache(made)
+
+
+def _behaviour(
+    donors: Mapping[str, StoredDonor], space: NestSpace, profiles: Mapping[str, Sequence[float]]
+) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """`_vectors` of the donors that have a profile, made with it."""
+    return _vectors({key: donors[key] for key in profiles if key in donors}, space, profiles)
 
 
 def _vectors(

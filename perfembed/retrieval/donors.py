@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
 SHARD_VERSION = 1
+BESIDE = 3  # times as many donors, of which those are taken that behave like a nest
 _ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
 _LEAST = 1.05  # speedup of what is worth transferring
@@ -104,19 +105,17 @@ class Donors:
 
     by_id: Mapping[str, StoredDonor]
     index: VectorIndex
-    profiled: Callable[[], VectorIndex] | None = None  # by vectors with a profile, where the donor has one
+    profiled: Callable[[], VectorIndex] | None = None  # vectors with a profile, of the donors that have one
 
     def nearest(
         self,
         vector: npt.NDArray[np.float32],
         k: int,
         accept: Callable[[StoredDonor], bool] | None = None,
-        profiled: bool = False,
     ) -> list[Found]:
-        """At most `k`, nearest first; of those that `accept` lets through. `profiled`: the vector has a profile."""
-        index = self.profiled() if profiled and self.profiled is not None else self.index
-        only = None if accept is None else index.mask(lambda i: i in self.by_id and accept(self.by_id[i]))
-        found = index.search(vector, k, only=only)
+        """At most `k`, nearest first; of those that `accept` lets through."""
+        only = None if accept is None else self.index.mask(lambda i: i in self.by_id and accept(self.by_id[i]))
+        found = self.index.search(vector, k, only=only)
         return [Found(self.by_id[one.id], one.distance) for one in found if one.id in self.by_id]
 
 
@@ -128,12 +127,9 @@ def nearest(
     without_algorithms: Collection[str] = (),
     without_nests: Collection[str] = (),
     only: Callable[[StoredDonor], bool] | None = None,
-    profiled: bool = False,
 ) -> tuple[Found, ...]:
     """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that is one of
     the algorithms left out (generated: a combination of patterns), of the family of one, or a nest left out.
-
-    `profiled`: the vector was made with a profile, and donors that have one are looked for by theirs.
     """
 
     @functools.cache
@@ -146,7 +142,24 @@ def nearest(
         return only is None or only(donor)
 
     every = accept if without_algorithms or without_nests or only is not None else None
-    return closest((one for source in sources for one in source.nearest(vector, k, every, profiled)), k)
+    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
+
+
+def behaving(
+    sources: Sequence[Donors], near: Sequence[Found], vector: npt.NDArray[np.float32], part: slice
+) -> tuple[Found, ...]:
+    """Donors in the order of how alike they behave: by the `part` of vectors that profiles are in, `vector` the nest's;
+    those without a profile, in their order, behind all others. Distances are those of that part.
+    """
+    own = vector[part]
+    farthest = 2.0 * float(np.linalg.norm(own))
+    found = []
+    for one in near:
+        indexes = (s.profiled() for s in sources if s.profiled is not None and one.donor.nest_id in s.by_id)
+        theirs = next((v for index in indexes if (v := index.vector(one.donor.nest_id)) is not None), None)
+        distance = farthest + one.distance if theirs is None else float(np.linalg.norm(own - theirs[part]))
+        found.append(Found(one.donor, distance))
+    return tuple(sorted(found, key=lambda f: (f.distance, f.donor.nest_id)))
 
 
 def closest(found: Iterable[Found], k: int) -> tuple[Found, ...]:

@@ -14,7 +14,7 @@ from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.retrieval.donor_vectors import database_donors, seed_donors
-from perfembed.retrieval.donors import Donors, Found, StoredDonor, alike, closest, nearest
+from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, alike, behaving, closest, nearest
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.options import Same
 from perfembed.retrieval.space_training import usable_space
@@ -214,21 +214,23 @@ class Retrieval:
     def _found(
         self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None
     ) -> tuple[Found, ...]:
-        """Raises SchedulerError."""
+        """With a `profile`: of `BESIDE` times as many, those that behave most like it. Raises SchedulerError."""
         if self._choose is not None:
             return self._choose(side, k)
-        numbers = profile_numbers(profile) if profile is not None else None
-        vector = self.space.vector(side.replayer, side.parameters, self.target, numbers)
-        only = _both(alike(side.replayer.nest, self._machine, self._same), self._accept)
-        return nearest(
+        vector = self.space.vector(side.replayer, side.parameters, self.target)
+        near = nearest(
             self._sources,
             vector,
-            k,
+            k if profile is None else BESIDE * k,
             without_algorithms=self._without,
             without_nests=without_nests,
-            only=only,
-            profiled=profile is not None,
+            only=_both(alike(side.replayer.nest, self._machine, self._same), self._accept),
         )
+        if profile is None:
+            return near
+        learned = self.space.parts(len(vector))["learned"]
+        behaved = self.space.vector(side.replayer, side.parameters, self.target, profile_numbers(profile))
+        return behaving(self._sources, near, behaved, learned)[:k]
 
     def _readable(self, found: Sequence[Found], unreadable: list[tuple[str, str]]) -> list[Donor]:
         donors: list[Donor] = []

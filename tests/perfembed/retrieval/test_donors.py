@@ -14,6 +14,7 @@ from perfembed.retrieval.donors import (
     Found,
     StoredDonor,
     alike,
+    behaving,
     closest,
     export_donors,
     nearest,
@@ -57,8 +58,7 @@ def test_donors_with_a_profile_are_looked_for_by_it(tmp_path: Path) -> None:
     """A profile of the donor's own machine and sizes moves its vector; one of other sizes, or of nobody's, does not."""
     path = database(tmp_path)
     plain = database_donors(path, SPACE)
-    assert plain.profiled is not None
-    assert all(np.array_equal(plain.profiled().vector(i), plain.index.vector(i)) for i in plain.by_id)
+    assert plain.profiled is not None and not plain.profiled().ids
     first, second, *_ = plain.by_id.values()
     counts = (("l1_replacements", (1e6, 2e6)), ("loads", (3e6, 4e6)))
     profile = Profile("simulated", first.machine, 2, 0.01, 64, counts)
@@ -76,12 +76,17 @@ def test_donors_with_a_profile_are_looked_for_by_it(tmp_path: Path) -> None:
     assert donors.profiled is not None
     moved = donors.profiled()
     assert not np.array_equal(moved.vector(first.nest_id), donors.index.vector(first.nest_id))
-    assert np.array_equal(moved.vector(second.nest_id), donors.index.vector(second.nest_id))
+    assert moved.ids == (first.nest_id,)
     wanted = moved.vector(first.nest_id)
-    assert wanted is not None
-    (near, *_) = donors.nearest(wanted, 1, profiled=True)
-    assert near.donor.nest_id == first.nest_id and near.distance < 1e-4
-    assert donors.nearest(wanted, 1)[0].distance > 1e-4
+    own = donors.index.vector(second.nest_id)
+    assert wanted is not None and own is not None
+    learned = SPACE.parts(len(own))["learned"]
+    near = nearest([donors], own, 9)
+    found = behaving([donors], near, wanted, learned)
+    assert near[0].donor.nest_id == second.nest_id  # has no profile, so it comes behind, with all others in their order
+    assert found[0].donor.nest_id == first.nest_id and found[0].distance < 1e-4
+    assert [f.donor for f in found[1:]] == [f.donor for f in near if f.donor.nest_id != first.nest_id]
+    assert [f.distance for f in found] == sorted(f.distance for f in found)
 
 
 def test_an_unverified_nest_is_no_donor(tmp_path: Path) -> None:
