@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scheduler.cost.accesses import StatementFacts, linearized
+from scheduler.cost.accesses import StatementFacts
+from scheduler.cost.coordinates import TINY, Coordinates
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.tree import TreeLoop
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 LINE_BYTES = 64.0
-_TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Frames:
 
     def __init__(self, facts: StatementFacts, array_sizes: Floats, written: Floats) -> None:
         self.facts, self.array_sizes, self.written = facts, array_sizes, written
-        self._made: dict[tuple[Affine, ...], _Coordinates] = {}
+        self._made: dict[tuple[Affine, ...], Coordinates] = {}
 
     def shape(self, path: tuple[TreeLoop, ...]) -> Shape:
         """The statement below a path."""
@@ -99,78 +99,11 @@ class Frames:
             walk.skewed,
         )
 
-    def _frame(self, rows: tuple[Affine, ...]) -> _Coordinates:
+    def _frame(self, rows: tuple[Affine, ...]) -> Coordinates:
         found = self._made.get(rows)
         if found is None:
-            found = self._made[rows] = _Coordinates(self.facts, rows)
+            found = self._made[rows] = Coordinates(self.facts, rows)
         return found
-
-
-class _Coordinates:
-    """The independent rows of point loops, each divided by the greatest common divisor of its coefficients.
-
-    `numbers` [rows]: the coordinate of each, -1 where those before determine it. `forms`, `strides`, `subscripts`: of a
-    `Shape`. `moves` [group rows, coordinates]: |a R^-1|. `full`, `coupled`: what a walk begins with.
-    """
-
-    def __init__(self, facts: StatementFacts, rows: tuple[Affine, ...]) -> None:
-        self.facts = facts
-        self.rows: list[Floats] = []
-        self._basis: list[Floats] = []
-        self._nearest: dict[Affine, tuple[int, float]] = {}
-        self.numbers = [self._add(linearized(row, facts.iterators)[0]) for row in rows]
-        self._complete()
-        n = len(facts.iterators)
-        self.forms: Floats = np.array(self.rows).reshape(n, n)
-        inverse = np.linalg.inv(self.forms) if n else np.zeros((0, 0))
-        strides = np.abs(facts.flats @ inverse) * facts.bytes[:, None]
-        for k in facts.jumping:
-            strides[k, np.abs(facts.accesses[k].varies @ np.abs(inverse)) > _TINY] = math.inf
-        self.strides = strides.tolist()  # numbers of Python: they are looked at one by one
-        self.subscripts = tuple((a.matrix @ inverse).tolist() for a in facts.accesses)
-        self.moves = np.abs(facts.groups.matrix @ inverse)
-        self.skewed = sum(1 for form in self.forms if np.count_nonzero(form) > 1)
-        self.full = _full_widths(self)
-        self.coupled = _coupled(self)
-
-    def _add(self, row: Floats) -> int:
-        """The number of a new coordinate; -1 when the coordinates so far determine the row."""
-        row = row * self.facts.domain.scales
-        rest = row
-        for unit in self._basis:
-            rest = rest - (rest @ unit) * unit
-        length = float(np.sqrt(rest @ rest))
-        if length < 1e-6:
-            return -1
-        self._basis.append(rest / length)
-        whole = [round(abs(c)) for c in row.tolist() if abs(c) > _TINY]
-        self.rows.append(row / (float(math.gcd(*whole)) or 1.0))
-        return len(self.rows) - 1
-
-    def _complete(self) -> None:
-        """Iterators that no row determines become coordinates of their own."""
-        n = len(self.facts.iterators)
-        for k in range(n):
-            if len(self.rows) == n:
-                break
-            unit = np.zeros(n)
-            unit[k] = 1.0
-            self._add(unit / self.facts.domain.scales)
-
-    def nearest(self, numerator: Affine) -> tuple[int, float]:
-        """(the coordinate a block's numerator runs along, how much the numerator grows by one step of it)."""
-        if numerator not in self._nearest:
-            self._nearest[numerator] = self._along(linearized(numerator, self.facts.iterators)[0])
-        return self._nearest[numerator]
-
-    def _along(self, row: Floats) -> tuple[int, float]:
-        row = row * self.facts.domain.scales
-        products = np.abs(self.forms @ row) / np.sqrt((self.forms**2).sum(1) * max(float(row @ row), _TINY))
-        best = int(np.argmax(products)) if len(products) else -1
-        if best < 0 or products[best] < _TINY:
-            return -1, 1.0
-        form = self.forms[best]
-        return best, max(abs(float(row @ form)) / float(form @ form), _TINY)
 
 
 class _Walk:
@@ -179,7 +112,7 @@ class _Walk:
     `current`: the mean number of values left to each coordinate; `wide`: the same where outer coordinates still vary.
     """
 
-    def __init__(self, coordinates: _Coordinates) -> None:
+    def __init__(self, coordinates: Coordinates) -> None:
         fixed, self.wide = coordinates.full
         self.current = list(fixed)
         self._coupled = coordinates.coupled
@@ -197,7 +130,7 @@ class _Walk:
         if k >= 0:
             trips, self.current[k], self.touched[k] = self.current[k], 1.0, True
         self._record()
-        return max(trips, _TINY)
+        return max(trips, TINY)
 
     def block(self, atoms: list[tuple[int, float, int]]) -> float:
         """A loop over blocks: (coordinate, block size, coefficient of the row); several atoms make a wavefront.
@@ -205,7 +138,7 @@ class _Walk:
         A row over several blocks fixes none of them until there are as many such rows as blocks.
         """
         atoms = [a for a in atoms if a[0] >= 0]
-        counts = {j: max(1.0, math.ceil(self.current[j] / max(size, _TINY) - 1e-6)) for j, size, _ in atoms}
+        counts = {j: max(1.0, math.ceil(self.current[j] / max(size, TINY) - 1e-6)) for j, size, _ in atoms}
         trips = 1.0
         if len(atoms) > 1 or (atoms and atoms[0][0] in self._pending):
             self.skewed += len(atoms) > 1
@@ -236,54 +169,13 @@ class _Walk:
     def _record(self) -> None:
         if not self.widths:
             self._blocks = {}
-        self.volumes.append(max(math.prod(self.current), _TINY))
+        self.volumes.append(max(math.prod(self.current), TINY))
         self.widths.append(
             [
                 self.wide[j] if not self.touched[j] and any(not self.touched[k] for k in self._coupled[j]) else width
                 for j, width in enumerate(self.current)
             ]
         )
-
-
-def _coupled(coordinates: _Coordinates) -> list[list[int]]:
-    """Of each coordinate the earlier ones that its values depend on: through iterators they share or bounds."""
-    used = np.abs(coordinates.forms) > _TINY
-    depends = coordinates.facts.domain.depends
-    linked = used @ (depends | depends.T | np.eye(len(depends), dtype=bool)) @ used.T
-    return [[k for k, is_linked in enumerate(row[:j]) if is_linked] for j, row in enumerate(linked.tolist())]
-
-
-def _full_widths(coordinates: _Coordinates) -> tuple[list[float], list[float]]:
-    """(values of each coordinate when those before it are fixed, values over the whole domain).
-
-    Forms over iterators that are not determined yet get the width of their box; the one that determines the last of
-    them gets what is left of the number of instances.
-    """
-    domain = coordinates.facts.domain
-    trips, ranges, depends = domain.trips.tolist(), domain.ranges.tolist(), domain.depends.tolist()
-    closed: set[int] = set()
-    group: set[int] = set()
-    spent: list[float] = []
-    fixed, wide = [], []
-    for form in coordinates.forms.tolist():
-        spans = {k: abs(c) * (ranges[k] - 1.0) for k, c in enumerate(form) if abs(c) > _TINY}
-        wide.append(sum(spans.values()) + 1.0)
-        group |= spans.keys() - closed
-        if group and len(spent) + 1 >= len(group):
-            closed |= group
-            inside = [
-                trips[k] if all(d in closed for d, depending in enumerate(depends[k]) if depending) else ranges[k]
-                for k in group
-            ]
-            fixed.append(math.prod(inside) / math.prod(spent))
-            group, spent = set(), []
-        else:
-            fixed.append(sum(span for k, span in spans.items() if k not in closed) + 1.0)
-            spent.append(fixed[-1])
-    # What the iterators' mean trips leave out (guards, bounds of several loops) is taken off the last coordinate.
-    if fixed:
-        fixed[-1] *= min(1.0, max(domain.instances / max(math.prod(fixed), _TINY), _TINY))
-    return fixed, wide
 
 
 def _footprints(
