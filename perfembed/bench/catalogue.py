@@ -28,6 +28,7 @@ _EMBEDDED = {  # what there was too little to say of
     (SimilarityScore, "values"): tuple[float | None, ...],
     (LikenessScore, "mean"): float | None,
     (LikenessScore, "best"): float | None,
+    (LikenessScore, "worth"): float | None,
     (EmbeddingScores, "static_ms"): tuple[float | None, float | None],
 }
 BENCH_DOCUMENTS = (

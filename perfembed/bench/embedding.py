@@ -2,12 +2,14 @@
 
 Source: Trümper et al. 2023, section 5.1 (Pearson correlation of each metric) and 5.2 with table 1 (performance
 similarity: how much bandwidths and data locality vary among a nest and its 3 nearest neighbours). Beyond the paper: how
-alike the good schedules of a donor are to those of its nearest donors of other algorithms.
+alike the good schedules of a donor are to those of its nearest donors of other algorithms, and what those are worth to
+it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from perfembed.retrieval.donors import BESIDE
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.likeness import good_recipes, likenesses
+from perfembed.retrieval.map_training import worth_matrix
 from perfembed.retrieval.nest_space import NestSpace
 from profilers.counters import feature_names
 from scheduler.errors import SchedulerError
@@ -36,6 +39,7 @@ from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.embedding.network.interface import EmbedsNests
+    from perfembed.retrieval.donations import Donation
     from perfembed.retrieval.donors import StoredDonor
     from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 
@@ -71,11 +75,13 @@ class SimilarityScore:
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
     """Means over donors: likeness of their schedules (`perfembed.retrieval.likeness`) to those of `DONORS` neighbours,
-    and to the one of them that is most alike."""
+    and to the one of them that is most alike; `worth` of the best of these neighbours, 0 … 1, to nests of which it is
+    known (`perfembed.retrieval.donations`): one that was not asked counts as one at random."""
 
     space: str
     mean: float
     best: float
+    worth: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class EmbeddingScores:
     metrics: tuple[MetricScore, ...]
     similarity: tuple[SimilarityScore, ...]
     donors: int
+    worth_known: int  # of how many of them
     likeness: tuple[LikenessScore, ...]
     static_ms: tuple[float, float]  # encoding and embedding one nest by itself: in the median, at worst
 
@@ -95,8 +102,10 @@ def score_embedding(
     donors: Sequence[StoredDonor] = (),
     profiles: Mapping[str, Sequence[float]] = MappingProxyType({}),
     lstm: RecursiveLstmCostModel | None = None,
+    donations: Sequence[Donation] = (),
 ) -> EmbeddingScores:
-    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id; `lstm`: to compare with.
+    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id; `lstm`: to compare with;
+    `donations` of donors to each other.
 
     Raises ValueError without examples.
     """
@@ -131,16 +140,21 @@ def score_embedding(
     embeddings["at random"] = np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32)
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
     algorithms = len({e.group for e in examples})
-    likeness = likeness_of_neighbours(space, donors, profiles)
+    likeness = likeness_of_neighbours(space, donors, profiles, donations)
     return EmbeddingScores(
         len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness, _static_ms(space.model, examples)
     )
 
 
 def likeness_of_neighbours(
-    space: NestSpace, donors: Sequence[StoredDonor], profiles: Mapping[str, Sequence[float]]
-) -> tuple[int, tuple[LikenessScore, ...]]:
-    """(how many donors asked, scores of each space): of donors that no training saw, whatever it learned from."""
+    space: NestSpace,
+    donors: Sequence[StoredDonor],
+    profiles: Mapping[str, Sequence[float]],
+    donations: Sequence[Donation],
+) -> tuple[int, int, tuple[LikenessScore, ...]]:
+    """(how many donors asked, of how many it is known what others are worth, scores of each space): of donors that no
+    training saw, whatever it learned from.
+    """
     placed: list[tuple[StoredDonor, npt.NDArray[np.float32], npt.NDArray[np.float32]]] = []
     for target in dict.fromkeys(d.target for d in donors):
         of_target = [d for d in donors if d.target == target]
@@ -152,7 +166,9 @@ def likeness_of_neighbours(
                 placed.append((d, v, w))
     asked = [n for n, (d, *_) in enumerate(placed) if not is_generated(d.algorithm) or part_of(d.algorithm) == "test"]
     if not asked:
-        return 0, ()
+        return 0, 0, ()
+    worth = worth_matrix([d.nest_id for d, *_ in placed], donations)
+    known = {n for n in asked if np.isfinite(worth[n]).any()}
     between = likenesses([good_recipes(d) for d, *_ in placed])
     names = [d.algorithm for d, *_ in placed]
     static_rows, profiled_rows = np.stack([v for _, v, _ in placed]), np.stack([w for *_, w in placed])
@@ -163,20 +179,23 @@ def likeness_of_neighbours(
     spaces["at random"] = np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32)
     found = []
     for name, rows in spaces.items():
-        means, bests = [], []
+        means, bests, worths = [], [], []
         for n in asked:
             first = static_rows if name == _BEHAVING else rows
             others = [m for m in _nearest(first, n) if not related(names[m], (names[n],))][: BESIDE * DONORS]
             if name == _BEHAVING:
                 silent = {m for m in others if placed[m][0].nest_id not in profiles}
                 others = sorted(others, key=lambda m: (m in silent, float(((rows[m] - rows[n]) ** 2).sum())))
+            if n in known:
+                worths.append(float(np.nanmax(worth[n, others[:DONORS]])))
             near = between[n, others[:DONORS]]
             near = near[np.isfinite(near)]
             if len(near):
                 means.append(float(near.mean()))
                 bests.append(float(near.max()))
-        found.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests))))
-    return len(asked), tuple(found)
+        score = float(np.mean(worths)) if worths else math.nan
+        found.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests)), score))
+    return len(asked), len(known), tuple(found)
 
 
 def _nearest(rows: npt.NDArray[np.float32], n: int) -> list[int]:

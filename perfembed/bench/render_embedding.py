@@ -29,12 +29,13 @@ def render_embedding(scores: EmbeddingScores) -> str:
     rows.append(["paper, its own nests and machine", *(_figure(v) for v in PAPER_SIMILARITY)])
     lines += table(rows)
     if scores.likeness:
-        rows = [["neighbours by", "all of them", "the best"]]
-        rows += [[s.space, _figure(s.mean), _figure(s.best)] for s in scores.likeness]
+        rows = [["neighbours by", "all of them", "the best", "worth"]]
+        rows += [[s.space, _figure(s.mean), _figure(s.best), _worth(s.worth)] for s in scores.likeness]
         nests = f"{scores.donors} nests that no training saw"
         lines += [
             "",
-            f"likeness of schedules to those of {DONORS} donors of other algorithms, {nests} (more is better)",
+            f"likeness of schedules to those of {DONORS} donors of other algorithms, {nests} (more is better);",
+            f"and what the best of them is worth to {scores.worth_known} of the nests, over what any donor asked is",
         ]
         lines += table(rows)
     median, worst = scores.static_ms
@@ -55,3 +56,7 @@ def _summary(metrics: Sequence[MetricScore], name: str) -> str:
 
 def _figure(value: float) -> str:
     return f"{value:.2f}" if math.isfinite(value) else "-"
+
+
+def _worth(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else "-"

@@ -80,7 +80,7 @@ def test_surrogate() -> None:
 def test_embedding() -> None:
     scores = EmbeddingScores(
         3, 2, (MetricScore("runtime", 3, 0.9, 0.8, math.nan),), (SimilarityScore("ours", (0.1, math.nan)),), 4,
-        (LikenessScore("all", 0.5, math.nan),), (6.0, 28.0),
+        0, (LikenessScore("all", 0.5, math.nan, math.nan),), (6.0, 28.0),
     )  # fmt: skip
     assert json.loads(embedding_document(scores))["metrics"][0]["static"] is None
 
