@@ -32,14 +32,14 @@ from scheduler.ir.nest import (
 from scheduler.ir.rename import renamed_nodes
 from scheduler.ir.walk import AccessUse, Placed, action_uses, expression_names, placed_statements, reads, uses
 
-_DEEPEST = 64  # steps: each takes one array away
+_STEPS = 64  # each takes one array away
 
 
 def without_accumulators(nest: LoopNest) -> LoopNest:
     """The nest (private arrays expanded) without the private arrays that it only needs for how it is written; the same
     nest where there are none.
     """
-    for _ in range(_DEEPEST):
+    for _ in range(_STEPS):
         for array in nest.arrays:
             changed = _Private(nest, array.name).removed() if array.storage is Storage.PRIVATE else None
             if changed is not None:
@@ -115,11 +115,12 @@ class _Private:
     def _own(self, use: _Use) -> bool:
         """Its statement reads or writes it itself (no bound, no subscript), at iterators and parameters."""
         try:
-            return len(use.rows) >= 0 and use.access.access in {
-                u.access for u in action_uses(use.placed.statement.body)
-            }
+            iterators = use.iterators
         except ValueError:
             return False
+        access = use.access.access
+        own = {u.access for u in action_uses(use.placed.statement.body)}
+        return access in own and len(iterators) == len(access.subscripts)
 
     # ------------------------------------------------------------------------ a value used once
 
@@ -135,10 +136,9 @@ class _Private:
         if not both_ways or not all(self._within(use) <= set(use.iterators) for use in self.uses):
             return None
         apart = read.placed.ancestors != define.placed.ancestors
-        passed = [
-            p for p in self.between if p.statement.name != define.name and (apart or p.statement.name != read.name)
-        ]
-        written = {use.access.array for p in passed for use in uses(p) if use.is_write}
+        both = {define.name} if apart else {define.name, read.name}
+        passed = [placed for placed in self.between if placed.statement.name not in both]
+        written = {use.access.array for placed in passed for use in uses(placed) if use.is_write}
         if written & {use.access.array for use in reads(assign.value)}:
             return None
         (moved,) = renamed_nodes((define.placed.statement,), dict(zip(define.iterators, read.iterators, strict=True)))
