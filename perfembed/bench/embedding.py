@@ -26,7 +26,7 @@ from perfembed.embedding.network.interface import DIMENSION
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
-from perfembed.retrieval.donors import BESIDE
+from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.likeness import good_recipes, likenesses
@@ -177,29 +177,34 @@ def likeness_of_neighbours(
     if any(d.nest_id in profiles for d, *_ in placed):
         spaces[_BEHAVING] = spaces["learned part, with profile"] = profiled_rows[:, :DIMENSION]
     spaces["at random"] = np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32)
-    found = []
+    places = {d.nest_id: m for m, (d, *_) in enumerate(placed)}
+    counted = [m for m, (d, *_) in enumerate(placed) if d.nest_id in profiles]
+    behaviour = VectorIndex.build(
+        [placed[m][0].nest_id for m in counted], profiled_rows[counted, :DIMENSION], space.space_id
+    )
+    index = VectorIndex.build(tuple(places), static_rows, space.space_id)
+    source = Donors({d.nest_id: d for d, *_ in placed}, index, lambda: behaviour)
+    scores = []
     for name, rows in spaces.items():
         means, bests, worths = [], [], []
         for n in asked:
             first = static_rows if name == _BEHAVING else rows
-            others = [m for m in _nearest(first, n) if not related(names[m], (names[n],))][: BESIDE * DONORS]
+            distances = np.linalg.norm(first - first[n], axis=1)
+            order = [m for m in np.argsort(distances, kind="stable") if not related(names[m], (names[n],))]
             if name == _BEHAVING:
-                silent = {m for m in others if placed[m][0].nest_id not in profiles}
-                others = sorted(others, key=lambda m: (m in silent, float(((rows[m] - rows[n]) ** 2).sum())))
+                found = [Found(placed[m][0], float(distances[m])) for m in order[: BESIDE * DONORS]]
+                order = [places[one.donor.nest_id] for one in behaving([source], found, rows[n], slice(None))]
+            order = order[:DONORS]
             if n in known:
-                worths.append(float(np.nanmax(worth[n, others[:DONORS]])))
-            near = between[n, others[:DONORS]]
+                worths.append(float(np.nanmax(worth[n, order])))
+            near = between[n, order]
             near = near[np.isfinite(near)]
             if len(near):
                 means.append(float(near.mean()))
                 bests.append(float(near.max()))
-        score = float(np.mean(worths)) if worths else math.nan
-        found.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests)), score))
-    return len(asked), len(known), tuple(found)
-
-
-def _nearest(rows: npt.NDArray[np.float32], n: int) -> list[int]:
-    return [int(m) for m in np.argsort(((rows - rows[n]) ** 2).sum(axis=1), kind="stable")]
+        mean_worth = float(np.mean(worths)) if worths else math.nan
+        scores.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests)), mean_worth))
+    return len(asked), len(known), tuple(scores)
 
 
 def _run(

@@ -35,7 +35,7 @@ _DONORS = 5
 
 @dataclass(frozen=True, slots=True)
 class OrderResult:
-    """Of one nest in `orders` other orders: how many have the same first donor, and the share of their five nearest
+    """Of one nest in `orders` other spellings: how many have the same first donor, and the share of their five nearest
     donors that are the same."""
 
     program: str
@@ -79,7 +79,7 @@ def run_orders(
     sources: Sequence[Donors],
     progress: Callable[[str], None],
 ) -> tuple[OrderResult, ...]:
-    """`count` other orders of every nest that has some. Raises PerfembedError where a program cannot be read."""
+    """`count` other spellings of every nest that has some. Raises PerfembedError where a program cannot be read."""
     target = target_of(describe_machine(), options.threads)
     sizes = dict(options.parameters)
     results = []
@@ -102,7 +102,7 @@ def run_orders(
             first = sum(one[:1] == wanted[:1] for one in got)
             shared = sum(len(set(one) & set(wanted)) for one in got) / sum(map(len, got))
             results.append(OrderResult(path, nest.name, len(got), first, shared))
-            progress(f"{path}: {nest.name}: the same first donor in {first} of {len(got)} other orders")
+            progress(f"{path}: {nest.name}: the same first donor in {first} of {len(got)} other spellings")
     return tuple(results)
 
 

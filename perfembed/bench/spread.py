@@ -63,7 +63,7 @@ def run_spread(
     cost: CostModel | None,
     progress: Callable[[str], None],
 ) -> tuple[OrderTimes, ...]:
-    """`count` other orders at most of every nest that takes a fifth of its program's time; `budget_s` for each.
+    """At most `count` other spellings of every nest that takes a fifth of its program's time; `budget_s` for each.
 
     Donors are those of other algorithms. Raises PerfembedError where a program cannot be read.
     """
@@ -109,7 +109,7 @@ class _Orders:
         self.budget_s, self.retrieval, self.cost, self.folder = budget_s, retrieval, cost, folder
 
     def times(self, count: int) -> OrderTimes | None:
-        """None for a nest without other orders."""
+        """None for a nest that can be written in no other way."""
         nest = self.inputs.nest
         orders = other_orders(nest, random.Random(f"{self.options.seed} {self.path} {nest.name}"), count)
         if not orders:

@@ -52,10 +52,8 @@ def normal_form(replayer: Replayer) -> Replayer:
         plain = without_accumulators(replayer.nest)
         replayer = replayer if plain == replayer.nest else Replayer(plain)
         order = minimize_strides(replayer, maximal_fission(replayer))
-        for schedule in (
-            refuse_neighbours(replayer, order),
-            order,
-        ):  # loops of different bounds fused are no plain nest
+        # Loops of different bounds are no plain nest once they are fused.
+        for schedule in (refuse_neighbours(replayer, order), order):
             made = nest_of(replayer.nest, replayer.tree(schedule)) if schedule else None
             if made is not None:
                 return Replayer(made)

@@ -18,14 +18,20 @@ def command(
     files: Files = None,
     count: Annotated[int, typer.Option("--variants", metavar="N", min=1, help="Variants in all.")] = 50,
     orders: Annotated[
-        int, typer.Option("--orders", metavar="N", min=0, help="Other legal orders of the loops of each nest.")
+        int,
+        typer.Option(
+            "--orders",
+            metavar="N",
+            min=0,
+            help="Other ways to write each nest: loops in legal orders, sums and values in scalars.",
+        ),
     ] = 5,
     tune: Annotated[
         str | None,
         typer.Option(
             "--tune",
             metavar="TIME",
-            help="Tune every order of the nests that matter for so long, and compare how fast they end.",
+            help="Tune every spelling of the nests that matter for so long, and compare how fast they end.",
             show_default=False,
         ),
     ] = None,
@@ -36,7 +42,8 @@ def command(
     traceback: Traceback = False,
 ) -> int:
     """Rewrite programs (names, declarations, spelling) and look whether their nests find the originals as neighbours;
-    write nests in other legal orders and look whether they get the same donors, and with --tune the same speed."""
+    write nests in other ways (legal orders of loops, sums and values in scalars) and look whether they get the same
+    donors, and with --tune the same speed."""
     from perfembed.bench.contents import VariantsContent
     from perfembed.bench.orders import run_orders
     from perfembed.bench.spread import OrderTimes, run_spread
@@ -73,7 +80,7 @@ def command(
         first = sum(result.same_first for result in ordered)
         shared = sum(result.shared * result.orders for result in ordered) / other
         print(
-            f"{len(ordered)} nests in {other} other orders: the same first donor in {first / other:.0%}, "
+            f"{len(ordered)} nests in {other} other spellings: the same first donor in {first / other:.0%}, "
             f"{shared:.0%} of the five nearest donors the same"
         )
     for one in times:

@@ -131,7 +131,7 @@ def train_schedule_map(nests: MappedNests, seed: int) -> ScheduleMap:
 
     First a map for each of some folds of groups, from the others; from how those place the nests of their fold among
     all, how much each part counts; then the map of all nests. Raises ValueError for fewer than two groups. The same
-    input and seed give the same map on one machine.
+    input, seed and number of threads give the same map on one machine.
     """
     names = sorted(set(nests.groups))
     if len(names) < 2:
