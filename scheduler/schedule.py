@@ -14,7 +14,18 @@ from typing import Any, cast
 
 from scheduler.errors import TextError
 from scheduler.ir.affine import parse_affine
-from scheduler.transform import NEST_STEPS, TRANSFORMATIONS, NestStep, Transformation
+from scheduler.transform import (
+    NEST_STEPS,
+    TRANSFORMATIONS,
+    Fuse,
+    Interchange,
+    NestStep,
+    RegisterBlock,
+    Reschedule,
+    Skew,
+    Tile,
+    Transformation,
+)
 from scheduler.transform.reschedule import parse_time_map
 
 Schedule = tuple[Transformation, ...]
@@ -23,6 +34,24 @@ Schedule = tuple[Transformation, ...]
 def nest_steps(schedule: Schedule) -> tuple[NestStep, ...]:
     """The steps a schedule begins with that change the nest itself."""
     return tuple(cast("Iterator[NestStep]", takewhile(lambda step: isinstance(step, NEST_STEPS), schedule)))
+
+
+def named_loops(step: Transformation) -> tuple[str, ...]:
+    """The loops that a step names; `reschedule`, which is about all of them, names none, nor do those that change the
+    nest itself."""
+    if isinstance(step, NEST_STEPS):
+        return ()
+    match step:
+        case Interchange() | Skew():
+            return (step.outer, step.inner)
+        case Fuse():
+            return (step.first, step.second)
+        case Tile() | RegisterBlock():
+            return step.loops
+        case Reschedule():
+            return ()
+        case _:
+            return (step.loop,)
 
 
 def _field_text(value: object) -> str:

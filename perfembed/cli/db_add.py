@@ -69,6 +69,7 @@ def command(
     from perfembed.tuning.file_tuner import tune
     from perfembed.tuning.result import TuneOptions
     from scheduler.schedule import nest_steps, parse_schedule
+    from scheduler.transform import Eliminate
 
     options = TuneOptions(
         dry_run=True,
@@ -88,7 +89,7 @@ def command(
     added = [report for report in result.nests if report.status == "tuned" and report.speedup is not None]
     for report in added:
         assert report.speedup is not None
-        own = nest_steps(parse_schedule(report.schedule))
+        own = any(not isinstance(step, Eliminate) for step in nest_steps(parse_schedule(report.schedule)))
         kept = "kept for this nest alone" if own else "a donor"
         print(f"{one_line(report.nest)}: {times(report.speedup)} faster, {kept} in {one_line(str(database))}")
     tried = [report for report in result.nests if report.candidates and report not in added]

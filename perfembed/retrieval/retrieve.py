@@ -21,13 +21,14 @@ from perfembed.retrieval.space_training import usable_space
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
-from perfembed.transfer.recommend import Recommendation, by_donor, recommend
+from perfembed.transfer.recommend import Recommendation, behind, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
+from scheduler.transform.eliminate import eliminations
 
 if TYPE_CHECKING:
     from profilers.profile import Profile
@@ -121,8 +122,12 @@ class Retrieval:
         self._sides: dict[str, Side] = {}
 
     def side(self, replayer: Replayer, sizes: Mapping[str, int]) -> Side:
-        """The nest as the target of transfers."""
-        return Side(replayer, sizes, self.target, self._embedder(self.target))
+        """The nest as the target of transfers, without private arrays that it needs only for how it is written.
+
+        Raises SchedulerError.
+        """
+        first = eliminations(replayer.nest)
+        return Side(replayer.of(first), sizes, self.target, self._embedder(self.target), first)
 
     def retrieve(
         self,
@@ -178,6 +183,9 @@ class Retrieval:
             more=composed if composing else lambda pool: (),
             expired=expired,
         )
+        if side.first:
+            recommendation = behind(side.first, recommendation)
+            predicted = {(*side.first, *schedule): speedup for schedule, speedup in predicted.items()}
         return Retrieved(
             tuple(found), recommendation, tuple(unreadable), predicted, cost.spread if cost is not None else None
         )
@@ -256,7 +264,8 @@ class Retrieval:
                 distance=found.distance,
                 speedup=speedup,
             )
-            side = self._sides.setdefault(stored.nest_id, donor.side)
+            if not donor.side.first:
+                side = self._sides.setdefault(stored.nest_id, donor.side)
             donors.append(donor)
         return donors
 

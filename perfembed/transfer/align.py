@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from perfembed.transfer.embedder import Tree
-from perfembed.transfer.instantiate import counterpart, operands
+from perfembed.transfer.instantiate import counterpart
 from perfembed.transfer.loop_assignment import Order, statement_key
 from perfembed.transfer.match import Matcher, Matching, Pair
 from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
@@ -22,7 +22,7 @@ from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.tree import tree_loops
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule
+from scheduler.schedule import Schedule, named_loops
 from scheduler.transform import (
     Pack,
     Parallelize,
@@ -257,7 +257,7 @@ class _Alignments:
         loops = [pair for pair in made.pairs if pair.kind == "loop"]
         known = dict(state.known) | {ours[p.donor]: origins[p.target] for p in loops if p.donor in ours}
         for path, _ in moment.matching.paths:
-            if set(operands(step)) <= {loop.name for loop in path.loops}:
+            if set(named_loops(step)) <= {loop.name for loop in path.loops}:
                 partners = moment.matching.statements
                 known |= {statement_key(s): partners[s].target for s in path.statements if s in partners}
         touched = state.touched
@@ -288,12 +288,12 @@ class _Alignments:
 
 def _concerning(step: Transformation, view: View) -> tuple[str, ...]:
     """The loops that a step is about."""
-    return tuple(view.kinds) if isinstance(step, Reschedule) else operands(step)
+    return tuple(view.kinds) if isinstance(step, Reschedule) else named_loops(step)
 
 
 def _concerned(moment: Moment) -> frozenset[str]:
     """The target's statements for those under all loops of the donor's step; of several the heaviest."""
-    named = set(operands(moment.step))
+    named = set(named_loops(moment.step))
     for path, partner in moment.matching.paths:
         if named <= {loop.name for loop in path.loops}:
             return frozenset(partner.statements)

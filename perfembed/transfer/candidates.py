@@ -5,25 +5,23 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal as OneOf
 
 from perfembed.transfer.align import Alignment, Logged, align
 from perfembed.transfer.embedder import NodeEmbedder, Tree
-from perfembed.transfer.view import WHOLE, Part, Side, View
+from perfembed.transfer.view import WHOLE, Part, Side, View, normalized, outer_sequential
 from scheduler.affine.structures import computed_structures
 from scheduler.computed.stencils import suited
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
-from scheduler.ir.tree import Leaf, TreeLoop
 from scheduler.machine.target import Target
-from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.refusion import refuse_neighbours
-from scheduler.normalize.stride import minimize_strides
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, nest_steps, parse_schedule
-from scheduler.transform import Pack, Parallelize, Reschedule, Vectorize
+from scheduler.transform import Eliminate, Pack, Parallelize, Reschedule, Vectorize
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4
@@ -83,15 +81,20 @@ def read_donor(
     """A donor from what a database holds: texts are parsed strictly. `sizes` of the parameters, `machine` it ran on.
 
     A side that was read before is used as it is. What a search did and undid again is left out: the target need not fit
-    it. Raises SchedulerError (text that does not parse, dependences too hard to compute, steps that change the
+    it. A donor that did without private arrays is the nest that was left. Raises SchedulerError (text that does not
+    parse, dependences too hard to compute, other steps that change the
     nest itself: these are computed for each nest anew, in `scheduler.computed`).
     """
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
+    first = tuple(takewhile(lambda step: isinstance(step, Eliminate), steps))
+    steps = steps[len(first) :]
     if nest_steps(steps):
         raise NotApplicable("a schedule that changes the nest itself fits no other nest")
     if not isinstance(nest, Side):
         found = parse_nest(nest) if isinstance(nest, str) else nest
         nest = Side(Replayer(found), sizes, machine, embedder)
+    if first:
+        nest = Side(nest.replayer.of(first), nest.parameters, nest.machine, embedder, first)
     if len(steps) <= _LONG:
         with contextlib.suppress(NotApplicable):  # the alignment says which step does not fit
             steps = nest.replayer.shortest(steps)
@@ -185,7 +188,7 @@ def _alignments(donor: Donor, target: Side, width: int, repair: bool) -> Iterato
             for alignment in align(donor.side, donor.schedule, target, base=base, parts=chosen, width=width):
                 best = min(best, alignment.cost)
                 complete = _continued(donor, target, alignment, chosen)
-                log = (*_begun(base), *complete.log)
+                log = (*begun(base), *complete.log)
                 yield replace(complete, cost=complete.cost + extra, log=log), chosen != whole
                 if chosen is whole:
                     used = {a for a, _ in alignment.known}, {b for _, b in alignment.known}
@@ -210,35 +213,13 @@ def bases(target: Side, donor: Schedule = ()) -> Iterator[tuple[Schedule, float]
         yield from ((base, _NORMALIZED_COST * _COMPUTED_STEPS) for base in found)
 
 
-def _begun(base: Schedule) -> tuple[Logged, ...]:
+def begun(base: Schedule) -> tuple[Logged, ...]:
+    """What is logged of the steps that an alignment began with."""
     if not base:
         return ()
     computed = any(isinstance(step, Reschedule) for step in base)
     reason = "what isl's scheduler computes" if computed else "loops split, or reordered for small strides"
     return (Logged("inserted", None, base, f"to begin with: {reason}"),)
-
-
-def normalized(side: Side) -> Schedule:
-    """What splits the nest as far as it goes and then orders its loops for small strides."""
-    return side.remembered("normalized", lambda: minimize_strides(side.replayer, maximal_fission(side.replayer)))
-
-
-def outer_sequential(side: Side) -> frozenset[str]:
-    """The outermost loops that carry dependences and have loops inside which do not (time loops)."""
-    view = side.view(())
-    sequential = side.sequential(view)
-    found: set[str] = set()
-
-    def visit(nodes: Tree) -> None:
-        for node in nodes:
-            if isinstance(node, Leaf) or node.name not in sequential:
-                continue
-            if any(isinstance(child, TreeLoop) for child in node.children):
-                found.add(node.origin)
-                visit(node.children)
-
-    visit(view.tree)
-    return frozenset(found)
 
 
 def _continued(donor: Donor, target: Side, first: Alignment, parts: tuple[Part, Part]) -> Alignment:

@@ -11,23 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from perfembed.transfer.align import Logged, align
-from perfembed.transfer.candidates import (
-    Candidate,
-    Donor,
-    completed,
-    normalized,
-    outer_sequential,
-    prove,
-    variants,
-)
-from perfembed.transfer.instantiate import operands
+from perfembed.transfer.candidates import Candidate, Donor, begun, completed, prove, variants
 from perfembed.transfer.recommend import by_donor
-from perfembed.transfer.view import Part, Side
-from scheduler.ir.nest import Loop, LoopNest, Node, Statement
-from scheduler.ir.tree import statements_below, tree_loops
+from perfembed.transfer.view import Part, Side, normalized, outer_sequential
+from scheduler.ir.nest import LoopNest, Node, Statement
+from scheduler.ir.tree import TreeLoop, statements_below, tree_loops
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.moves.time_tiling import time_tiled
-from scheduler.schedule import Schedule
+from scheduler.schedule import Schedule, named_loops
 from scheduler.search.explorer import in_variety
 from scheduler.transform import Reschedule, Transformation
 
@@ -45,25 +36,32 @@ _DERIVED_COST = 0.4  # of an alignment: no step of the donor's
 
 @dataclass(frozen=True, slots=True)
 class LoopTree:
-    """One of a region's loop trees: as a nest of its own, and the part it is of the region; `share` of the work."""
+    """One of a region's loop trees: as a nest of its own, and the part it is of the region; `share` of the work.
+
+    `base`: the schedule after which it is one.
+    """
 
     nest: LoopNest
     statements: frozenset[str]
     share: float
+    base: Schedule = ()
 
 
 def trees_of(side: Side) -> tuple[LoopTree, ...]:
-    """The trees that matter, that with most work first; none where there is but one."""
+    """The trees that matter, that with most work first; none where there is but one. Where they were written into one,
+    those that it is split into."""
+    return _trees(side, ()) or (_trees(side, normalized(side)) if normalized(side) else ())
+
+
+def _trees(side: Side, base: Schedule) -> tuple[LoopTree, ...]:
     nest = side.replayer.nest
     found = []
-    for node in nest.body:
-        if not isinstance(node, Loop):
-            continue
-        alone = _with_body(nest, (node,))
-        names = frozenset(placed.statement.name for placed in placed_statements(alone))
-        share = _share(side, names)
-        if share >= _LEAST_SHARE:
-            found.append(LoopTree(alone, names, share))
+    for node in side.replayer.tree(base):
+        if isinstance(node, TreeLoop):
+            names = frozenset(statements_below(node))
+            share = _share(side, names, base)
+            if share >= _LEAST_SHARE:
+                found.append(LoopTree(_with_body(nest, _only(nest.body, names)), names, share, base))
     return tuple(sorted(found, key=lambda t: -t.share)[:_MOST]) if len(found) > 1 else ()
 
 
@@ -76,13 +74,13 @@ def core_of(side: Side) -> LoopNest | None:
     every = frozenset(placed.statement.name for placed in placed_statements(nest))
     for node in side.replayer.tree(normalized(side)):
         names = frozenset(statements_below(node))
-        if names < every and _share(side, names) >= _CORE_SHARE:
+        if names < every and _share(side, names, ()) >= _CORE_SHARE:
             return _with_body(nest, _only(nest.body, names))
     return None
 
 
-def _share(side: Side, statements: frozenset[str]) -> float:
-    return sum(side.share(path) for path in side.view(()).paths if statements & set(path.statements))
+def _share(side: Side, statements: frozenset[str], base: Schedule) -> float:
+    return sum(side.share(path) for path in side.view(base).paths if statements & set(path.statements))
 
 
 def _with_body(nest: LoopNest, body: tuple[Node, ...]) -> LoopNest:
@@ -110,13 +108,12 @@ def partial(donor: Donor, target: Side, tree: LoopTree) -> tuple[Candidate, ...]
     parts = [(Part(), Part(tree.statements)), (Part(hidden=hidden[0]), Part(tree.statements, hidden[1]))]
     found: dict[Schedule, Candidate] = {}
     for ours, theirs in parts if any(hidden) else parts[:1]:
-        for alignment in align(donor.side, donor.schedule, target, parts=(ours, theirs), width=1):
+        for alignment in align(donor.side, donor.schedule, target, base=tree.base, parts=(ours, theirs), width=1):
             for schedule, parameters, log in variants(alignment, True, target):
                 proved, dropped = prove(target, schedule)
                 if proved is not None and proved.schedule:
-                    one = Candidate(
-                        proved, donor, alignment.cost, (*log, *dropped), parameters, False, ours.hidden != frozenset()
-                    )
+                    log = (*begun(tree.base), *log, *dropped)
+                    one = Candidate(proved, donor, alignment.cost, log, parameters, False, ours.hidden != frozenset())
                     found.setdefault(proved.schedule, one)
     return tuple(found.values())
 
@@ -157,7 +154,7 @@ def compositions(
         options = {c.scheduled.schedule: c for c in own}
         cuts: dict[Schedule, Candidate] = {}
         for candidate in pool:
-            cuts.setdefault(_cut(target, candidate.scheduled.schedule, tree.statements), candidate)
+            cuts.setdefault(_cut(target, candidate.scheduled.schedule, tree), candidate)
         for schedule, candidate in [(s, c) for s, c in cuts.items() if s and s not in options][:_CUTS]:
             if not expired() and (alone := _alone(target, candidate, schedule)) is not None:
                 options[schedule] = alone
@@ -189,13 +186,14 @@ def _best(candidates: Sequence[Candidate], score: Score, count: int) -> list[Can
 
 
 def _joined(target: Side, first: Candidate, second: Candidate, tree: LoopTree) -> Candidate | None:
-    """Both schedules, which concern different trees, one after the other."""
-    proved, dropped = prove(target, (*first.scheduled.schedule, *second.scheduled.schedule))
+    """Both schedules, which concern different trees, one after the other; what both begin with is there once."""
+    more = second.scheduled.schedule[len(tree.base) :]
+    proved, dropped = prove(target, (*first.scheduled.schedule, *more))
     if proved is None:
         return None
-    log = second.log
+    log = second.log[len(begun(tree.base)) :]
     if second.donor is not first.donor:
-        log = tuple(replace(e, reason=_named(second.donor, e.reason)) for e in second.log)
+        log = tuple(replace(e, reason=_named(second.donor, e.reason)) for e in log)
     cost = first.cost * (1 - tree.share) + second.cost * tree.share
     return replace(first, scheduled=proved, cost=cost, log=(*first.log, *log, *dropped))
 
@@ -204,11 +202,13 @@ def _named(donor: Donor, reason: str) -> str:
     return f"of donor {donor.name}" + (f": {reason}" if reason else "")
 
 
-def _cut(target: Side, schedule: Schedule, statements: frozenset[str]) -> Schedule:
-    """The steps that concern these statements; none where one of them concerns others, too."""
-    steps: Schedule = ()
-    for position, step in enumerate(schedule):
-        named = set(operands(step))
+def _cut(target: Side, schedule: Schedule, wanted: LoopTree) -> Schedule:
+    """The steps that concern this tree, behind those that make one of it; none where one concerns others, too."""
+    statements, steps = wanted.statements, wanted.base
+    if schedule[: len(steps)] != steps:
+        return ()
+    for position, step in list(enumerate(schedule))[len(steps) :]:
+        named = set(named_loops(step))
         tree = target.replayer.tree(schedule[:position])
         concerned = {s for loop in tree_loops(tree) if loop.name in named for s, _ in loop.rows}
         if isinstance(step, Reschedule):

@@ -17,7 +17,6 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below, tree_loops
 from scheduler.normalize.stride import access_stride
 from scheduler.transform import (
-    Columns,
     Distribute,
     Fuse,
     Interchange,
@@ -45,21 +44,6 @@ def counterpart(moment: Moment) -> Counterpart:
     if maker is None:
         raise NoCounterpart(f"what {moment.step.keyword} does is not carried over to other nests")
     return maker(moment, moment.step)
-
-
-def operands(step: Transformation) -> tuple[str, ...]:
-    """The loops that a step names; `reschedule`, which is about all of them, names none."""
-    match step:
-        case Interchange() | Skew():
-            return (step.outer, step.inner)
-        case Fuse():
-            return (step.first, step.second)
-        case Tile() | RegisterBlock():
-            return step.loops
-        case Reschedule() | Columns():
-            return ()
-        case _:
-            return (step.loop,)
 
 
 def _order(moment: Moment, names: tuple[str, ...]) -> tuple[str, ...]:

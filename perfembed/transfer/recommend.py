@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
+from perfembed.transfer.align import Logged
 from perfembed.transfer.candidates import Candidate, Donor, candidates
 from perfembed.transfer.embedder import Tree
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import Leaf
+from scheduler.schedule import Schedule
 from scheduler.search.explorer import in_variety
 
 Scorer = Callable[[Sequence[Candidate]], Sequence[float]]
@@ -102,6 +104,24 @@ def recommend(
     taken = list(dict.fromkeys((*kept, *order)))[:measure]
     chosen = sorted(taken, key=lambda k: (scores[k], k))
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))
+
+
+def behind(first: Schedule, found: Recommendation) -> Recommendation:
+    """The same candidates as schedules of the nest before its `first` steps, which come first in each."""
+    entry = Logged("inserted", None, first, "to begin with: private arrays that the nest can do without")
+    whole = {
+        id(one): replace(
+            one,
+            scheduled=replace(one.scheduled, schedule=(*first, *one.scheduled.schedule)),
+            log=(entry, *one.log),
+        )
+        for one in found.pool
+    }
+    return replace(
+        found,
+        chosen=tuple(whole[id(one)] for one in found.chosen),
+        pool=tuple(whole[id(one)] for one in found.pool),
+    )
 
 
 def _sharing(nodes: Tree) -> _Sharing:

@@ -11,6 +11,8 @@ from perfembed.transfer.handmade import sequential_loops
 from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
+from scheduler.normalize.fission import maximal_fission
+from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 
@@ -65,9 +67,16 @@ class Side:
     """
 
     def __init__(
-        self, replayer: Replayer, parameters: Mapping[str, int], target: Target, embedder: NodeEmbedder
+        self,
+        replayer: Replayer,
+        parameters: Mapping[str, int],
+        target: Target,
+        embedder: NodeEmbedder,
+        first: Schedule = (),
     ) -> None:
+        """`first`: the steps that made the nest of the one that is written (`NEST_STEPS`)."""
         self.replayer = replayer
+        self.first = first
         self.parameters = dict(parameters)
         self.machine = target
         self.space = Space(replayer, target, parameters)
@@ -148,6 +157,29 @@ class Side:
 
         visit(tree, ())
         return tuple(sorted(found, key=lambda path: -path.work))
+
+
+def normalized(side: Side) -> Schedule:
+    """What splits the nest as far as it goes and then orders its loops for small strides."""
+    return side.remembered("normalized", lambda: minimize_strides(side.replayer, maximal_fission(side.replayer)))
+
+
+def outer_sequential(side: Side) -> frozenset[str]:
+    """The outermost loops that carry dependences and have loops inside which do not (time loops)."""
+    view = side.view(())
+    sequential = side.sequential(view)
+    found: set[str] = set()
+
+    def visit(nodes: Tree) -> None:
+        for node in nodes:
+            if isinstance(node, Leaf) or node.name not in sequential:
+                continue
+            if any(isinstance(child, TreeLoop) for child in node.children):
+                found.add(node.origin)
+                visit(node.children)
+
+    visit(view.tree)
+    return frozenset(found)
 
 
 def _kinds(tree: Tree) -> dict[str, Kind]:

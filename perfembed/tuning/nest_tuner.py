@@ -36,6 +36,7 @@ from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, in_variety
 from scheduler.search.neighbours import neighbours, to_refine
+from scheduler.transform.eliminate import eliminations
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
@@ -250,7 +251,11 @@ class NestTuner:
 
     def _computed(self, space: Space) -> tuple[Schedule, ...]:
         """From the machine alone; where nothing can be had, what donors lead to is measured all the same."""
-        return computed(space, self.outcome.notes.append) if self.effort.compute else ()
+        if not self.effort.compute:
+            return ()
+        first = eliminations(self.replayer.nest)
+        found = computed(space.of(first) if first else space, self.outcome.notes.append)
+        return tuple((*first, *schedule) for schedule in found)
 
     def _retrieve(self) -> None:
         """Finds what donors lead to. Needs no time of the original: it is done while that compiles."""

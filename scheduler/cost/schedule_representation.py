@@ -22,6 +22,7 @@ from scheduler.schedule import Schedule
 from scheduler.transform import (
     Columns,
     Distribute,
+    Eliminate,
     Fuse,
     Interchange,
     Pack,
@@ -209,7 +210,7 @@ def _operands(step: Transformation) -> list[tuple[str, int, float, float]]:
             return [(name, 2, size, place) for place, (name, size) in enumerate(both)]
         case Unroll() | UnrollJam():
             return [(step.loop, 0, step.factor, 0)]
-        case Reschedule() | Columns():
+        case Reschedule() | Columns() | Eliminate():
             return []
         case _:
             return [(step.loop, 0, 0, 0)]

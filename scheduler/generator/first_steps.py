@@ -1,4 +1,5 @@
-"""Random steps that change the nest: splits at blocks of outer loops, iterators and numbers; arrays copied apart."""
+"""Random steps that change the nest: splits at blocks of outer loops, iterators and numbers; arrays copied
+apart; private arrays done without."""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ import random
 from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.walk import placed_statements
+from scheduler.normalize.accumulators import accumulators
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.transform import Columns, NestStep, Split
+from scheduler.transform import Columns, Eliminate, NestStep, Split
 from scheduler.transform.columns import read_only_columns
 
 _TRIES = 4
-_APART = 0.5  # of the steps, where there is an array for it
+_APART = 0.5  # of the steps, where there is an array for it; each kind
 
 
 def random_first_steps(replayer: Replayer, rng: random.Random, most: int = 2) -> Schedule:
@@ -34,6 +36,9 @@ def random_first_steps(replayer: Replayer, rng: random.Random, most: int = 2) ->
 
 
 def _random_step(replayer: Replayer, rng: random.Random) -> NestStep | None:
+    needless = accumulators(replayer.nest)
+    if needless and rng.random() < _APART:
+        return Eliminate(needless[0])
     apart = [array.name for array in replayer.nest.arrays if read_only_columns(replayer.nest, array.name)]
     return Columns(rng.choice(apart)) if apart and rng.random() < _APART else _random_split(replayer, rng)
 

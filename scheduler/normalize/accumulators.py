@@ -1,8 +1,13 @@
 """Private sums and temporaries as if nobody had written them: a sum is kept in the array where it ends, and a value
 that is used once stands where it is used.
 
-`for i { t = 0; for k t += A[i][k]; C[i] = t; }` becomes `for i { C[i] = 0; for k C[i] += A[i][k]; }`. This is how nests
-are compared, not how they are run: `C[i] += t` becomes a sum in another order.
+`for i { t = 0; for k t += A[i][k]; C[i] = t; }` becomes `for i { C[i] = 0; for k C[i] += A[i][k]; }`. That computes the
+same to the bit, and is a step of schedules (`transform.eliminate`). How nests are compared goes further: there
+`C[i] += t` becomes a sum in another order.
+Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures (2001): forward substitution (chapter 4), and
+scalar replacement (chapter 8) backwards.
+
+Long, because both ways ask the same of an array's uses.
 """
 
 from __future__ import annotations
@@ -37,17 +42,37 @@ _STEPS = 64  # each takes one array away
 
 def without_accumulators(nest: LoopNest) -> LoopNest:
     """The nest (private arrays expanded) without the private arrays that it only needs for how it is written; the same
-    nest where there are none.
+    nest where there are none. Sums may be added up in another order.
     """
+    return _without_all(nest, False)[0]
+
+
+def accumulators(nest: LoopNest) -> tuple[str, ...]:
+    """The private arrays (expanded) that can be taken away one after the other, with the same result to the bit."""
+    return _without_all(nest, True)[1]
+
+
+def without_accumulator(nest: LoopNest, array: str) -> LoopNest | None:
+    """The nest (private arrays expanded) without this private array, with the same result to the bit; None where it
+    is needed.
+    """
+    return _Private(nest, array, exact=True).removed()
+
+
+def _without_all(nest: LoopNest, exact: bool) -> tuple[LoopNest, tuple[str, ...]]:
+    """The nest, and what was taken away, in that order."""
+    removed: list[str] = []
     for _ in range(_STEPS):
         for array in nest.arrays:
-            changed = _Private(nest, array.name).removed() if array.storage is Storage.PRIVATE else None
+            private = array.storage is Storage.PRIVATE
+            changed = _Private(nest, array.name, exact).removed() if private else None
             if changed is not None:
                 nest = changed
+                removed.append(array.name)
                 break
         else:
             break
-    return nest
+    return nest, tuple(removed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +113,8 @@ class _Private:
     last, in all nodes in which there are some.
     """
 
-    def __init__(self, nest: LoopNest, name: str) -> None:
-        self.nest, self.array = nest, nest.array(name)
+    def __init__(self, nest: LoopNest, name: str, exact: bool) -> None:
+        self.nest, self.array, self.exact = nest, nest.array(name), exact
         placed = tuple(placed_statements(nest))
         self.order = {p.statement.name: n for n, p in enumerate(placed)}
         self.uses = tuple(_Use(p, use) for p in placed for use in uses(p) if use.access.array == name)
@@ -122,6 +147,15 @@ class _Private:
         own = {u.access for u in action_uses(use.placed.statement.body)}
         return access in own and len(iterators) == len(access.subscripts)
 
+    def _at_once(self, begin: _Use, end: _Use) -> bool:
+        """Whether they run equally often, under conditions and bounds that no data decide: those are the same text and
+        need not have the same value."""
+        inside = [node for use in (begin, end) for node in use.placed.ancestors[len(self.around) :]]
+        if any(isinstance(node, Predicate) or (isinstance(node, Loop) and node.is_opaque) for node in inside):
+            return False
+        both_ways = self._same_place(begin, end) and self._same_place(end, begin)
+        return both_ways and all(self._within(use) <= set(use.iterators) for use in (begin, end))
+
     # ------------------------------------------------------------------------ a value used once
 
     def _inlined(self) -> LoopNest | None:
@@ -132,8 +166,7 @@ class _Private:
         assign, into = _assignment(define.placed.statement), _assignment(read.placed.statement)
         if assign is None or into is None or assign.op != "=" or define.name == read.name:
             return None
-        both_ways = self._same_place(define, read) and self._same_place(read, define)
-        if not both_ways or not all(self._within(use) <= set(use.iterators) for use in self.uses):
+        if not self._at_once(define, read):
             return None
         apart = read.placed.ancestors != define.placed.ancestors
         both = {define.name} if apart else {define.name, read.name}
@@ -164,10 +197,12 @@ class _Private:
             assign = _assignment(home.placed.statement)
             if assign is None or home.access.is_write or not self._ends_at(home, assign.target):
                 continue
-            own_element = self._within(home) <= {name for s in assign.target.subscripts for name in expression_names(s)}
+            if self.exact and not self._at_once(self.uses[0], home):
+                continue
+            own_element = self._within(home) <= self._alone(assign.target)
             if assign.op == "=" and assign.value == Read(home.access.access, self.array.ctype) and own_element:
                 return self._moved(home, assign.target, set())
-            if _added(assign, self.array.name) and (zeros := self._zeros(home)):
+            if not self.exact and _added(assign, self.array.name) and (zeros := self._zeros(home)):
                 return self._moved(home, assign.target, zeros)
         return None
 
@@ -192,6 +227,16 @@ class _Private:
         if assign is None or not use.access.is_write or assign.op != "=" or not isinstance(assign.value, Read):
             return False
         return assign.value.access == _at(target, home, use)
+
+    def _alone(self, target: Access) -> set[str]:
+        """The iterators that are a subscript of their own: another value, another element."""
+        fixed = {parameter.name for parameter in self.nest.parameters}
+        names: set[str] = set()
+        for subscript in target.subscripts:
+            own = expression_names(subscript) - fixed
+            if len(own) == 1 and isinstance(subscript, Affine) and subscript.is_linear:
+                names |= own
+        return names
 
     def _zeros(self, home: _Use) -> set[str]:
         """The statements that set it to zero, when all others only add to it; nothing else."""

@@ -10,6 +10,7 @@ from typing import Union
 
 from scheduler.transform.columns import Columns
 from scheduler.transform.distribute import Distribute
+from scheduler.transform.eliminate import Eliminate
 from scheduler.transform.fuse import Fuse
 from scheduler.transform.interchange import Interchange
 from scheduler.transform.pack import Pack
@@ -32,6 +33,7 @@ __all__ = [
     "TRANSFORMATIONS",
     "Columns",
     "Distribute",
+    "Eliminate",
     "Fuse",
     "Interchange",
     "NestStep",
@@ -55,6 +57,7 @@ __all__ = [
 Transformation = Union[  # noqa: UP007
     Split,
     Columns,
+    Eliminate,
     Interchange,
     Skew,
     Reschedule,
@@ -76,6 +79,7 @@ Transformation = Union[  # noqa: UP007
 TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Split,
     Columns,
+    Eliminate,
     Interchange,
     Skew,
     Reschedule,
@@ -94,6 +98,6 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Stream,
 )
 
-NestStep = Union[Split, Columns]  # noqa: UP007
-NEST_STEPS = (Split, Columns)
+NestStep = Union[Split, Columns, Eliminate]  # noqa: UP007
+NEST_STEPS = (Split, Columns, Eliminate)
 """Those that change the nest itself: they stand first, and have `cut` (the new nest) for `apply`."""

@@ -14,7 +14,7 @@ from perfembed.bench.legality.subject import Mismatch, Subject
 from perfembed.bench.legality.witness import witness_problem
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported, NotApplicable
-from scheduler.generator import random_nest, with_rows
+from scheduler.generator import random_nest, random_spelling, with_rows
 from scheduler.ir.arithmetic import InterpreterError
 from scheduler.ir.nest import Loop, LoopNest, Predicate
 from scheduler.ir.text import format_nest
@@ -28,6 +28,7 @@ from scheduler.schedule import format_schedule
 _COMPILED = 2  # schedules of a program
 
 _ROWS = 0.15  # share of the programs over arrays of structures
+_SPELLED = 0.3  # share with sums in scalars and values in temporaries
 
 
 def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
@@ -36,6 +37,8 @@ def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
     nest = random_nest(rng, name=f"random_{index}")
     if rng.random() < _ROWS:
         nest = with_rows(nest, rng)
+    if rng.random() < _SPELLED:
+        nest = random_spelling(nest, rng)
     integers = all(known_type(a.ctype).kind != "floating" for a in nest.arrays)
     return nest, integers and rng.random() < 0.3
 

@@ -21,6 +21,7 @@ from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import (
     Columns,
+    Eliminate,
     Pack,
     Parallelize,
     RegisterBlock,
@@ -38,6 +39,7 @@ _ENOUGH = 6  # kinds of steps in one schedule
 _CHANGED = 0.25  # share of the schedules that change the nest first
 _KINDS: tuple[tuple[str, type], ...] = (
     ("copied apart", Columns),
+    ("eliminated", Eliminate),
     ("split", Split),
     ("packed", Pack),
     ("register blocks", RegisterBlock),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from perfembed.transfer.candidates import candidates, outer_sequential, prove, read_donor
+from perfembed.transfer.candidates import candidates, prove, read_donor
+from perfembed.transfer.view import outer_sequential
 from scheduler.codegen import emit
 from scheduler.computed.stencils import suited
 from scheduler.errors import SchedulerError

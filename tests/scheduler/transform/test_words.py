@@ -9,7 +9,7 @@ from scheduler.schedule import format_transformation, parse_schedule
 from scheduler.transform import TRANSFORMATIONS, Transformation
 
 EXAMPLES = parse_schedule(
-    "split(i, 64*floor(k/64) + 64); columns(bb); interchange(ii, jj); skew(tt, xx, 2); reverse(ii);"
+    "split(i, 64*floor(k/64) + 64); columns(bb); eliminate(ss); interchange(ii, jj); skew(tt, xx, 2); reverse(ii);"
     "shift(ii, S1, n + 1); fuse(aa, bb); distribute(ii, 1); sink(S2, kk, j); tile([ii, jj], [32, 64]); unroll(kk, 4); "
     "unroll_jam(ii, 3);"
     "vectorize(jj); parallelize(ii, 1, 8, 2); register_block([ii, jj], [6, 16], 32); pack(kk, AA, [0, 1], 0, 6);"
