@@ -377,6 +377,15 @@ _BODIES = """nest n {
     S2: b[i][3] = p;
   }
 }"""
+_SUM_IN_A_SCALAR = """nest n {
+  param n: int in [1, ?]; array A: double[n][n] const; array x: double[n] const; array y: double[n];
+  array s: double private(i);
+  for i: int in [0, n) step 1 {
+    S0: s = 0.0;
+    for j: int in [0, n) step 1 { S1: s += A[j][i] * x[j]; }
+    S2: y[i] = s;
+  }
+}"""
 _PRODUCT = """nest n {
   param n: int in [1, ?]; param m: int in [1, ?]; param l: int in [1, ?];
   array A: double[n][l] const; array B: double[l][m] const; array C: double[n][m];
@@ -396,6 +405,12 @@ EXAMPLES = {
         "",
         "columns(b)",
         "Along `i` and `j` what is read lies side by side now, so that blocks of `i` can be vectorized.",
+    ),
+    "eliminate": Example(
+        _SUM_IN_A_SCALAR,
+        "",
+        "eliminate(s)",
+        "Nothing has to be kept for every `i` when the loops change places now.",
     ),
     "interchange": Example(_TRANSPOSE, "", "interchange(i, j)"),
     "skew": Example(

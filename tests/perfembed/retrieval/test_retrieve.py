@@ -1,6 +1,7 @@
 """From a nest to candidates: nearest donors, transferred, proved legal, ranked."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from perfembed.retrieval.retrieve import Retrieval
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
+from scheduler.schedule import format_schedule
+from scheduler.transform import Eliminate
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
 
@@ -123,3 +126,41 @@ def test_other_donors_than_the_nearest_may_be_chosen() -> None:
     )
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"]
+
+
+SUMMED = """nest summed {
+  array P: double[900][700]; array Q: double[700][800]; array R: double[900][800]; array t: double private(j);
+  for i: int in [0, 900) step 1 { for j: int in [0, 800) step 1 {
+    S0: t = R[i][j];
+    for k: int in [0, 700) step 1 { S1: t += P[i][k] * Q[k][j]; }
+    S2: R[i][j] = t; } } }"""
+
+
+def test_a_sum_in_a_scalar_gets_the_candidates_of_one_in_the_array() -> None:
+    retrieval = Retrieval(SPACE, [DONORS], MACHINE, cost=Counting())
+    replayer = Replayer(parse_nest(SUMMED))
+    side = retrieval.side(replayer, {})
+    found = retrieval.retrieve(side).recommendation
+    plain = retrieval.retrieve(retrieval.side(Replayer(side.replayer.nest), {})).recommendation
+    assert side.first == (Eliminate("t"),) and plain.chosen
+    assert [c.scheduled.schedule for c in found.chosen] == [
+        (Eliminate("t"), *c.scheduled.schedule) for c in plain.chosen
+    ]
+    for candidate in found.pool:
+        replayed = replayer.replay(candidate.scheduled.schedule)
+        assert isinstance(replayed, ScheduledNest) and replayed.tree == candidate.scheduled.tree
+        assert candidate.log[0].steps == side.first
+
+
+def test_what_did_without_a_scalar_donates() -> None:
+    donors = source(stored(SUMMED, "summed", f"eliminate(t); {GEMM_SCHEDULE.replace('S1', 'S0')}"))
+    (stored_donor,) = donors.by_id.values()
+    both = replace(
+        stored_donor, schedules=("eliminate(t); tile([i, j], [32, 64])", "parallelize(i)"), speedups=(8.0, 2.0)
+    )
+    retrieval = Retrieval(SPACE, [Donors({both.nest_id: both}, donors.index)], MACHINE)
+    found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(PRODUCT)), {}))
+    assert not found.unreadable
+    texts = [format_schedule(c.scheduled.schedule) for c in found.recommendation.pool]
+    assert any(text.startswith("tile([a, b], ") for text in texts)
+    assert any(text.startswith("parallelize(a)") for text in texts)

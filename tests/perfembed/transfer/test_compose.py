@@ -7,7 +7,7 @@ from perfembed.transfer.compose import compositions, core_of, partial, trees_of,
 from scheduler.ir.tree import find_loop
 from scheduler.ir.walk import placed_statements
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.transform import Fuse, Parallelize, Skew, Tile, Vectorize
+from scheduler.transform import Distribute, Fuse, Parallelize, Skew, Tile, Vectorize
 from tests.perfembed.transfer_support import GEMM, JACOBI, MVT, MVT_SCHEDULE, SEIDEL, TWO, donor, side
 
 HALF = "nest h { array A: double[5900][5900]; array x: double[5900]; array y: double[5900];"
@@ -64,6 +64,29 @@ def test_each_tree_gets_what_suits_it():
     assert {type(step) for step in best.scheduled.schedule} >= {Tile, Parallelize}
     assert best.donor is tiled and any("of donor marked" in entry.reason for entry in best.log)
     assert isinstance(target.replayer.replay(best.scheduled.schedule), ScheduledNest)
+
+
+# The two products of MVT in one loop.
+TOGETHER = """nest t { array A: double[5900][5900];
+array x1: double[5900]; array y1: double[5900]; array x2: double[5900]; array y2: double[5900];
+for i: int in [0, 5900) step 1 {
+  for j: int in [0, 5900) step 1 { S0: x1[i] += A[i][j] * y1[j]; }
+  for l: int in [0, 5900) step 1 { S1: x2[i] += A[l][i] * y2[l]; }
+} }"""
+
+
+def test_trees_written_into_one_are_trees_all_the_same() -> None:
+    target = side(TOGETHER)
+    trees = trees_of(target)
+    assert {tree.statements for tree in trees} == {frozenset({"S0"}), frozenset({"S1"})}
+    (base,) = {tree.base for tree in trees}
+    assert base and base[0] == Distribute("i", 1)
+    partials = [partial(donor(HALF, "tile([a, b], [32, 64]); parallelize(a_t)"), target, tree) for tree in trees]
+    made = compositions(target, trees, partials, (), scored(Tile, Parallelize))
+    best = max(made, key=lambda c: sum(isinstance(step, Tile) for step in c.scheduled.schedule))
+    assert best.scheduled.schedule[: len(base)] == base and best.scheduled.schedule.count(base[0]) == 1
+    assert sum(isinstance(step, Tile) for step in best.scheduled.schedule) == 2
+    assert sum(entry.steps == base for entry in best.log) == 1
 
 
 def test_what_donors_gained_most_with_is_put_together_whatever_the_score_says() -> None:
