@@ -1,4 +1,4 @@
-"""Values that an iteration leaves for the next one in a scalar instead of memory: `p[j] = f(p[j - 1])`.
+"""Values that an iteration leaves for the next one in a scalar instead of memory: `p[j] = f(p[j - 1])`, `c += f(j)`.
 
 Compilers do this where they know that nothing else writes the element. Inside a parallel loop they do not:
 its body becomes a function of its own, and what `restrict` promised is lost.
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.integer_text import RELATION, wrap
-from scheduler.codegen.node_algebra import substitute
+from scheduler.codegen.node_algebra import names_of, substitute
 from scheduler.codegen.nodes import For, Instance, IntExpr, Private, add, scale
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Assign, Binary, Conditional, Expr, Read, Statement
@@ -33,35 +34,69 @@ class _Use:
 
 def carry_values(
     node: For, printer: Printer, statements: Mapping[str, Statement], fresh: Callable[[str], str]
-) -> tuple[list[str], Printer]:
-    """(lines before the loop, the printer of its body) for an innermost loop that runs in order.
+) -> tuple[list[str], Printer, list[str]]:
+    """(lines before the loop, the printer of its body, lines behind it) for an innermost loop that runs in order.
 
     `fresh` makes a C name that is not used yet.
     """
     instances = [n for n in node.body if isinstance(n, Instance)]
     if abs(node.step) != 1 or any(not isinstance(n, Instance | Private) for n in node.body):
-        return [], printer
+        return [], printer, []
     uses = _uses(instances, printer, statements)
     if uses is None:
-        return [], printer
-    lines: list[str] = []
+        return [], printer, []
+    before: list[str] = []
+    after: list[str] = []
+    once = _once(node, printer)
     local = {n.array for n in node.body if isinstance(n, Private)}
     for array in dict.fromkeys(u.access.array for u in uses if u.write):
         mine = [u for u in uses if u.access.array == array]
         writes = [u for u in mine if u.write]
-        if array in local or len(writes) != 1 or not writes[0].index or any(not u.access.is_affine for u in mine):
+        if array in local or not writes[0].index or any(not u.access.is_affine for u in mine):
             continue
-        last = writes[0]
+        ctype = printer.arrays[array].ctype
+        if _stay(node, mine):
+            read = {u.text for u in mine if not u.write}
+            for text in (u.text for u in writes if u.text in read):
+                name = fresh(f"pe_{array}")
+                before.append(f"{ctype} {name} = {f'{once} ? {text} : 0' if once else text};")
+                after.append(f"if ({once}) {text} = {name};" if once else f"{text} = {name};")
+                printer = replace(printer, held={**printer.held, text: name})
+            continue
+        last, *others = writes
         back: dict[str, IntExpr] = {node.var: Affine.of(node.var) - node.step}
-        before = tuple(substitute(i, back) for i in last.index)
-        read = next((u for u in mine if not u.write and u.index == before and before != last.index), None)
-        if read is None or any(u.text == read.text and u.order > last.order for u in mine):
+        earlier = tuple(substitute(i, back) for i in last.index)
+        found = next((u for u in mine if not u.write and u.index == earlier and earlier != last.index), None)
+        if others or found is None or any(u.text == found.text and u.order > last.order for u in mine):
             continue
         name = fresh(f"pe_{array}")
-        ctype = printer.arrays[array].ctype
-        lines.append(f"{ctype} {name} = {_first(node, read, instances, printer)};")
-        printer = replace(printer, held={**printer.held, read.text: name}, copied={**printer.copied, last.text: name})
-    return lines, printer
+        first = _first(node, found, instances, printer)
+        before.append(f"{ctype} {name} = {f'{once} ? {first} : 0' if once else first};")
+        printer = replace(printer, held={**printer.held, found.text: name}, copied={**printer.copied, last.text: name})
+    return before, printer, after
+
+
+def _stay(node: For, uses: list[_Use]) -> bool:
+    """Whether every iteration uses the same elements, and two texts are two elements."""
+    if any(node.var in names_of(i) for u in uses for i in u.index):
+        return False
+    each = list({u.text: u.index for u in uses}.values())
+    return all(_apart(one, other) for one, other in combinations(each, 2))
+
+
+def _apart(one: tuple[IntExpr, ...], other: tuple[IntExpr, ...]) -> bool:
+    gaps = (add(a, scale(b, -1)) for a, b in zip(one, other, strict=True))
+    return any(isinstance(gap, Affine) and gap.is_constant and gap.const for gap in gaps)
+
+
+def _once(node: For, printer: Printer) -> str:
+    """The condition under which there is an iteration; empty where there always is one."""
+    extent = add(node.stop, scale(node.start, -1))
+    if isinstance(extent, Affine) and extent.is_constant and extent.const * node.step > 0:
+        return ""
+    compare = "<" if node.step > 0 else ">"
+    first, stop = printer.integer(node.start), printer.integer(node.stop)
+    return f"{wrap(first, RELATION + 1)} {compare} {wrap(stop, RELATION + 1)}"
 
 
 def _uses(instances: list[Instance], around: Printer, statements: Mapping[str, Statement]) -> list[_Use] | None:
@@ -92,17 +127,11 @@ def _uses(instances: list[Instance], around: Printer, statements: Mapping[str, S
 
 
 def _first(node: For, read: _Use, instances: list[Instance], printer: Printer) -> str:
-    """What the first iteration reads, if there is one."""
+    """What the first iteration reads."""
     start: dict[str, IntExpr] = {node.var: node.start}
     instance = next(i for i in instances if printer.at(i.values).access(read.access) == read.text)
     values = tuple((name, substitute(value, start)) for name, value in instance.values)
-    text = printer.at(values).access(read.access)
-    compare = "<" if node.step > 0 else ">"
-    first, stop = printer.integer(node.start), printer.integer(node.stop)
-    extent = add(node.stop, scale(node.start, -1))
-    if isinstance(extent, Affine) and extent.is_constant and extent.const * node.step > 0:
-        return text
-    return f"{wrap(first, RELATION + 1)} {compare} {wrap(stop, RELATION + 1)} ? {text} : 0"
+    return printer.at(values).access(read.access)
 
 
 def _all(action: Assign) -> Iterator[Expr]:

@@ -194,7 +194,9 @@ class Emitter:
             if found.in_order:
                 pragmas = [pragma.replace("schedule(dynamic", "schedule(monotonic: dynamic") for pragma in pragmas]
         elif self.threaded:
-            found.before, found.printer = carry_values(node, self.printer, self.statements, self.fresh)
+            plain = replace(node, body=self._copied(node.body))
+            kept = carry_values(plain, self.printer, self.statements, self.fresh)
+            found.before, found.printer, found.after = kept
         rounds = self.rounds * self.trips.get(loop.origin, _SAMPLED)
         threaded = self.threaded or loop.parallel is not None
         bodies = {**self.bodies, **found.bodies}
@@ -269,6 +271,14 @@ class Emitter:
             width = len(node.body)
             copies = [Scope(node.loop, None, tuple(copies[k : k + width])) for k in range(0, len(copies), width)]
         return tuple(copies)
+
+    def _copied(self, nodes: tuple[CNode, ...]) -> tuple[CNode, ...]:
+        """The nodes with copies for loops that are written out."""
+        found: list[CNode] = []
+        for node in nodes:
+            copies = self._unrolled(node, self.poly.by_name[node.loop].loop) if isinstance(node, For) else None
+            found += [node] if copies is None else self._copied(copies)
+        return tuple(found)
 
     def _vectorizable(self, node: For) -> bool:
         """No loops inside, but for short ones that are to be unrolled."""

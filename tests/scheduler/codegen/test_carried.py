@@ -1,5 +1,6 @@
 """Values carried from iteration to iteration in a scalar: the same results, and only where that is safe."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,23 @@ def test_carried(tmp_path: Path, body: str, expect: str) -> None:
 def test_left_in_memory(tmp_path: Path, body: str) -> None:
     text = check_same(tmp_path, HEAD.replace("BODY", body), "parallelize(i)", *SIZES)
     assert "pe_A" not in text
+
+
+@pytest.mark.parametrize(
+    ("body", "steps", "held"),
+    [
+        ("for j: int in [0, n) step 1 { S0: A[i][0] += B[i][j]; }", "", 1),
+        ("for j: int in [n - 1, 0) step -1 { S0: A[i][0] = B[i][j] - A[i][0]; }", "", 1),
+        # Where n is 1, both are the same.
+        ("for j: int in [0, n) step 1 { S0: A[i][0] += B[i][j]; S1: A[i][n - 1] *= 0.5; }", "", 0),
+        ("for j: int in [0, n) step 1 { S0: A[i][0] = B[i][j]; }", "", 0),  # nothing is read
+        ("for j: int in [0, n) step 1 { S0: A[i][0] += B[i][j]; }", "unroll_jam(i, 3); ", 3),
+    ],
+)
+def test_sums_are_kept_in_scalars(tmp_path: Path, body: str, steps: str, held: int) -> None:
+    loop = "i_u" if steps else "i"
+    text = check_same(tmp_path, HEAD.replace("BODY", body), f"{steps}parallelize({loop})", *SIZES)
+    assert len(re.findall(r"double pe_A\w* = ", text)) == held, text
 
 
 def test_only_where_threads_run(tmp_path: Path) -> None:
