@@ -8,7 +8,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import Tests
+from scheduler.codegen.premises import PremiseTests
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.schedule import parse_schedule
 
@@ -24,7 +24,7 @@ def surveyed(source: SourceFile, flags: Sequence[str] = (), cc: str = "gcc") -> 
 def rewritten(source: SourceFile, rewrites: Sequence[Rewrite], flags: Sequence[str] = ()) -> bytes:
     """The written file; nests whose surroundings cannot be tested stay."""
     found = surveyed(source, flags)
-    testable = [r for r in rewrites if isinstance(found.tests[r.nest.name], Tests)]
+    testable = [r for r in rewrites if isinstance(found.tests[r.nest.name], PremiseTests)]
     return rewrite_source(source, testable, 32, found)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
-from scheduler.codegen.premises import Tests
+from scheduler.codegen.premises import PremiseTests
 from scheduler.codegen.splice import guarded, header_position, nest_text, spliced
 from scheduler.codegen.text import VERBATIM, preamble, values_in_front, words
 from scheduler.errors import SchedulerError
@@ -59,7 +59,7 @@ def rewrite_with_places(
         sharing = source.sharing.get(rewrite.nest.name)
         replayer = rewrite.allowed.replayer(rewrite.nest)
         tests = surveyed.tests[rewrite.nest.name]
-        if not isinstance(tests, Tests):
+        if not isinstance(tests, PremiseTests):
             raise SchedulerError(f"{rewrite.nest.name}: {tests.reason}")
         scheduled = replayer.replay(rewrite.schedule)
         if not isinstance(scheduled, ScheduledNest):

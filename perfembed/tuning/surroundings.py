@@ -11,7 +11,7 @@ from perfembed.building.text import beside, standing_in
 from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.codegen.guards import untestable
-from scheduler.codegen.premises import Surroundings, Tests, Untestable
+from scheduler.codegen.premises import PremiseTests, Surroundings, Untestable
 from scheduler.codegen.text import LOOKED_AT
 from scheduler.frontend import SourceFile
 
@@ -25,7 +25,7 @@ class Surveyed:
     """
 
     condition: str
-    tests: Mapping[str, Tests | Untestable]
+    tests: Mapping[str, PremiseTests | Untestable]
     macros: frozenset[str] = frozenset()
     problem: str = ""  # why nothing could be asked of the preprocessor
     errno: bool = False
@@ -55,7 +55,7 @@ def survey(
         return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests}, problem=second.reason)
     tests = dict(surroundings.tests(second))
     for nest in source.nests:
-        if isinstance(tests[nest.name], Tests) and (problem := untestable(nest)):
+        if isinstance(tests[nest.name], PremiseTests) and (problem := untestable(nest)):
             tests[nest.name] = Untestable(problem)
     return Surveyed(surroundings.abi, tests, surroundings.macros, errno=bool(LOOKED_AT & surroundings.macros))
 

@@ -65,7 +65,7 @@ static inline __attribute__((__unused__)) int pe_agree(double pe_a, double pe_b)
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class PremiseTests:
     """The tests of one nest: `directive` for the preprocessor, `parts` for C."""
 
     directive: str
@@ -142,9 +142,9 @@ class Surroundings:
             marks.append((nest.span.begin, "\n" + "\n".join(lines)))
         return self._with(marks, _TEXT)
 
-    def tests(self, second: str) -> dict[str, Tests | Untestable]:
+    def tests(self, second: str) -> dict[str, PremiseTests | Untestable]:
         """Of each nest by its name; `second`: what came of the second probe."""
-        found: dict[str, Tests | Untestable] = {}
+        found: dict[str, PremiseTests | Untestable] = {}
         for number, nest in enumerate(self.source.nests):
             items, premises = self._items[nest.name], self.source.premises[nest.name]
             if nest.name in self._untestable:
@@ -164,7 +164,7 @@ class Surroundings:
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
                 parts = (*same_tests(texts), *types_tests(premises), *values_tests(premises), *samples_tests(premises))
-                found[nest.name] = Tests(self._directive[nest.name], parts)
+                found[nest.name] = PremiseTests(self._directive[nest.name], parts)
         return found
 
     @property

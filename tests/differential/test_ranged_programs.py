@@ -81,7 +81,11 @@ def check(folder: Path, seed: int) -> tuple[int, int, int, int]:
     good = total = computed = 0
     for nest in source.nests:
         assert parse_nest(format_nest(nest)) == without_spans(nest)
-        if nest.function != "work" or untestable(nest) or not isinstance(surveyed.tests[nest.name], premises.Tests):
+        if (
+            nest.function != "work"
+            or untestable(nest)
+            or not isinstance(surveyed.tests[nest.name], premises.PremiseTests)
+        ):
             continue
         passed, calls = overlaps(folder, source, nest)
         good, total = good + passed, total + calls

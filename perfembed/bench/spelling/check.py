@@ -21,7 +21,7 @@ from perfembed.capture.profile import timed_place
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import Tests
+from scheduler.codegen.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.frontend.child import parse
@@ -241,7 +241,7 @@ class Checker:
         rng = random.Random(f"{self.campaign.seed}:{index}:schedules")
         rewrites = []
         for nest in source.nests:
-            if not isinstance(surveyed.tests[nest.name], Tests):
+            if not isinstance(surveyed.tests[nest.name], PremiseTests):
                 self.tally.counts["nests that cannot be tested"] += counted
                 continue
             rewrites.append(Rewrite(nest, self._schedule(nest, rng), 1.0))
