@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from scheduler.computed.tile_footprint import tile_bytes
 from scheduler.ir.tree import TreeLoop
 from scheduler.moves.space import Chain, Space, chains_with
-from scheduler.moves.time_tiling import MAX_DEPTH, split_inside, time_band, time_loops
+from scheduler.moves.time_tiling import MAX_DEPTH, beginnings, split_inside, time_band, time_loops
 from scheduler.moves.trip_counts import power_of_two
-from scheduler.normalize.fission import maximal_fission
 from scheduler.schedule import Schedule
 from scheduler.transform import Skew, Tile
 
@@ -44,7 +43,7 @@ def time_tiles(space: Space, most: int = 4) -> tuple[Schedule, ...]:
     with loops inside. Raises QuotaExceeded.
     """
     found: list[tuple[float, Schedule]] = []
-    for base in dict.fromkeys((maximal_fission(space.replayer), ())):
+    for base in beginnings(space.replayer):
         for name in _outermost(space, base):
             found += [pair for depth in range(1, MAX_DEPTH + 1) for pair in _of_depth(space, base, name, depth)]
         if found:

@@ -13,7 +13,7 @@ from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.moves.permutable import fuse_imperfect_time_loop, fuse_time_loop, permutable_band, sink_into_band
 from scheduler.moves.space import Chain, Space
 from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.stride import chains
+from scheduler.normalize.stride import chains, minimize_strides
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 from scheduler.transform import Reschedule
@@ -22,11 +22,18 @@ MAX_DEPTH = 3
 
 
 def time_tiled(space: Space, each: int | None = None) -> Iterator[Schedule]:
-    """Time-tiled schedules in a few depths and sizes (`each`: of one depth), of the nest as written and fissioned."""
-    for base in dict.fromkeys((maximal_fission(space.replayer), ())):
+    """Time-tiled schedules in a few depths and sizes (`each`: of one depth)."""
+    for base in beginnings(space.replayer):
         for name in time_loops(space, base):
             for depth in range(1, MAX_DEPTH + 1):
                 yield from islice(_tiled(space, base, name, depth), each)
+
+
+def beginnings(replayer: Replayer) -> tuple[Schedule, ...]:
+    """What time tilings begin with: the nest fissioned with its loops in the order of small strides, fissioned, as
+    written."""
+    fissioned = maximal_fission(replayer)
+    return tuple(dict.fromkeys((minimize_strides(replayer, fissioned), fissioned, ())))
 
 
 def computed_time_tiled(space: Space, each: int | None = None) -> Iterator[Schedule]:
