@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import Union
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
+from scheduler.normalize.accumulators import accumulators
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.contraction import Contractor, Window, undetermined_bound
 from scheduler.polyhedral.dependences import Dependence, compute_dependences
@@ -15,7 +17,7 @@ from scheduler.polyhedral.legality import Checker, Reassociate
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
 from scheduler.schedule import Schedule, format_transformation, nest_steps
-from scheduler.transform import NEST_STEPS, NestStep, Reschedule, Shift, Sink
+from scheduler.transform import NEST_STEPS, Eliminate, NestStep, Reschedule, Shift, Sink
 from scheduler.transform.common import the_loop
 from scheduler.transform.initial import initial_tree
 from scheduler.transform.reschedule import rank
@@ -98,6 +100,15 @@ class Replayer:
                 replayer._cut[step] = Replayer(step.cut(replayer.model), self._reassociate, self.independent)
             replayer = replayer._cut[step]
         return replayer
+
+    def eliminations(self) -> Schedule:
+        """The steps after which the nest has no private array that it can do without; none where what is left is too
+        hard to analyse."""
+        steps = tuple(Eliminate(array) for array in accumulators(self.nest))
+        with contextlib.suppress(QuotaExceeded):
+            self.of(steps)
+            return steps
+        return ()
 
     def tree(self, schedule: Schedule) -> tuple[TreeNode, ...]:
         """The tree a schedule gives, whether legal or not. Raises NotApplicable."""

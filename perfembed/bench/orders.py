@@ -23,6 +23,7 @@ from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
 from scheduler.generator import random_schedule, random_spelling
 from scheduler.ir.nest import LoopNest
+from scheduler.ir.walk import placed_statements, uses
 from scheduler.machine.target import Target
 from scheduler.normalize.spelled import nest_of
 from scheduler.replay import Replayer, ScheduledNest
@@ -68,6 +69,17 @@ def other_orders(nest: LoopNest, rng: random.Random, count: int) -> list[LoopNes
             if made is not None and made not in found:
                 found.append(made)
     return found[1:]
+
+
+def is_c(nest: LoopNest) -> bool:
+    """Whether private arrays (expanded) are used only in the loops that they have a dimension for: as scalars in C."""
+    chains = {placed.statement.name: {loop.name for loop in placed.loops} for placed in placed_statements(nest)}
+    scopes = {array.name: array.scope for array in nest.arrays if array.expanded}
+    return all(
+        scopes.get(use.access.array, "") in {*chains[placed.statement.name], ""}
+        for placed in placed_statements(nest)
+        for use in uses(placed)
+    )
 
 
 def run_orders(

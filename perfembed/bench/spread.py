@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perfembed.bench.in_turns import bench_conditions, time_in_turns
-from perfembed.bench.orders import other_orders
+from perfembed.bench.orders import is_c, other_orders
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.ledger import NoLedger
@@ -36,6 +36,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.replay import ScheduledNest
 
 _SHARE = 0.2  # of the program's time: the nests that matter
+_DRAWN = 3  # as many as are tuned; some would need arrays for what was in scalars
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ class _Orders:
     def times(self, count: int) -> OrderTimes | None:
         """None for a nest that can be written in no other way."""
         nest = self.inputs.nest
-        orders = other_orders(nest, random.Random(f"{self.options.seed} {self.path} {nest.name}"), count)
+        rng = random.Random(f"{self.options.seed} {self.path} {nest.name}")
+        orders = list(filter(is_c, other_orders(nest, rng, _DRAWN * count)))[:count]
         if not orders:
             return None
         built: dict[int, Built] = {}

@@ -28,7 +28,6 @@ from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.transform.eliminate import eliminations
 
 if TYPE_CHECKING:
     from profilers.profile import Profile
@@ -122,11 +121,8 @@ class Retrieval:
         self._sides: dict[str, Side] = {}
 
     def side(self, replayer: Replayer, sizes: Mapping[str, int]) -> Side:
-        """The nest as the target of transfers, without private arrays that it needs only for how it is written.
-
-        Raises SchedulerError.
-        """
-        first = eliminations(replayer.nest)
+        """The nest as the target of transfers, without private arrays that it needs only for how it is written."""
+        first = replayer.eliminations()
         return Side(replayer.of(first), sizes, self.target, self._embedder(self.target), first)
 
     def retrieve(
@@ -159,18 +155,19 @@ class Retrieval:
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 
         def composed(pool: Sequence[Candidate]) -> Sequence[Candidate]:
-            trees = trees_of(side) if not expired() else ()
-            partials: list[list[Candidate]] = [[] for _ in trees]
-            for tree, own in zip(trees, partials, strict=True):
-                near: tuple[Found, ...] = ()
-                with contextlib.suppress(SchedulerError):
-                    near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)
-                found.extend(one for one in near if one.donor.nest_id not in {f.donor.nest_id for f in found})
-                for donor in self._readable(near, unreadable):
-                    if not expired():
-                        with contextlib.suppress(SchedulerError):
-                            own += partial(donor, side, tree)
-            made = compositions(side, trees, partials, pool, slowness, expired)
+            made: list[Candidate] = []
+            for trees in trees_of(side) if not expired() else ():
+                partials: list[list[Candidate]] = [[] for _ in trees]
+                for tree, own in zip(trees, partials, strict=True):
+                    near: tuple[Found, ...] = ()
+                    with contextlib.suppress(SchedulerError):
+                        near = self._found(self.side(Replayer(tree.nest), side.parameters), _TREE_DONORS, without_nests)
+                    found.extend(one for one in near if one.donor.nest_id not in {f.donor.nest_id for f in found})
+                    for donor in self._readable(near, unreadable):
+                        if not expired():
+                            with contextlib.suppress(SchedulerError):
+                                own += partial(donor, side, tree)
+                made += compositions(side, trees, partials, pool, slowness, expired)
             return (*made, *wavefronts(side, pool))
 
         composing = cost is not None and self._repair and self._compose

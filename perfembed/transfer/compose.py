@@ -47,10 +47,11 @@ class LoopTree:
     base: Schedule = ()
 
 
-def trees_of(side: Side) -> tuple[LoopTree, ...]:
-    """The trees that matter, that with most work first; none where there is but one. Where they were written into one,
-    those that it is split into."""
-    return _trees(side, ()) or (_trees(side, normalized(side)) if normalized(side) else ())
+def trees_of(side: Side) -> tuple[tuple[LoopTree, ...], ...]:
+    """The trees that matter, that with most work first: those of the normal form, however the nest is written, and
+    those that are written. Each is left out where there is but one tree."""
+    both = (_trees(side, base) for base in dict.fromkeys((normalized(side), ())))
+    return tuple(trees for trees in both if trees)
 
 
 def _trees(side: Side, base: Schedule) -> tuple[LoopTree, ...]:
@@ -191,7 +192,7 @@ def _joined(target: Side, first: Candidate, second: Candidate, tree: LoopTree) -
     proved, dropped = prove(target, (*first.scheduled.schedule, *more))
     if proved is None:
         return None
-    log = second.log[len(begun(tree.base)) :]
+    log = tuple(entry for entry in second.log if not tree.base or entry.steps != tree.base)
     if second.donor is not first.donor:
         log = tuple(replace(e, reason=_named(second.donor, e.reason)) for e in log)
     cost = first.cost * (1 - tree.share) + second.cost * tree.share

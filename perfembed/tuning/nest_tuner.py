@@ -36,7 +36,6 @@ from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped, in_variety
 from scheduler.search.neighbours import neighbours, to_refine
-from scheduler.transform.eliminate import eliminations
 
 if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval
@@ -253,7 +252,7 @@ class NestTuner:
         """From the machine alone; where nothing can be had, what donors lead to is measured all the same."""
         if not self.effort.compute:
             return ()
-        first = eliminations(self.replayer.nest)
+        first = self.replayer.eliminations()
         found = computed(space.of(first) if first else space, self.outcome.notes.append)
         return tuple((*first, *schedule) for schedule in found)
 

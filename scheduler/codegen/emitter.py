@@ -1,4 +1,7 @@
-"""The C text of an AST: loops with their pragmas, blocks, copies and statements."""
+"""The C text of an AST: loops with their pragmas, blocks, copies and statements.
+
+Long, because every kind of node has its lines here.
+"""
 
 from __future__ import annotations
 

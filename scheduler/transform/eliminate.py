@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from scheduler.errors import NotApplicable
 from scheduler.ir.nest import LoopNest, Storage
-from scheduler.normalize.accumulators import accumulators, without_accumulator
+from scheduler.normalize.accumulators import without_accumulator
 from scheduler.polyhedral.model import Model
 from scheduler.transform.common import Tree
 
@@ -46,8 +46,3 @@ class Eliminate:
             f"Before anything else do without {self.array}: keep its sum in the array where it ends, or compute its "
             "value where it is used."
         )
-
-
-def eliminations(nest: LoopNest) -> tuple[Eliminate, ...]:
-    """The steps after which a nest (private arrays expanded) has no private array that it can do without."""
-    return tuple(map(Eliminate, accumulators(nest)))

@@ -1,6 +1,7 @@
 """Regions of several loop trees: schedules of their trees put together."""
 
 from dataclasses import replace
+from itertools import chain
 
 from perfembed.transfer.candidates import candidates
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
@@ -27,7 +28,7 @@ def scored(*wanted):
 
 
 def test_trees_that_matter_as_nests_of_their_own():
-    first, second = trees_of(side(MVT))
+    first, second = trees_of(side(MVT))[-1]
     assert first.statements | second.statements == {"S0", "S1"} and not first.statements & second.statements
     assert {array.name for array in first.nest.arrays} == {"A", "x1", "y1"} and len(first.nest.body) == 1
     assert abs(first.share - 0.5) < 0.01
@@ -47,17 +48,17 @@ def test_the_core_is_a_nest_without_what_can_be_split_from_it():
 
 def test_a_part_leaves_the_other_trees_alone():
     target = side(MVT)
-    for tree in trees_of(target):
+    for tree in chain(*trees_of(target)):
         found = partial(donor(HALF, "tile([a, b], [32, 64]); parallelize(a_t)"), target, tree)
         assert found
         (other,) = {"i", "i_2"} - ({"i"} if "S0" in tree.statements else {"i_2"})
-        untouched = find_loop(target.replayer.tree(()), other)
+        untouched = find_loop(target.replayer.tree(tree.base), other)
         assert all(find_loop(candidate.scheduled.tree, other) == untouched for candidate in found)
 
 
 def test_each_tree_gets_what_suits_it():
     target = side(MVT)
-    trees = trees_of(target)
+    trees = trees_of(target)[-1]
     tiled, marked = donor(HALF, "tile([a, b], [32, 64])", "tiled"), donor(HALF, "parallelize(a)", "marked")
     partials = [partial(tiled, target, trees[0]), partial(marked, target, trees[1])]
     best, *_ = compositions(target, trees, partials, (), scored(Tile, Parallelize))
@@ -77,7 +78,7 @@ for i: int in [0, 5900) step 1 {
 
 def test_trees_written_into_one_are_trees_all_the_same() -> None:
     target = side(TOGETHER)
-    trees = trees_of(target)
+    (trees,) = trees_of(target)
     assert {tree.statements for tree in trees} == {frozenset({"S0"}), frozenset({"S1"})}
     (base,) = {tree.base for tree in trees}
     assert base and base[0] == Distribute("i", 1)
@@ -91,7 +92,7 @@ def test_trees_written_into_one_are_trees_all_the_same() -> None:
 
 def test_what_donors_gained_most_with_is_put_together_whatever_the_score_says() -> None:
     target = side(MVT)
-    trees = trees_of(target)
+    trees = trees_of(target)[-1]
     gained = replace(donor(HALF, "tile([a, b], [32, 64]); parallelize(a_t)", "gained"), speedup=30.0)
     others = [donor(HALF, text) for text in ("parallelize(a)", "interchange(a, b)", "unroll(b, 4)", "vectorize(b)")]
     partials = [[c for d in (*others, gained) for c in partial(d, target, tree)] for tree in trees]
@@ -105,7 +106,7 @@ def test_what_donors_gained_most_with_is_put_together_whatever_the_score_says() 
 
 def test_candidates_of_the_whole_are_taken_apart():
     target = side(MVT)
-    trees = trees_of(target)
+    trees = trees_of(target)[-1]
     pool = [
         *candidates(donor(MVT, "tile([i, j], [32, 64]); vectorize(j_2)"), target),
         *candidates(donor(MVT, "parallelize(i); interchange(i_2, j_2); vectorize(i_2)"), target),

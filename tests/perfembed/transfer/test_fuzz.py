@@ -57,11 +57,11 @@ def transfer(seed):
     for candidate in found:
         again = fresh.replay(candidate.scheduled.schedule)
         assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
-    trees = trees_of(target)
-    partials = [partial(given, target, tree) for tree in trees]
-    for candidate in compositions(target, trees, partials, found, lambda pool: [rng.random() for _ in pool]):
-        again = fresh.replay(candidate.scheduled.schedule)
-        assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
+    for trees in trees_of(target):
+        partials = [partial(given, target, tree) for tree in trees]
+        for candidate in compositions(target, trees, partials, found, lambda pool: [rng.random() for _ in pool]):
+            again = fresh.replay(candidate.scheduled.schedule)
+            assert isinstance(again, ScheduledNest) and again.tree == candidate.scheduled.tree, seed
     for near in neighbours(target.space, found[0].scheduled, limit=3) if found else ():
         assert isinstance(fresh.replay(near.schedule), ScheduledNest), seed
 

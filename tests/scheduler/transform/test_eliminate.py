@@ -12,7 +12,6 @@ from scheduler.ir.text import format_nest, parse_nest
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Eliminate
-from scheduler.transform.eliminate import eliminations
 from tests.scheduler.running import assert_same, running
 
 HEAD = "nest n { param n: int; array A: double[n][n]; array C: double[?]; array p: int[?]; array t: double private(i);"
@@ -24,7 +23,7 @@ def nest(body: str, head: str = HEAD) -> LoopNest:
 
 
 def steps(body: str, head: str = HEAD) -> tuple[str, ...]:
-    return tuple(step.array for step in eliminations(Replayer(nest(body, head)).nest))
+    return tuple(step.array for step in Replayer(nest(body, head)).eliminations())
 
 
 @pytest.mark.parametrize(
@@ -80,9 +79,9 @@ def test_elements_that_several_sums_end_in() -> None:
       for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { S0: t[i][j] = 0.0; } }
       for i2: int in [0, n) step 1 { for j2: int in [0, n) step 1 { S1: t[i2][j2] -= A[i2][j2]; } }
       for i3: int in [0, n) step 1 { for j3: int in [0, n) step 1 { S2: C[PLACE] = t[i3][j3]; } } }"""
-    assert eliminations(Replayer(parse_nest(text.replace("PLACE", "i3 + j3"))).nest) == ()
+    assert Replayer(parse_nest(text.replace("PLACE", "i3 + j3"))).eliminations() == ()
     apart = text.replace("C: double[?]", "C: double[?][n]").replace("C[PLACE]", "C[i3][j3 + n - n]")
-    assert eliminations(Replayer(parse_nest(apart)).nest) == (Eliminate("t"),)
+    assert Replayer(parse_nest(apart)).eliminations() == (Eliminate("t"),)
 
 
 def test_it_stands_first() -> None:
@@ -99,7 +98,7 @@ def test_the_nest_computes_the_same(seed: int) -> None:
     written = random_spelling(random_nest(rng), rng)
     parameters, data, expected = running(written, rng)
     replayer = Replayer(written)
-    scheduled = replayer.replay(eliminations(replayer.nest))
+    scheduled = replayer.replay(replayer.eliminations())
     assert isinstance(scheduled, ScheduledNest), scheduled
     assert_same(expected, interpret_scheduled(scheduled, parameters, data), format_nest(written))
 
@@ -108,5 +107,5 @@ def test_often_it_applies() -> None:
     applied = 0
     for seed in range(40):
         rng = random.Random(seed)
-        applied += bool(eliminations(Replayer(random_spelling(random_nest(rng), rng)).nest))
+        applied += bool(Replayer(random_spelling(random_nest(rng), rng)).eliminations())
     assert applied > 15
