@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from perfembed.bench.orders import is_c
 from perfembed.bench.spread import OrderTimes, run_spread
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import SEED
 from perfembed.retrieval.space_training import usable_space
 from perfembed.tuning.result import TuneOptions
+from scheduler.ir.text import parse_nest
+from scheduler.normalize.spelled import nest_of
+from scheduler.replay import Replayer
+from scheduler.transform import Distribute
 
 PROGRAM = """#include <stdio.h>
 static double a[400][400], b[400][400], c[400][400];
@@ -22,6 +27,15 @@ int main(void) {
     printf("%g\\n", c[7][9]);
 }
 """
+
+
+def test_private_values_are_scalars_in_c_only_inside_their_loop() -> None:
+    text = """nest n { param n: int; array A: double[n]; array t: double private(i);
+      for i: int in [0, n) step 1 { S0: t = A[i]; S1: A[i] = t * t; } }"""
+    replayer = Replayer(parse_nest(text))
+    assert is_c(replayer.nest)
+    apart = nest_of(replayer.nest, replayer.tree((Distribute("i", 1),)))
+    assert apart is not None and not is_c(apart)
 
 
 def test_the_spread_is_of_the_slowest_over_the_fastest() -> None:
