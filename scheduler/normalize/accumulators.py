@@ -253,7 +253,7 @@ class _Private:
                 return set()
         return zeros
 
-    def _moved(self, home: _Use, target: Access, dropped: set[str]) -> LoopNest:
+    def _moved(self, home: _Use, target: Access, dropped: set[str]) -> LoopNest | None:
         changed: dict[str, Statement] = {}
         for use in self.uses:
             if use.name != home.name:
@@ -281,7 +281,9 @@ class _Private:
         theirs = [_bare(n) for n in other.placed.ancestors if not isinstance(n, Loop) or n.name in names]
         return all(node in mine for node in renamed_nodes(tuple(theirs), names))
 
-    def _without(self, dropped: set[str], changed: dict[str, Statement]) -> LoopNest:
+    def _without(self, dropped: set[str], changed: dict[str, Statement]) -> LoopNest | None:
+        """None where something still uses it: a value put into a subscript stays where it is."""
+
         def kept(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             found: list[Node] = []
             for node in nodes:
@@ -293,7 +295,9 @@ class _Private:
             return tuple(found)
 
         arrays = tuple(array for array in self.nest.arrays if array.name != self.array.name)
-        return replace(self.nest, arrays=arrays, body=kept(self.nest.body))
+        made = replace(self.nest, arrays=arrays, body=kept(self.nest.body))
+        left = (use.access.array for placed in placed_statements(made) for use in uses(placed))
+        return made if self.array.name not in left else None
 
 
 def _bare(node: Loop | Guard | Predicate) -> Loop | Guard | Predicate:

@@ -55,6 +55,8 @@ def test_what_the_nest_can_do_without(body: str) -> None:
         "when (C[i] > 0.0) { S0: t = 1.0; } S3: C[i] = 0.0; when (C[i] > 0.0) { S1: C[i + 1] = t; }",  # never both
         "when (C[i] > 0.0) { S0: t = 0.0; } when (C[i] > 0.0) { S1: t -= 1.0; } when (C[i] > 0.0) { S2: C[i] = t; }",
         "S0: t = 0.0; for k: int in [0, opaque(p[i])) step 1 { S1: t += C[k]; } S2: C[i] = t;",
+        "S0: t = A[i][i] + 1.0; S1: C[opaque((int)t)] = 2.0;",  # which element is written
+        "S0: t = A[i][i] + 1.0; S1: C[i] = C[opaque((int)t + i)] * 2.0;",  # and read
     ],
 )
 def test_what_it_needs(body: str) -> None:
