@@ -1,6 +1,7 @@
-"""Whether a nest ends as fast when its loops stand in another legal order: each order tuned as `tune` does it.
+"""Whether a nest ends as fast when it is written in another way: each spelling tuned as `tune` does it.
 
-All winners, and the nest as written, are then timed in turns.
+The one as written is tuned twice, which says how far apart two searches of the same end. All winners, and the nest as
+written, are then timed in turns.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from pathlib import Path
 
 from perfembed.bench.in_turns import bench_conditions, time_in_turns
 from perfembed.bench.orders import is_c, other_orders
+from perfembed.capture import CapturedNest
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.ledger import NoLedger
-from perfembed.measuring.measurer import NestNotMeasurable
+from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.donors import Donors
 from perfembed.retrieval.nest_space import NestSpace
@@ -29,7 +31,10 @@ from perfembed.tuning.source import parse
 from profilers.build import Built
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
+from profilers.outcome import Timed
 from profilers.scratch import scratch_folder
+from profilers.specification import TimingSettings
+from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
@@ -41,17 +46,26 @@ _DRAWN = 3  # as many as are tuned; some would need arrays for what was in scala
 
 @dataclass(frozen=True, slots=True)
 class OrderTimes:
-    """Of one nest: `original` s a run as written, and `tuned` s of each order, the one as written first."""
+    """Of one nest: `original` s a run as written, and `tuned` s of each spelling, the one as written first.
+
+    `again`: the one as written, tuned a second time.
+    """
 
     program: str
     nest: str
     original: float
     tuned: tuple[float, ...]
+    again: float
 
     @property
     def spread(self) -> float:
-        """How much longer the slowest takes than the fastest, as a fraction."""
+        """How much longer the slowest spelling takes than the fastest, as a fraction."""
         return max(self.tuned) / min(self.tuned) - 1.0
+
+    @property
+    def noise(self) -> float:
+        """The same of one spelling tuned twice."""
+        return max(self.again, self.tuned[0]) / min(self.again, self.tuned[0]) - 1.0
 
 
 def run_spread(
@@ -89,7 +103,7 @@ def run_spread(
                     continue
                 if times is not None:
                     found.append(times)
-                    progress(f"  {times.nest}: {len(times.tuned)} orders, the slowest {times.spread:+.0%}")
+                    progress(f"  {times.nest}: {len(times.tuned)} spellings, the slowest {times.spread:+.0%}")
     return tuple(found)
 
 
@@ -118,24 +132,25 @@ class _Orders:
             return None
         built: dict[int, Built] = {}
         measurers = []
-        for number, order in enumerate((nest, *orders)):
+        for number, order in enumerate((nest, *orders, nest)):
             tuner = self._tuned(number, order)
             measurers.append(tuner.measurer)
             built |= _programs(number, tuner)
         times = time_in_turns(built, measurers[0])
-        original, *tuned = (min(times[number], default=None) for number in (-1, *range(len(orders) + 1)))
-        if original is None or tuned[0] is None:
+        original, *tuned, again = (min(times.get(n, []), default=None) for n in range(-1, len(orders) + 2))
+        if original is None or tuned[0] is None or again is None:
             raise NestNotMeasurable("it does not run")
-        return OrderTimes(Path(self.path).stem, nest.name, original, tuple(s for s in tuned if s is not None))
+        return OrderTimes(Path(self.path).stem, nest.name, original, tuple(s for s in tuned if s is not None), again)
 
     def _tuned(self, number: int, nest: LoopNest) -> NestTuner:
-        """An order after its search."""
-        options = self.options
+        """A spelling after its search."""
+        options, captured = self.options, self.inputs.captured
         conditions = bench_conditions(options, self.retrieval.target, self.folder / f"{nest.name}-{number}")
-        effort = Effort(search="transfer", budget_s=self.budget_s)
+        effort = Effort(search="transfer", budget_s=self.budget_s, spare_original=True)
+        in_program_s = self.inputs.in_program_s if nest is self.inputs.nest else _alone_s(nest, captured, conditions)
         tuner = NestTuner(
-            nest, self.inputs.captured, conditions, effort, lambda event: None, NoLedger(), self.inputs.in_program_s,
-            self.cost, lambda: self.retrieval,
+            nest, captured, conditions, effort, lambda event: None, NoLedger(), in_program_s, self.cost,
+            lambda: self.retrieval,
         )  # fmt: skip
         outcome = tuner.run()
         if tuner.interrupted:
@@ -143,6 +158,16 @@ class _Orders:
         if outcome.original_s is None:
             raise NestNotMeasurable(outcome.reason)
         return tuner
+
+
+def _alone_s(nest: LoopNest, captured: CapturedNest, conditions: Conditions) -> float:
+    """What a spelling that no program has takes: no part of its budget, as `tune` knows it from the program."""
+    nest = plain(nest)
+    measurer = Measurer(nest, conditions.allowed.replayer(nest), captured, conditions)
+    outcome = measurer.time(measurer.build([measurer.original_body()])[0], TimingSettings(min_samples=2)).outcome
+    if not isinstance(outcome, Timed):
+        raise NestNotMeasurable(f"a spelling does not run: {outcome}")
+    return outcome.min
 
 
 def _programs(number: int, tuner: NestTuner) -> Iterator[tuple[int, Built]]:

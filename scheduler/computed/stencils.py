@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scheduler.computed.tile_footprint import tile_bytes
+from scheduler.computed.tile_footprint import array_bytes, tile_bytes
 from scheduler.ir.tree import TreeLoop
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.moves.time_tiling import MAX_DEPTH, beginnings, split_inside, time_band, time_loops
@@ -40,7 +40,7 @@ def time_tiles(space: Space, most: int = 4) -> tuple[Schedule, ...]:
     """The nest's time loop tiled with some loops inside it, in at most so many depths and sizes, cheapest first.
 
     Empty where no outermost loop with most of the work carries dependences and can be made part of a permutable band
-    with loops inside. Raises QuotaExceeded.
+    with loops inside, and where a tile brings in no less than a sweep. Raises QuotaExceeded.
     """
     found: list[tuple[float, Schedule]] = []
     for base in beginnings(space.replayer):
@@ -78,10 +78,10 @@ def _of_depth(space: Space, base: Schedule, name: str, depth: int) -> Iterator[t
     schedule, band = banded
     if any(loop.tile or loop.opaque for loop in band):
         return
-    taken = set[tuple[int, ...]]()
+    taken, swept = set[tuple[int, ...]](), _swept(space, band)
     for level in range(1 if depth < MAX_DEPTH else 2, 4):  # of three dimensions, a tile that fits L1 is all slope
         best = _cheapest(space, band, level)
-        if best is not None and best.sizes not in taken:
+        if best is not None and best.sizes not in taken and _brought_in(space, band, best.sizes) < swept:
             taken.add(best.sizes)
             tiled = space.wavefront(schedule, band, best.sizes)
             if space.target.threads < 2:  # tiles one after the other need no diagonals
@@ -150,13 +150,30 @@ def _cost(space: Space, band: Chain, sizes: tuple[int, ...], level: int) -> floa
 
     A tile is read from the memory once; one that lies in the cache of level 3, in each of its time steps from there.
     """
-    updates = float(len(band[0].rows) * math.prod(sizes))
-    touched = tile_bytes(space, band, sizes)
-    moved = touched / updates / _MEMORY_BYTES
+    brought = _brought_in(space, band, sizes)
+    moved = brought / _MEMORY_BYTES
     if level > 2:
-        moved += touched * sizes[0] / updates / _SHARED_BYTES
+        moved += brought * sizes[0] / _SHARED_BYTES
     started = _START / sizes[-1]
     return (1.0 + moved + started) * _idle(space, band, sizes)
+
+
+def _swept(space: Space, band: Chain) -> float:
+    """Bytes an update that one time step after the other brings in: what it touches, or what no step before it did.
+
+    Where the time loop only sums up, each step has data of its own, and no tile brings in less.
+    """
+    time, inside = band[0], band[1:]
+    statements = tuple(dict(time.rows))
+    first, both = (sum(array_bytes(space, (time,), (steps,), statements).values()) for steps in (1, 2))
+    private = next(iter(space.target.core.caches[1:2]), None)
+    stays = private is not None and first <= _ROOM * private.size_bytes / min(private.shared_by, space.target.threads)
+    return (both - first if stays else first) / float(len(time.rows) * math.prod(map(space.extent, inside)))
+
+
+def _brought_in(space: Space, band: Chain, sizes: tuple[int, ...]) -> float:
+    """Bytes an update that a tile touches."""
+    return tile_bytes(space, band, sizes) / float(len(band[0].rows) * math.prod(sizes))
 
 
 def _idle(space: Space, band: Chain, sizes: tuple[int, ...]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +28,11 @@ class Coordinates:
 
     def __init__(self, facts: StatementFacts, rows: tuple[Affine, ...]) -> None:
         self.facts = facts
-        self.rows: list[Floats] = []
-        self._basis: list[Floats] = []
+        self.rows: list[list[float]] = []  # numbers of Python: arrays as short as these are slower
+        self._scales: list[float] = facts.domain.scales.tolist()
+        self._basis: list[list[float]] = []
         self._nearest: dict[Affine, tuple[int, float]] = {}
-        self.numbers = [self._add(linearized(row, facts.iterators)[0]) for row in rows]
+        self.numbers = [self._add(linearized(row, facts.iterators)[0].tolist()) for row in rows]
         self._complete()
         n = len(facts.iterators)
         self.forms: Floats = np.array(self.rows).reshape(n, n)
@@ -45,29 +47,28 @@ class Coordinates:
         self.full = _full_widths(self)
         self.coupled = _coupled(self)
 
-    def _add(self, row: Floats) -> int:
+    def _add(self, row: Sequence[float]) -> int:
         """The number of a new coordinate; -1 when the coordinates so far determine the row."""
-        row = row * self.facts.domain.scales
-        rest = row
+        scaled = rest = [c * scale for c, scale in zip(row, self._scales, strict=True)]
         for unit in self._basis:
-            rest = rest - (rest @ unit) * unit
-        length = float(np.sqrt(rest @ rest))
+            along = _product(rest, unit)
+            rest = [c - along * u for c, u in zip(rest, unit, strict=True)]
+        length = math.sqrt(_product(rest, rest))
         if length < 1e-6:
             return -1
-        self._basis.append(rest / length)
-        whole = [round(abs(c)) for c in row.tolist() if abs(c) > TINY]
-        self.rows.append(row / (float(math.gcd(*whole)) or 1.0))
+        self._basis.append([c / length for c in rest])
+        whole = [round(abs(c)) for c in scaled if abs(c) > TINY]
+        divisor = float(math.gcd(*whole)) or 1.0
+        self.rows.append([c / divisor for c in scaled])
         return len(self.rows) - 1
 
     def _complete(self) -> None:
         """Iterators that no row determines become coordinates of their own."""
-        n = len(self.facts.iterators)
+        n = len(self._scales)
         for k in range(n):
             if len(self.rows) == n:
                 break
-            unit = np.zeros(n)
-            unit[k] = 1.0
-            self._add(unit / self.facts.domain.scales)
+            self._add([0.0] * k + [1.0 / self._scales[k]] + [0.0] * (n - k - 1))
 
     def nearest(self, numerator: Affine) -> tuple[int, float]:
         """(the coordinate a block's numerator runs along, how much the numerator grows by one step of it)."""
@@ -83,6 +84,10 @@ class Coordinates:
             return -1, 1.0
         form = self.forms[best]
         return best, max(abs(float(row @ form)) / float(form @ form), TINY)
+
+
+def _product(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
 
 
 def _coupled(coordinates: Coordinates) -> list[list[int]]:

@@ -8,7 +8,7 @@ every iteration moves what its body moves. Between 2/3 and 3/2 of C the two are 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,8 +46,11 @@ class Estimator:
         self.expanded = frozenset(a.name for a in model.nest.arrays if a.expanded)
         self.array_sizes = np.array([array_bytes(a, self.parameters) for a in model.nest.arrays])
         self.written = np.zeros(len(self.numbers))
+        self._used: dict[str, frozenset[str]] = {}
         for statement in model.placed:
-            for use in model.uses(statement):
+            uses = model.uses(statement)
+            self._used[statement] = frozenset(use.access.array for use in uses)
+            for use in uses:
                 self.written[self.numbers[use.access.array]] += use.is_write
         self.written = np.minimum(self.written, 1.0)
         self._frames: dict[tuple[str, frozenset[str]], Frames] = {}
@@ -56,7 +59,7 @@ class Estimator:
 
     def frames(self, statement: str, contracted: frozenset[str] | None = None) -> Frames:
         """Of a statement whose private arrays are as small as they can be, or those named."""
-        chosen = self.expanded if contracted is None else contracted
+        chosen = (self.expanded if contracted is None else contracted) & self._used[statement]
         key = (statement, chosen)
         if key not in self._frames:
             facts = statement_facts(self.model, statement, self.parameters, chosen, self.numbers)
@@ -107,7 +110,7 @@ class _TreeWalk:
     def run(self, tree: tuple[TreeNode, ...]) -> Estimate:
         self._place(tree, ())
         out = self.result
-        below = [self._visit(node, 0, None, frozenset(), []) for node in tree]
+        below = _sums([self._visit(node, 0, None, frozenset(), []) for node in tree])
         size, moved = self._touched(tuple(self.shapes), 0)
         leaves = tuple(node.statement for node in tree if isinstance(node, Leaf))
         if leaves:
@@ -115,7 +118,7 @@ class _TreeWalk:
         out.footprint = size
         traffic, waiting = [], []
         for c, fits in enumerate(self._fits(size, 1.0)):
-            bytes_in, shared = (sum(b[side][c] for b in below) for side in range(2))
+            bytes_in, shared = below[0][c], below[1][c]
             kept = min(fits * moved + (1 - fits) * bytes_in, bytes_in)
             traffic.append(kept)
             waiting.append(shared * kept / max(bytes_in, 1.0) / _BANDWIDTH[c])
@@ -157,15 +160,17 @@ class _TreeWalk:
     ) -> tuple[list[float], list[float]]:
         """(bytes into each cache in one run of the node, bytes weighted by the share of one thread's bandwidth)."""
         if isinstance(node, Leaf):
-            moved = self._touched((node.statement,), level)[1]
-            return [moved] * 3, [moved] * 3
+            into = [self.shapes[node.statement].touched[level][1]] * 3
+            return into, into
         statements = tuple(s for s, _ in node.rows)
         shapes = [self.shapes[s] for s in statements]
-        trips = max(shape.trips[level] for shape in shapes)
-        entries = max(math.prod(shape.trips[:level]) for shape in shapes)
+        trips, entries = shapes[0].trips[level], shapes[0].entries[level]
+        for shape in shapes[1:]:
+            trips, entries = max(trips, shape.trips[level]), max(entries, shape.entries[level])
         out = self.result
         out.iterations += entries * trips
-        packed |= {self.e.numbers[mark.array] for mark in node.packs if mark.array in self.e.numbers}
+        if node.packs:
+            packed |= {self.e.numbers[mark.array] for mark in node.packs if mark.array in self.e.numbers}
         size, moved = self._touched(statements, level)
         body_size, body_moved = self._touched(statements, level + 1)
         entered = region
@@ -189,10 +194,12 @@ class _TreeWalk:
         if entered is not None and entered is not region:
             threads = max(1.0, min(float(self.e.target.threads), entered.trips) / entered.imbalance)
         totals, weighted = [], []
+        coming, sharing = below[0] if len(below) == 1 else _sums(below)
+        least = min(moved, trips * moved)
         for c, fits in enumerate(self._fits(body_size, entered.sharers if entered else 1.0)):
-            bytes_in, shared = sum(b[0][c] for b in below), sum(b[1][c] for b in below)
-            once = fits * body_moved + (1 - fits) * bytes_in
-            total = max(min(fits * moved + (1 - fits) * trips * once, trips * once), min(moved, trips * moved))
+            bytes_in, shared = coming[c], sharing[c]
+            once = trips * (fits * body_moved + (1 - fits) * bytes_in)
+            total = max(min(fits * moved + (1 - fits) * once, once), least)
             totals.append(total)
             weighted.append(total * shared / max(bytes_in, 1.0) / min(threads, _SHARED[c]))
         return totals, weighted
@@ -267,6 +274,12 @@ class _TreeWalk:
             out.lines.append(Line(shape, path, places[s], body, region, sizes, work, efficiency))
             out.compute += work / efficiency
             out.serial += work if region is None else 0.0
-        entered = max(math.prod(self.shapes[s].trips[: max(places[s].inner, 0)]) for s in leaves)
+        entered = max(self.shapes[s].entries[max(places[s].inner, 0)] for s in leaves)
         out.entries += entered
         out.overhead += entered * _ENTRY_CYCLES / efficiency
+
+
+def _sums(found: Sequence[tuple[list[float], list[float]]]) -> tuple[list[float], list[float]]:
+    """Of what several nodes move, for each cache."""
+    first, second = zip(*found, strict=True)
+    return list(map(sum, zip(*first, strict=True))), list(map(sum, zip(*second, strict=True)))

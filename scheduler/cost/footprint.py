@@ -8,8 +8,10 @@ loop of size c cuts the width of its coordinate to c. Boxes are upper bounds for
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +33,8 @@ LINE_BYTES = 64.0
 class Shape:
     """A statement below a path of loops, outermost first.
 
-    `trips` [loops]: mean iterations each time the loop is reached. `volumes` [loops + 1]: instances in one run of the
-    loops from that level inwards. `footprints` [loops + 1, arrays]: bytes of whole cache lines they touch; `touched`
+    `trips` [loops]: mean iterations each time the loop is reached; `entries` [loops + 1]: how often it is, last the
+    statement. `volumes` [loops + 1]: instances in one run of the loops from that level inwards. `footprints` [loops + 1, arrays]: bytes of whole cache lines they touch; `touched`
     [loops + 1]: (their sum, the sum with written arrays counted twice).
     `coordinates` and `blocks` [loops]: the coordinate a point loop runs over or a tile loop blocks, -1 for none.
     `strides` [accesses, coordinates]: bytes an access moves by a step along a coordinate; infinite when data decides.
@@ -41,6 +43,7 @@ class Shape:
 
     facts: StatementFacts
     trips: tuple[float, ...]
+    entries: tuple[float, ...]
     volumes: tuple[float, ...]
     footprints: Floats
     touched: tuple[tuple[float, float], ...]
@@ -87,6 +90,7 @@ class Frames:
         return Shape(
             facts,
             tuple(trips),
+            tuple(accumulate(trips, operator.mul, initial=1.0)),
             tuple(walk.volumes),
             footprints,
             tuple(zip(sizes.tolist(), (sizes + footprints @ self.written).tolist(), strict=True)),

@@ -1,27 +1,50 @@
-"""A nest with private sums and temporaries that it does not need: another way to write it, which computes the same."""
+"""A nest with private sums, temporaries and indices that it does not need: another way to write it, which computes the
+same."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
 
+from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
-from scheduler.ir.nest import Access, Array, Assign, Guard, Literal, Loop, LoopNest, Node, Read, Statement, Storage
+from scheduler.ir.nest import (
+    Access,
+    Array,
+    Assign,
+    Binary,
+    Cast,
+    Expr,
+    Guard,
+    Literal,
+    Loop,
+    LoopNest,
+    Name,
+    Node,
+    Read,
+    Statement,
+    Storage,
+)  # fmt: skip
 from scheduler.ir.walk import assignments, expression_names, loops, placed_statements, reads, subscript_reads
 
+_INDEXED = 0.2  # of the statements, where indices may be drawn
+_INDEX = "long"
 
-def random_spelling(nest: LoopNest, rng: random.Random) -> LoopNest:
-    """The nest with some sums in scalars, and some values put into one before they are stored; to the bit the same.
 
-    A nest without either comes back as it is.
+def random_spelling(nest: LoopNest, rng: random.Random, indices: bool = False) -> LoopNest:
+    """The nest with some sums in scalars, and some values and subscripts put into one first; to the bit the same.
+
+    `indices`: whether subscripts may be; only data say then which elements are meant. A nest without any of them comes
+    back as it is.
     """
-    return _Spelling(nest, rng).made()
+    return _Spelling(nest, rng, indices).made()
 
 
 class _Spelling:
-    def __init__(self, nest: LoopNest, rng: random.Random) -> None:
-        self.nest, self.rng = nest, rng
+    def __init__(self, nest: LoopNest, rng: random.Random, indices: bool) -> None:
+        self.nest, self.rng, self.indices = nest, rng, indices
         self.arrays = list(nest.arrays)
+        self.types = {x.name: x.ctype for x in (*nest.parameters, *loops(nest))}
         self.names = {a.name for a in nest.arrays} | {p.name for p in nest.parameters} | {x.name for x in loops(nest)}
         self.statements = {p.statement.name for p in placed_statements(nest)}
 
@@ -37,7 +60,10 @@ class _Spelling:
             elif isinstance(node, Loop):
                 found.append(replace(node, body=self.nodes(node.body, node.name)))
             elif isinstance(node, Statement):
-                found += self.with_temporary(node, scope) if self.drawn_value(node) else [node]
+                if self.indices and self.rng.random() < _INDEXED:
+                    found += self.with_index(node, scope)
+                else:
+                    found += self.with_temporary(node, scope) if self.drawn_value(node) else [node]
             elif isinstance(node, Guard):
                 found.append(replace(node, body=self.nodes(node.body, scope)))
             else:
@@ -78,6 +104,30 @@ class _Spelling:
         scalar = self.scalar("value", assign.value.ctype, scope)
         before = self.statement(Assign(scalar, "=", assign.value))
         return [before, replace(statement, body=(replace(assign, value=Read(scalar, assign.value.ctype)),))]
+
+    def with_index(self, statement: Statement, scope: str | None) -> list[Node]:
+        """One subscript of what it writes in a scalar; as it is where none can be."""
+        (assign, *others) = statement.body
+        if others or not isinstance(assign, Assign) or not assign.target.is_affine:
+            return [statement]
+        target, array = assign.target, self.nest.array(assign.target.array)
+        linear = {k: x for k, x in enumerate(target.subscripts) if isinstance(x, Affine) and x.is_linear and x.names()}
+        if array.flat or array.members or not linear:
+            return [statement]
+        place, wanted = self.rng.choice(list(linear.items()))
+        scalar = self.scalar("index", _INDEX, scope)
+        before = self.statement(Assign(scalar, "=", self.spelled_out(wanted)))
+        subscripts = (*target.subscripts[:place], Read(scalar, _INDEX), *target.subscripts[place + 1 :])
+        return [before, replace(statement, body=(replace(assign, target=replace(target, subscripts=subscripts)),))]
+
+    def spelled_out(self, index: Affine) -> Expr:
+        """As arithmetic of the loops' numbers."""
+        value: Expr = Literal(str(index.const), _INDEX)
+        for atom, coefficient in index.terms:
+            name = Name(str(atom), self.types[str(atom)])
+            term = Binary("*", Literal(str(coefficient), _INDEX), Cast(_INDEX, name), _INDEX)
+            value = Binary("+", value, term, _INDEX)
+        return value
 
     def scalar(self, name: str, ctype: str, scope: str | None) -> Access:
         name = free_name(name, self.names)

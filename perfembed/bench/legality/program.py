@@ -29,6 +29,7 @@ _COMPILED = 2  # schedules of a program
 
 _ROWS = 0.15  # share of the programs over arrays of structures
 _SPELLED = 0.3  # share with sums in scalars and values in temporaries
+_INDICES = 0.2  # share of those where subscripts stand in one, too
 
 
 def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
@@ -38,7 +39,7 @@ def generate(seed: int, index: int) -> tuple[LoopNest, bool]:
     if rng.random() < _ROWS:
         nest = with_rows(nest, rng)
     if rng.random() < _SPELLED:
-        nest = random_spelling(nest, rng)
+        nest = random_spelling(nest, rng, rng.random() < _INDICES)
     integers = all(known_type(a.ctype).kind != "floating" for a in nest.arrays)
     return nest, integers and rng.random() < 0.3
 

@@ -85,8 +85,10 @@ def command(
         )
     for one in times:
         ended = ", ".join(seconds(value) for value in one.tuned)
-        print(f"{one.program}: {one.nest}: {seconds(one.original)} as written, tuned {ended}: {one.spread:.0%} apart")
+        twice = f"the first one again {seconds(one.again)}, {one.noise:.0%} apart"
+        head = f"{one.program}: {one.nest}: {seconds(one.original)} as written"
+        print(f"{head}, tuned {ended}: {one.spread:.0%} apart; {twice}")
     if times:
-        close = sum(one.spread <= 0.1 for one in times)
-        print(f"{close} of {len(times)} nests within 10 %")
+        close, same = sum(one.spread <= 0.1 for one in times), sum(one.noise <= 0.1 for one in times)
+        print(f"spellings of {close} of {len(times)} nests within 10 %; of {same} one spelling tuned twice")
     return EXIT_DONE

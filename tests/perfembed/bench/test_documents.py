@@ -103,7 +103,7 @@ def test_products_and_index() -> None:
 
 def test_variants() -> None:
     orders = (OrderResult("a.c", "a_0", 5, 4, 0.9),)
-    variants, times = (VariantResult("a.c", 2, 2),), (OrderTimes("a", "a_0", 2.0, (1.0, 1.1)),)
+    variants, times = (VariantResult("a.c", 2, 2),), (OrderTimes("a", "a_0", 2.0, (1.0, 1.1), 1.05),)
     content: VariantsContent = {"variants": variants, "orders": orders, "times": times, "whole": 1}
     document("bench-variants", content)
 

@@ -1,4 +1,4 @@
-"""Orders of one nest, each tuned, then timed in turns."""
+"""Spellings of one nest, each tuned, then timed in turns."""
 
 import os
 import shutil
@@ -39,7 +39,9 @@ def test_private_values_are_scalars_in_c_only_inside_their_loop() -> None:
 
 
 def test_the_spread_is_of_the_slowest_over_the_fastest() -> None:
-    assert OrderTimes("p", "n", 4.0, (1.0, 1.25, 1.1)).spread == pytest.approx(0.25)
+    found = OrderTimes("p", "n", 4.0, (1.0, 1.25, 1.1), 0.8)
+    assert found.spread == pytest.approx(0.25)
+    assert found.noise == pytest.approx(0.25)  # of the first one, tuned twice
 
 
 def test_orders_of_a_product_are_tuned(tmp_path: Path) -> None:
@@ -54,5 +56,5 @@ def test_orders_of_a_product_are_tuned(tmp_path: Path) -> None:
     assert len(results) == 1, heard
     (found,) = results
     assert found.program == "product" and len(found.tuned) == 2
-    assert max(found.tuned) < found.original  # both orders of a slow one got faster
-    assert heard[-1].startswith(f"  {found.nest}: 2 orders, the slowest ")
+    assert max(*found.tuned, found.again) < found.original  # both spellings of a slow one got faster
+    assert heard[-1].startswith(f"  {found.nest}: 2 spellings, the slowest ")

@@ -94,6 +94,22 @@ def test_what_has_no_time_loop_gets_none(text: str) -> None:
     assert made(text, Target(2), h=900, w=900)[1] == ()
 
 
+BICG = """nest bicg {
+  param n: int in [1, ?]; param m: int in [1, ?];
+  array A: double[n][m]; array s: double[m]; array q: double[n]; array p: double[m]; array r: double[n];
+  for i: int in [0, n) step 1 {
+    S0: q[i] = 0.0;
+    for j: int in [0, m) step 1 { S1: s[j] += r[i] * A[i][j]; S2: q[i] += A[i][j] * p[j]; }
+  }
+}"""
+
+
+def test_rows_that_are_read_once_are_not_tiled_over_time() -> None:
+    """Each step has a row of its own, and the sums stay in a cache."""
+    assert made(BICG, with_caches(1 << 15, 1 << 22))[1] == ()
+    assert made(BICG, with_caches(1 << 11, 1 << 14), n=50000, m=50000)[1] != ()  # they do not stay: blocks of them do
+
+
 def test_anothers_wavefront_gets_the_sizes_of_this_machine() -> None:
     replayer = Replayer(nests.nest(nests.JACOBI))
     space = Space(replayer, with_caches(1 << 15, 1 << 20), VALUES)

@@ -17,7 +17,7 @@ def test_spellings_compute_the_same(seed: int) -> None:
     rng = random.Random(seed)
     nest = random_nest(rng)
     parameters, data, expected = running(nest, rng)
-    actual = interpret(random_spelling(nest, rng), parameters, data)
+    actual = interpret(random_spelling(nest, rng, indices=seed % 2 == 1), parameters, data)
     assert all(values.tobytes() == actual[name].tobytes() for name, values in expected.items())
 
 
@@ -30,6 +30,17 @@ def test_sums_and_values_are_put_into_scalars() -> None:
         nest = parse_nest(text)
         used = {use.access.array for placed in placed_statements(nest) for use in action_uses(placed.statement.body)}
         assert used == {array.name for array in nest.arrays}
+
+
+def test_subscripts_are_put_into_scalars_where_asked_for() -> None:
+    gemm = nests.nest(nests.GEMM)
+    made = {format_nest(random_spelling(gemm, random.Random(seed), indices=True)) for seed in range(30)}
+    (row, column) = (
+        ("index = 0 + 1 * (long)i;", "C[opaque(index)][j]"),
+        ("index = 0 + 1 * (long)j;", "C[i][opaque(index)]"),
+    )
+    for first, second in (row, column):
+        assert any(first in text and second in text for text in made)
 
 
 def test_a_nest_without_sums_and_values_stays() -> None:

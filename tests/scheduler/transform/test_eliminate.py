@@ -97,7 +97,7 @@ def test_it_stands_first() -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_the_nest_computes_the_same(seed: int) -> None:
     rng = random.Random(seed)
-    written = random_spelling(random_nest(rng), rng)
+    written = random_spelling(random_nest(rng), rng, indices=seed % 3 == 0)
     parameters, data, expected = running(written, rng)
     replayer = Replayer(written)
     scheduled = replayer.replay(replayer.eliminations())
