@@ -15,7 +15,7 @@ import numpy as np
 
 from scheduler.cost.accesses import array_bytes, statement_facts
 from scheduler.cost.body import Body, estimate_body, place_of
-from scheduler.cost.estimated import Estimate, Line, Region
+from scheduler.cost.estimated import Estimate, Line, Moved, Part, Region
 from scheduler.cost.footprint import Frames, Shape
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode
 from scheduler.machine.target import Target
@@ -56,6 +56,7 @@ class Estimator:
         self._frames: dict[tuple[str, frozenset[str]], Frames] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._bodies: dict[tuple[object, ...], Body] = {}
+        self._parts: dict[tuple[TreeNode, frozenset[str] | None], Part] = {}
 
     def frames(self, statement: str, contracted: frozenset[str] | None = None) -> Frames:
         """Of a statement whose private arrays are as small as they can be, or those named."""
@@ -71,7 +72,14 @@ class Estimator:
         if len(self._shapes) > _MEMO:  # together: bodies are found by the identity of shapes
             self._shapes.clear()
             self._bodies.clear()
-        return _TreeWalk(self, contracted).run(tree)
+            self._parts.clear()
+        parts = []
+        for node in tree:
+            part = self._parts.get((node, contracted))
+            if part is None:
+                part = self._parts[node, contracted] = _TreeWalk(self, contracted).part(node)
+            parts.append(part)
+        return _TreeWalk(self, contracted).whole(tree, parts)
 
     def shape(self, statement: str, path: tuple[TreeLoop, ...], contracted: frozenset[str] | None) -> Shape:
         """A statement below a path of loops."""
@@ -107,21 +115,29 @@ class _TreeWalk:
         t = estimator.target
         self.caches = (math.log2(t.l1_bytes), math.log2(t.l2_bytes), math.log2(t.l3_bytes))
 
-    def run(self, tree: tuple[TreeNode, ...]) -> Estimate:
-        self._place(tree, ())
+    def part(self, node: TreeNode) -> Part:
+        """One of a tree's outermost nodes."""
+        self._place((node,), ())
+        return Part(self.shapes, self.paths, self.result, self._visit(node, 0, None, frozenset(), []))
+
+    def whole(self, tree: tuple[TreeNode, ...], parts: Sequence[Part]) -> Estimate:
+        """All of them."""
+        for part in parts:
+            self.shapes |= part.shapes
+            self.paths |= part.paths
+            self.result.add(part.estimate)
         out = self.result
-        below = _sums([self._visit(node, 0, None, frozenset(), []) for node in tree])
         size, moved = self._touched(tuple(self.shapes), 0)
         leaves = tuple(node.statement for node in tree if isinstance(node, Leaf))
         if leaves:
             self._lines(leaves, None, frozenset(), [size])
         out.footprint = size
+        coming, sharing = _sums([part.moved for part in parts])
         traffic, waiting = [], []
         for c, fits in enumerate(self._fits(size, 1.0)):
-            bytes_in, shared = below[0][c], below[1][c]
-            kept = min(fits * moved + (1 - fits) * bytes_in, bytes_in)
+            kept = min(fits * moved + (1 - fits) * coming[c], coming[c])
             traffic.append(kept)
-            waiting.append(shared * kept / max(bytes_in, 1.0) / _BANDWIDTH[c])
+            waiting.append(sharing[c] * kept / max(coming[c], 1.0) / _BANDWIDTH[c])
         out.traffic, out.waiting = tuple(traffic), tuple(waiting)
         return out
 
@@ -157,8 +173,7 @@ class _TreeWalk:
         region: Region | None,
         packed: frozenset[int],
         sizes: list[float],
-    ) -> tuple[list[float], list[float]]:
-        """(bytes into each cache in one run of the node, bytes weighted by the share of one thread's bandwidth)."""
+    ) -> Moved:
         if isinstance(node, Leaf):
             into = [self.shapes[node.statement].touched[level][1]] * 3
             return into, into
@@ -279,7 +294,7 @@ class _TreeWalk:
         out.overhead += entered * _ENTRY_CYCLES / efficiency
 
 
-def _sums(found: Sequence[tuple[list[float], list[float]]]) -> tuple[list[float], list[float]]:
+def _sums(found: Sequence[Moved]) -> Moved:
     """Of what several nodes move, for each cache."""
     first, second = zip(*found, strict=True)
     return list(map(sum, zip(*first, strict=True))), list(map(sum, zip(*second, strict=True)))

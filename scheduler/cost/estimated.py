@@ -62,6 +62,30 @@ class Estimate:
     iterations: float = 0.0  # of all loops
     packed_bytes: float = 0.0
 
+    def add(self, other: Estimate) -> None:
+        """What another part of the tree takes besides; traffic, waiting and footprint are of the whole."""
+        self.lines += other.lines
+        self.regions += other.regions
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
     @property
     def cycles(self) -> float:
         return max(self.compute, *self.waiting) + 0.3 * sum(self.waiting) + self.overhead + self.fork
+
+
+_SUMS = ("compute", "serial", "overhead", "fork", "entries", "iterations", "packed_bytes")
+
+
+Moved = tuple[list[float], list[float]]
+"""Bytes into each cache in one run of a node, and bytes weighted by the share of one thread's bandwidth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is known of an outermost node whatever stands beside it: schedules of a nest have many of them in common."""
+
+    shapes: dict[str, Shape]
+    paths: dict[str, tuple[TreeLoop, ...]]
+    estimate: Estimate
+    moved: Moved

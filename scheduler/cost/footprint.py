@@ -34,8 +34,9 @@ class Shape:
     """A statement below a path of loops, outermost first.
 
     `trips` [loops]: mean iterations each time the loop is reached; `entries` [loops + 1]: how often it is, last the
-    statement. `volumes` [loops + 1]: instances in one run of the loops from that level inwards. `footprints` [loops + 1, arrays]: bytes of whole cache lines they touch; `touched`
-    [loops + 1]: (their sum, the sum with written arrays counted twice).
+    statement. `volumes` [loops + 1]: instances in one run of the loops from that level inwards. `footprints` [loops +
+    1, arrays]: bytes of whole cache lines they touch; `touched` [loops + 1]: (their sum, the sum with written arrays
+    counted twice).
     `coordinates` and `blocks` [loops]: the coordinate a point loop runs over or a tile loop blocks, -1 for none.
     `strides` [accesses, coordinates]: bytes an access moves by a step along a coordinate; infinite when data decides.
     `subscripts`: of each access [dimensions, coordinates]. `forms` [coordinates, iterators]: R.

@@ -44,7 +44,7 @@ class _Spelling:
     def __init__(self, nest: LoopNest, rng: random.Random, indices: bool) -> None:
         self.nest, self.rng, self.indices = nest, rng, indices
         self.arrays = list(nest.arrays)
-        self.types = {x.name: x.ctype for x in (*nest.parameters, *loops(nest))}
+        self.types = {p.name: p.ctype for p in nest.parameters} | {x.name: x.ctype for x in loops(nest)}
         self.names = {a.name for a in nest.arrays} | {p.name for p in nest.parameters} | {x.name for x in loops(nest)}
         self.statements = {p.statement.name for p in placed_statements(nest)}
 
