@@ -69,7 +69,7 @@ class Estimator:
 
     def estimate(self, tree: tuple[TreeNode, ...], contracted: frozenset[str] | None = None) -> Estimate:
         """Of a legal tree; `contracted` are the private arrays without added dimensions (None: all of them)."""
-        if len(self._shapes) > _MEMO:  # together: bodies are found by the identity of shapes
+        if max(len(self._shapes), len(self._parts)) > _MEMO:  # together: bodies are found by the identity of shapes
             self._shapes.clear()
             self._bodies.clear()
             self._parts.clear()
