@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from perfembed.measuring.measurer import Conditions, Measurer
+from perfembed.measuring.target import compiled_target
 from perfembed.tuning.result import TuneOptions
 from profilers.build import Built, CompilerConfig
 from profilers.machine import describe_machine
@@ -19,6 +20,12 @@ from scheduler.replay import Allowed
 _ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until
 
 Key = TypeVar("Key")
+
+
+def bench_target(options: TuneOptions) -> Target:
+    """The machine with the vectors that the compiler may use, as `tune` and `populate` see it."""
+    compiler = CompilerConfig(options.cc, options.cflags)
+    return compiled_target(describe_machine(), options.threads, compiler, dict(options.environment))
 
 
 def bench_conditions(options: TuneOptions, target: Target, workdir: Path) -> Conditions:

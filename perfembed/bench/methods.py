@@ -14,7 +14,7 @@ from typing import Any
 from typing import Literal as OneOf
 
 from optdb.errors import OptdbError
-from perfembed.bench.in_turns import bench_conditions, time_in_turns
+from perfembed.bench.in_turns import bench_conditions, bench_target, time_in_turns
 from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
@@ -22,7 +22,6 @@ from perfembed.measuring.database_ledger import best_known, effort_spent
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import NestNotMeasurable
 from perfembed.measuring.store import conditions_record
-from perfembed.measuring.target import target_of
 from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
@@ -104,8 +103,7 @@ def run_methods(
     Raises PerfembedError, OptdbError.
     """
     known = _load(bench.out) if bench.out is not None else {}
-    machine = describe_machine()
-    target = target_of(machine, bench.threads)
+    target = bench_target(_options(bench, bench.seeds[0]))
     rows: list[NestRow] = []
     for seed, path in ((seed, path) for seed in bench.seeds for path in bench.paths):
         name = Path(path).stem

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.bench.in_turns import bench_conditions, time_in_turns
+from perfembed.bench.in_turns import bench_conditions, bench_target, time_in_turns
 from perfembed.bench.orders import is_c, other_orders
 from perfembed.capture import CapturedNest
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
-from perfembed.measuring.target import target_of
 from perfembed.retrieval.donors import Donors
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
@@ -30,7 +29,6 @@ from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import Built
 from profilers.lock import machine_lock
-from profilers.machine import describe_machine
 from profilers.outcome import Timed
 from profilers.scratch import scratch_folder
 from profilers.specification import TimingSettings
@@ -83,7 +81,7 @@ def run_spread(
     Donors are those of other algorithms. Raises PerfembedError where a program cannot be read.
     """
     found: list[OrderTimes] = []
-    target = target_of(describe_machine(), options.threads)
+    target = bench_target(options)
     for path in paths:
         progress(path)
         retrieval = Retrieval(space, sources, target, cost=cost, without_algorithms=(Path(path).stem,))
