@@ -69,14 +69,6 @@ class Nest:
     places: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEffort:
-    """Wall-clock `seconds`, and how many `schedules` were measured."""
-
-    seconds: float
-    schedules: int
-
-
 def best_schedules(
     database: Database,
     *,
@@ -216,30 +208,6 @@ def measured(
         parameters.append(seed)
     found = records_where(database, "measurement", f"{where} ORDER BY evaluation, measurement_id", parameters)
     return {r.measurement_id: r for r in found if isinstance(r, MeasurementRecord)}
-
-
-def search_effort(database: Database, nest_id: str, conditions_id: str) -> SearchEffort | None:
-    """What all runs together spent on a nest under these conditions; None where none did anything with it.
-
-    A run takes its nests one after another: each took from the last measurement of the one before, or the run's start,
-    to its own last.
-    """
-    ((seconds, schedules),) = database.rows(
-        """
-        WITH spans AS (
-            SELECT run_id, nest_id, conditions_id, max(measured_at) AS last FROM _store.measurements
-            WHERE run_id IN (
-                SELECT run_id FROM _store.measurements WHERE nest_id = $nest AND conditions_id = $conditions)
-            GROUP BY ALL),
-        lagged AS (SELECT *, lag(last) OVER (PARTITION BY run_id ORDER BY last) AS before FROM spans)
-        SELECT sum(last - coalesce(before, r.started_at)),
-               (SELECT count(DISTINCT schedule_id) FROM _store.measurements
-                WHERE nest_id = $nest AND conditions_id = $conditions)
-        FROM lagged JOIN _store.runs r USING (run_id) WHERE nest_id = $nest AND conditions_id = $conditions
-        """,
-        {"nest": nest_id, "conditions": conditions_id},
-    )
-    return None if seconds is None else SearchEffort(float(seconds), int(schedules))
 
 
 def schedule_texts(database: Database, nest_id: str) -> dict[str, str]:

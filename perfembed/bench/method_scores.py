@@ -20,7 +20,7 @@ class NestRow:
 
     By method also the ids of the `donors` found, nearest first, candidates `measured`, `predicted` by a cost model and
     `rejected` by a guard, seconds of `tuning`, and `overhead`: those in which neither a compiler nor a nest ran.
-    `weight` turns seconds into the program's.
+    `weight` turns seconds into the program's. `searched_on`: the machine of the long search.
     """
 
     program: str
@@ -37,6 +37,7 @@ class NestRow:
     rejected: dict[str, int] = field(default_factory=dict)
     seed: int = 0
     donors: dict[str, list[str]] = field(default_factory=dict)
+    searched_on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

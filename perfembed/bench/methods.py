@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from typing import Literal as OneOf
 
+from optdb.database import Database
 from optdb.errors import OptdbError
+from optdb.long_searches import long_search
 from perfembed.bench.in_turns import bench_conditions, bench_target, time_in_turns
 from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
-from perfembed.measuring.database_ledger import best_known, effort_spent
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import NestNotMeasurable
 from perfembed.measuring.store import conditions_record
@@ -41,6 +42,8 @@ from scheduler.codegen.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.cost.surrogate import SurrogateClassifier
 from scheduler.errors import SchedulerError
+from scheduler.identity import canonical_nest, in_names_of
+from scheduler.ir.text import nest_id
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
@@ -181,11 +184,10 @@ class _Nest:
         self.bench, self.inputs, self.retrievals, self.cost = bench, inputs, retrievals, cost
         line = inputs.nest.span.line if inputs.nest.span else 0
         self.row = NestRow(program, inputs.nest.name, line, 0.0, seed=seed)
-        self.searched = False  # long, whatever came of it
         self.conditions = bench_conditions(_options(bench, seed), target, folder / inputs.nest.name)
 
     def run(self) -> NestRow:
-        winners: dict[str, Schedule | None] = {}
+        winners: dict[str, tuple[Schedule, ...]] = {}
         first_s = 0.0
         for method in self.bench.methods:
             began, contained_s = time.monotonic(), contained_seconds()
@@ -198,7 +200,7 @@ class _Nest:
             self.row.rejected[method.name] = outcome.rejected
             if outcome.retrieved is not None:
                 self.row.donors[method.name] = [found.donor.nest_id for found in outcome.retrieved.neighbours]
-            winners[method.name] = outcome.chosen
+            winners[method.name] = () if outcome.chosen is None else (outcome.chosen,)
         replayer = Replayer(plain(self.inputs.nest))
         if self.bench.reference is not None:
             winners[REFERENCE] = self._reference(replayer, self.bench.reference)
@@ -237,38 +239,54 @@ class _Nest:
         environment = dict(self.bench.environment)
         return Profiler(method.profiling, choose("auto", environment), describe_machine(), environment)
 
-    def _reference(self, replayer: Replayer, database: Path) -> Schedule | None:
-        bench, captured = self.bench, self.inputs.captured
+    def _reference(self, here: Replayer, database: Path) -> tuple[Schedule, ...]:
+        """What the long searches of this nest verified; all of them are timed here, so it may be another machine's."""
+        bench, nest, machine = self.bench, self.inputs.nest, describe_machine()
         version = compiler_version(bench.cc, dict(bench.environment))
         flags = self.conditions.compiler.flags
-        under = conditions_record(
-            describe_machine(), bench.cc, version, flags, bench.threads, self.inputs.nest, captured.parameters, False
-        )
-        spent = effort_spent(database, self.inputs.nest, under)
-        if spent is not None:
-            self.searched = True
-            self.row.tuning[REFERENCE], self.row.measured[REFERENCE] = spent.seconds, spent.schedules
-        return best_known(database, self.inputs.nest, under, replayer)
+        parameters = self.inputs.captured.parameters
+        under = conditions_record(machine, bench.cc, version, flags, bench.threads, nest, parameters, False)
+        with Database.open(database, read_only=True) as opened:
+            found = long_search(opened, nest_id(nest), under, machine.cpu_model)
+        if found is None:
+            return ()
+        self.row.searched_on = found.machine
+        self.row.tuning[REFERENCE], self.row.measured[REFERENCE] = found.effort.seconds, found.effort.schedules
+        try:
+            canonical = canonical_nest(nest)
+            there = Replayer(canonical.nest)
+        except SchedulerError:
+            return ()
+        carried = (in_names_of(text, canonical, there, here) for text in found.schedules)
+        return tuple(schedule for schedule in carried if schedule is not None)
 
-    def _compare(self, replayer: Replayer, winners: Mapping[str, Schedule | None]) -> None:
-        """All different texts in turns, several rounds and short ones more; the least time of each."""
-        bodies = {ORIGINAL: emit_original(self.measurer.nest)}
-        for name, schedule in winners.items():
-            scheduled = replayer.replay(schedule) if schedule is not None else None
-            body = self.measurer.body(scheduled) if isinstance(scheduled, ScheduledNest) else None
-            if isinstance(body, str):
-                bodies[name] = body
-                self.row.schedules[name] = format_schedule(schedule or ())
-        texts = list(dict.fromkeys(bodies.values()))
-        built = dict(zip(texts, self.measurer.build(texts), strict=True))
+    def _compare(self, replayer: Replayer, winners: Mapping[str, Sequence[Schedule]]) -> None:
+        """All different texts in turns, several rounds and short ones more; the least time of each, and of a method."""
+        original = emit_original(self.measurer.nest)
+        texts: dict[str, dict[str, Schedule]] = {}  # by method
+        for name, schedules in winners.items():
+            texts[name] = {}
+            for schedule in schedules:
+                scheduled = replayer.replay(schedule)
+                body = self.measurer.body(scheduled) if isinstance(scheduled, ScheduledNest) else None
+                if isinstance(body, str):
+                    texts[name][body] = schedule
+        different = list(dict.fromkeys((original, *(text for found in texts.values() for text in found))))
+        built = dict(zip(different, self.measurer.build(different), strict=True))
         runnable = {text: program for text, program in built.items() if isinstance(program, Built)}
-        times: dict[str, list[float]] = {text: [] for text in texts} | time_in_turns(runnable, self.measurer)
-        best = {text: min(found, default=None) for text, found in times.items()}
-        original = best[bodies[ORIGINAL]]
-        for name in (ORIGINAL, *winners):
-            # Where nothing was found the original stays; without a long search there is nothing to compare with.
-            kept = original if name != REFERENCE or self.searched else None
-            self.row.seconds[name] = best[bodies[name]] if name in bodies else kept
-        self.row.weight = (self.inputs.share or 1.0) / original if original else 0.0
+        times: dict[str, list[float]] = {text: [] for text in different} | time_in_turns(runnable, self.measurer)
+        best = {text: min(found) for text, found in times.items() if found}
+        self.row.seconds[ORIGINAL] = best.get(original)
+        for name, found in texts.items():
+            fastest = min((text for text in found if text in best), key=best.__getitem__, default=None)
+            if fastest is not None:
+                self.row.seconds[name] = best[fastest]
+                self.row.schedules[name] = format_schedule(found[fastest])
+            else:
+                # Where nothing was found the original stays; without a long search there is nothing to compare with.
+                kept = name != REFERENCE or self.row.searched_on is not None
+                self.row.seconds[name] = best.get(original) if kept and not found else None
+        unscheduled = best.get(original)
+        self.row.weight = (self.inputs.share or 1.0) / unscheduled if unscheduled else 0.0
         spreads = [max(found) / min(found) - 1 for found in times.values() if found]
         self.row.noise = max(spreads, default=0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfembed.bench.contents import MethodsContent
-from perfembed.bench.method_scores import NestRow, fastest_of_all, scores
+from perfembed.bench.method_scores import REFERENCE, NestRow, fastest_of_all, scores
 from perfembed.bench.statistics import geometric_mean
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
@@ -64,6 +64,8 @@ def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str
     lines += table([_HEAD, *body])
     if len(found) > 1:
         lines += _of_all(fastest_of_all(rows, methods, against), against)
+    if searched_on := sorted({row.searched_on for row in rows if row.searched_on is not None}):
+        lines.append(f"{REFERENCE} on machine {', '.join(searched_on)}; what it found was timed on this one")
     return "\n".join(lines)
 
 

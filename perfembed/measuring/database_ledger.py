@@ -10,11 +10,10 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from optdb.database import Database
 from optdb.errors import OptdbError, RecordError
-from optdb.queries import SearchEffort, exact_hit, measured, schedule_texts, search_effort
+from optdb.queries import exact_hit, measured, schedule_texts
 from optdb.records import (
     ConditionsRecord,
     MeasurementRecord,
@@ -210,24 +209,6 @@ class DatabaseLedger:
         self._evaluation += 1
         self._stored[record.measurement_id] = record
         self.store.append([named, record])
-
-
-def best_known(path: Path, nest: LoopNest, conditions: ConditionsRecord, here: Replayer) -> Schedule | None:
-    """The best verified schedule of a nest under the same conditions, in the names of `here`. Raises OptdbError."""
-    try:
-        canonical = canonical_nest(nest)
-        there = Replayer(canonical.nest, conditions.reassociated)
-    except SchedulerError:
-        return None
-    with Database.open(path, read_only=True) as database:
-        best = exact_hit(database, nest_id(nest), conditions)
-    return None if best is None else in_names_of(best.schedule, canonical, there, here)
-
-
-def effort_spent(path: Path, nest: LoopNest, conditions: ConditionsRecord) -> SearchEffort | None:
-    """On searches of a nest under these conditions; None where nothing was measured. Raises OptdbError."""
-    with Database.open(path, read_only=True) as database:
-        return search_effort(database, nest_id(nest), conditions.conditions_id)
 
 
 def outcome_of(record: MeasurementRecord) -> Outcome:

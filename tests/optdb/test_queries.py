@@ -9,7 +9,6 @@ from optdb import queries, record_queries
 from optdb.database import Database
 from optdb.errors import OptdbError
 from optdb.records import EmbeddingRecord, NestRecord, ProfileRecord, RunRecord, SourceRecord
-from perfembed.bench.database.synthetic import nest
 from profilers.profile import Profile
 from tests.optdb.support import BASE, MACHINE, empty, filled, measurement, one, replace, store
 
@@ -100,22 +99,6 @@ def test_order_and_limit(tmp_path: Path) -> None:
         assert queries.best_schedules(database, nest_id=every[3].nest_id) == (every[3],)
         database.execute("DELETE FROM _store.schedules WHERE schedule_id = ?", [every[0].schedule_id])
         assert queries.best_schedules(database, limit=2) == every[1:3]
-
-
-def test_what_a_search_spent_on_each_of_its_nests(database: Database) -> None:
-    source, second, conditions, _ = nest(1)
-    later = [measurement(second, conditions, RUN, i) for i in range(3)]
-    store(database, MACHINE, *BASE, *(r for i in range(5) for r in measurement(NEST, CONDITIONS, RUN, i)))
-    store(database, source, second, conditions)
-    store(
-        database,
-        *(s for s, _ in later),
-        *(replace(m, measured_at=RUN.started_at + 100 + i) for i, (_, m) in enumerate(later)),
-    )
-    assert queries.search_effort(database, NEST.nest_id, CONDITIONS.conditions_id) == queries.SearchEffort(4.0, 5)
-    found = queries.search_effort(database, second.nest_id, conditions.conditions_id)
-    assert found == queries.SearchEffort(98.0, 3)
-    assert queries.search_effort(database, second.nest_id, CONDITIONS.conditions_id) is None
 
 
 def test_what_need_not_be_measured_again(tmp_path: Path) -> None:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from optdb.database import Database
 from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, fastest_of_all, scores
 from perfembed.bench.methods import Method, MethodsBench, run_methods
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import MACHINES, METHODS, leaving_out, measuring
+from perfembed.cli.main import main
+from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import SEED
@@ -81,6 +84,28 @@ def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
     assert row.measured["beam"] > 1 and row.tuning["beam"] > 0.5
     assert (row.seconds["beam"] or 1.0) < (row.seconds[ORIGINAL] or 0.0)
     assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
+
+
+def test_a_long_search_of_another_machine_is_timed_here(tmp_path: Path) -> None:
+    source, database = tmp_path / "product.c", tmp_path / "long.duckdb"
+    source.write_text(
+        "double a[240][240], b[240][240], c[240][240];\n"
+        "int main(void) { for (int i = 0; i < 240; i++) for (int j = 0; j < 240; j++) for (int k = 0; k < 240; k++)\n"
+        "c[i][j] += a[i][k] * b[k][j]; return c[7][9] > 1; }\n"
+    )
+    arguments = ["populate", str(source), "--evaluate", "run", "--schedules", "6", "--budget", "20s", "--threads", "1"]
+    assert main([*arguments, "--db", str(database)], Session()) == 0
+    with Database.open(database) as opened:
+        opened.execute("UPDATE _store.conditions SET machine = 'a', conditions_id = 'b'")
+        opened.execute("UPDATE _store.measurements SET conditions_id = 'b'")
+    methods = (Method("beam", "beam"),)
+    bench = MethodsBench(
+        (str(source),), None, 1, methods, database, budget_s=2.0, environment=tuple(os.environ.items())
+    )
+    (row,) = run_methods(bench, None, lambda text: None)
+    assert row.searched_on == "a" and row.measured[REFERENCE] > 1 and row.schedules[REFERENCE]
+    assert (row.seconds[REFERENCE] or 1.0) < (row.seconds[ORIGINAL] or 0.0)
+    assert "long search on machine a; what" in render_methods((row,), ["beam"], REFERENCE, "here")
 
 
 def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
