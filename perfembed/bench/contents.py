@@ -12,12 +12,12 @@ from perfembed.bench.installation import Installation
 from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
 from perfembed.bench.method_scores import MethodScore, NestRow
-from perfembed.bench.orders import OrderResult
+from perfembed.bench.nest_spellings import SpellingDonors
 from perfembed.bench.products import ProductRow
 from perfembed.bench.programs import ProgramScore
 from perfembed.bench.replay import FileTimes
 from perfembed.bench.spelling.model import Fault
-from perfembed.bench.spread import OrderTimes
+from perfembed.bench.spread import SpellingTimes
 from perfembed.bench.startup import Startup
 from perfembed.bench.statistics import Distribution
 from perfembed.bench.variants import VariantResult
@@ -196,14 +196,14 @@ class DatasetsContent(TypedDict):
 
 
 class VariantsContent(TypedDict):
-    """`whole`: how many of the variants were found with all their nests; `orders`: nests in other legal orders.
+    """`whole`: how many of the variants were found with all their nests; `spellings`: nests written in other ways.
 
     `times`: those tuned, empty where that was not asked for.
     """
 
     variants: Sequence[VariantResult]
-    orders: Sequence[OrderResult]
-    times: Sequence[OrderTimes]
+    spellings: Sequence[SpellingDonors]
+    times: Sequence[SpellingTimes]
     whole: int
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from perfembed.measuring.measurer import Conditions, Measurer
+from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
 from perfembed.measuring.target import compiled_target
+from perfembed.tuning.nest_outcome import NestOutcome
+from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.result import TuneOptions
 from profilers.build import Built, CompilerConfig
 from profilers.machine import describe_machine
@@ -40,6 +42,19 @@ def bench_conditions(options: TuneOptions, target: Target, workdir: Path) -> Con
         allowed=Allowed(),
         seed=options.seed,
     )
+
+
+def searched(tuner: NestTuner) -> NestOutcome:
+    """What a search came to.
+
+    Raises NestNotMeasurable, and KeyboardInterrupt: the tuner keeps what it has, which is not all that it can do.
+    """
+    outcome = tuner.run()
+    if tuner.interrupted:
+        raise KeyboardInterrupt
+    if outcome.original_s is None:
+        raise NestNotMeasurable(outcome.reason)
+    return outcome
 
 
 def time_in_turns(programs: Mapping[Key, Built], measurer: Measurer) -> dict[Key, list[float]]:

@@ -16,7 +16,7 @@ from typing import Literal as OneOf
 from optdb.database import Database
 from optdb.errors import OptdbError
 from optdb.long_searches import long_search
-from perfembed.bench.in_turns import bench_conditions, bench_target, time_in_turns
+from perfembed.bench.in_turns import bench_conditions, bench_target, searched, time_in_turns
 from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
@@ -226,12 +226,7 @@ class _Nest:
             classifier=self.bench.classifier, profiler=self._profiler(method),
         )  # fmt: skip
         self.measurer = tuner.measurer
-        outcome = tuner.run()
-        if tuner.interrupted:
-            raise KeyboardInterrupt  # the tuner keeps what it has; here it would be taken for all it can do
-        if outcome.original_s is None:
-            raise NestNotMeasurable(outcome.reason)
-        return outcome
+        return searched(tuner)
 
     def _profiler(self, method: Method) -> Profiler | None:
         if method.profiling == "never":

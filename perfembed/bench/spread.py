@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.bench.in_turns import bench_conditions, bench_target, time_in_turns
-from perfembed.bench.orders import is_c, other_orders
+from perfembed.bench.in_turns import bench_conditions, bench_target, searched, time_in_turns
+from perfembed.bench.nest_spellings import is_c, other_spellings
 from perfembed.capture import CapturedNest
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
@@ -43,7 +43,7 @@ _DRAWN = 3  # as many as are tuned; some would need arrays for what was in scala
 
 
 @dataclass(frozen=True, slots=True)
-class OrderTimes:
+class SpellingTimes:
     """Of one nest: `original` s a run as written, and `tuned` s of each spelling, the one as written first.
 
     `again`: the one as written, tuned a second time.
@@ -75,12 +75,12 @@ def run_spread(
     sources: Sequence[Donors],
     cost: CostModel | None,
     progress: Callable[[str], None],
-) -> tuple[OrderTimes, ...]:
+) -> tuple[SpellingTimes, ...]:
     """At most `count` other spellings of every nest that takes a fifth of its program's time; `budget_s` for each.
 
     Donors are those of other algorithms. Raises PerfembedError where a program cannot be read.
     """
-    found: list[OrderTimes] = []
+    found: list[SpellingTimes] = []
     target = bench_target(options)
     for path in paths:
         progress(path)
@@ -93,7 +93,7 @@ def run_spread(
                 progress(f"  {problem}")
                 continue
             for one in inputs.found:
-                run = _Orders(path, one, options, budget_s, retrieval, cost, folder)
+                run = _Spellings(path, one, options, budget_s, retrieval, cost, folder)
                 try:
                     times = run.times(count)
                 except (NestNotMeasurable, SchedulerError, PerfembedError) as problem:
@@ -105,7 +105,7 @@ def run_spread(
     return tuple(found)
 
 
-class _Orders:
+class _Spellings:
     """One nest."""
 
     def __init__(
@@ -121,24 +121,24 @@ class _Orders:
         self.path, self.inputs, self.options = path, inputs, options
         self.budget_s, self.retrieval, self.cost, self.folder = budget_s, retrieval, cost, folder
 
-    def times(self, count: int) -> OrderTimes | None:
+    def times(self, count: int) -> SpellingTimes | None:
         """None for a nest that can be written in no other way."""
         nest = self.inputs.nest
         rng = random.Random(f"{self.options.seed} {self.path} {nest.name}")
-        orders = list(filter(is_c, other_orders(nest, rng, _DRAWN * count)))[:count]
-        if not orders:
+        spellings = list(filter(is_c, other_spellings(nest, rng, _DRAWN * count)))[:count]
+        if not spellings:
             return None
         built: dict[int, Built] = {}
         measurers = []
-        for number, order in enumerate((nest, *orders, nest)):
-            tuner = self._tuned(number, order)
+        for number, spelling in enumerate((nest, *spellings, nest)):
+            tuner = self._tuned(number, spelling)
             measurers.append(tuner.measurer)
             built |= _programs(number, tuner)
         times = time_in_turns(built, measurers[0])
-        original, *tuned, again = (min(times.get(n, []), default=None) for n in range(-1, len(orders) + 2))
+        original, *tuned, again = (min(times.get(n, []), default=None) for n in range(-1, len(spellings) + 2))
         if original is None or tuned[0] is None or again is None:
             raise NestNotMeasurable("it does not run")
-        return OrderTimes(Path(self.path).stem, nest.name, original, tuple(s for s in tuned if s is not None), again)
+        return SpellingTimes(Path(self.path).stem, nest.name, original, tuple(s for s in tuned if s is not None), again)
 
     def _tuned(self, number: int, nest: LoopNest) -> NestTuner:
         """A spelling after its search."""
@@ -150,11 +150,7 @@ class _Orders:
             nest, captured, conditions, effort, lambda event: None, NoLedger(), in_program_s, self.cost,
             lambda: self.retrieval,
         )  # fmt: skip
-        outcome = tuner.run()
-        if tuner.interrupted:
-            raise KeyboardInterrupt
-        if outcome.original_s is None:
-            raise NestNotMeasurable(outcome.reason)
+        searched(tuner)
         return tuner
 
 
@@ -169,7 +165,7 @@ def _alone_s(nest: LoopNest, captured: CapturedNest, conditions: Conditions) -> 
 
 
 def _programs(number: int, tuner: NestTuner) -> Iterator[tuple[int, Built]]:
-    """(number, the best program that was found for an order), of the first also (-1, the nest as written)."""
+    """(number, the best program that was found for a spelling), of the first also (-1, the nest as written)."""
     measurer, best = tuner.measurer, tuner.outcome.chosen
     bodies = [] if number else [(-1, measurer.original_body())]
     scheduled = tuner.replayer.replay(best) if best is not None else None

@@ -17,6 +17,7 @@ from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
+from scheduler.moves.wider_vectors import in_wider_vectors
 from scheduler.normalize.refusion import refuse_neighbours
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
@@ -127,13 +128,14 @@ def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = Tru
 def variants(
     alignment: Alignment, repair: bool, target: Side
 ) -> Iterator[tuple[Schedule, Parameters, tuple[Logged, ...]]]:
-    """With adapted parameters, the donor's own, where tiles run in wavefronts the sizes that suit the machine, and
-    where the nests differ also without buffers; each with its log."""
+    """With adapted parameters, the donor's own, where tiles run in wavefronts the sizes that suit the machine, register
+    blocks of wider vectors where it has some, and where the nests differ also without buffers; each with its log."""
     yield alignment.schedule, "adapted", alignment.log
-    if repair and (ours := suited(target.space, alignment.schedule)) != alignment.schedule:
-        changed = {old: new for old, new in zip(alignment.schedule, ours, strict=True) if old != new}
-        log = (replace(entry, steps=tuple(changed.get(step, step) for step in entry.steps)) for entry in alignment.log)
-        yield ours, "adapted", tuple(log)
+    for fitted in (suited, in_wider_vectors) if repair else ():
+        if (ours := fitted(target.space, alignment.schedule)) != alignment.schedule:
+            changed = {old: new for old, new in zip(alignment.schedule, ours, strict=True) if old != new}
+            log = (replace(e, steps=tuple(changed.get(step, step) for step in e.steps)) for e in alignment.log)
+            yield ours, "adapted", tuple(log)
     if alignment.literal != alignment.schedule:
         yield alignment.literal, "literal", tuple(replace(e, steps=e.literal or e.steps) for e in alignment.log)
     packs = {step for step in alignment.schedule if isinstance(step, Pack)}

@@ -52,13 +52,15 @@ class CacheTiles:
 
 
 def register_moves(space: Space, schedule: Schedule, chain: Chain) -> Iterator[Schedule]:
-    """BLIS-like blockings of a chain with a reduction, a vectorizable loop and a loop that re-uses its operand."""
+    """BLIS-like blockings of a chain with a reduction, a vectorizable loop and a loop that re-uses its operand, those
+    of wider vectors first."""
     element = space.element_bytes(chain)
     target = space.target
-    shapes = [Shape(rows, vectors * (target.vector_bytes // element)) for rows, vectors in _SHAPES]
+    shapes = []
     for wide in wider_vectors(target):
         found = register_shapes(target.core, element, wide)[:_OF_WIDER]
         shapes += [Shape(s.rows, s.columns(element), wide) for s in found]
+    shapes += [Shape(rows, vectors * (target.vector_bytes // element)) for rows, vectors in _SHAPES]
     for roles in chain_roles(space, schedule, chain):
         for shape in shapes:
             if roles.row is None or space.extent(roles.row) >= 2 * shape.rows:
@@ -215,7 +217,7 @@ def _packs(
     packs: list[Pack] = []
     seen: set[Access] = set()
     for statement, _ in chain[-1].rows:
-        iterator = {loop.name: _iterator(loop, statement) for loop in chain}
+        iterator = {loop.name: iterator_of(loop, statement) for loop in chain}
         for use in model.uses(statement):
             array = use.access.array
             if array in left or use.is_write or use.access in seen:
@@ -235,7 +237,8 @@ def _packs(
     return tuple(packs)
 
 
-def _iterator(loop: TreeLoop, statement: str) -> str:
+def iterator_of(loop: TreeLoop, statement: str) -> str:
+    """The iterator of a statement that a loop runs through; "" where there is none."""
     names = sorted(loop.row(statement).names())
     return names[-1] if names else ""
 

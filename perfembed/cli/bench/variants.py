@@ -17,10 +17,10 @@ def command(
     context: typer.Context,
     files: Files = None,
     count: Annotated[int, typer.Option("--variants", metavar="N", min=1, help="Variants in all.")] = 50,
-    orders: Annotated[
+    spellings: Annotated[
         int,
         typer.Option(
-            "--orders",
+            "--spellings",
             metavar="N",
             min=0,
             help="Other ways to write each nest: loops in legal orders, sums and values in scalars.",
@@ -45,8 +45,8 @@ def command(
     write nests in other ways (legal orders of loops, sums and values in scalars) and look whether they get the same
     donors, and with --tune the same speed."""
     from perfembed.bench.contents import VariantsContent
-    from perfembed.bench.orders import run_orders
-    from perfembed.bench.spread import OrderTimes, run_spread
+    from perfembed.bench.nest_spellings import run_spellings
+    from perfembed.bench.spread import SpellingTimes, run_spread
     from perfembed.bench.variants import run_variants
     from perfembed.learning.cost_models import load_cost_model
     from perfembed.report.documents import document
@@ -61,26 +61,26 @@ def command(
     paths = input_files(files)
     results = run_variants(paths, count, options, seed, lambda text: say(text, quiet))
     space, sources = open_sources(None)
-    ordered = run_orders(paths, orders, options, seed, space, sources, lambda text: say(text, quiet))
-    times: tuple[OrderTimes, ...] = ()
+    spelled = run_spellings(paths, spellings, options, seed, space, sources, lambda text: say(text, quiet))
+    times: tuple[SpellingTimes, ...] = ()
     if budget_s:
         cost = load_cost_model()
-        times = run_spread(paths, orders, options, budget_s, space, sources, cost, lambda text: say(text, quiet))
+        times = run_spread(paths, spellings, options, budget_s, space, sources, cost, lambda text: say(text, quiet))
     whole = sum(result.whole for result in results)
     nests, found = sum(r.nests for r in results), sum(r.found for r in results)
     if json:
-        content: VariantsContent = {"variants": results, "orders": ordered, "times": times, "whole": whole}
+        content: VariantsContent = {"variants": results, "spellings": spelled, "times": times, "whole": whole}
         print(document("bench-variants", content))
         return EXIT_DONE
     for result in results:
         if result.problem:
             print(f"{result.program}: {result.problem}")
     print(f"{whole} of {len(results)} variants found with all their nests; {found} of {nests} nests")
-    if other := sum(result.orders for result in ordered):
-        first = sum(result.same_first for result in ordered)
-        shared = sum(result.shared * result.orders for result in ordered) / other
+    if other := sum(result.spellings for result in spelled):
+        first = sum(result.same_first for result in spelled)
+        shared = sum(result.shared * result.spellings for result in spelled) / other
         print(
-            f"{len(ordered)} nests in {other} other spellings: the same first donor in {first / other:.0%}, "
+            f"{len(spelled)} nests in {other} other spellings: the same first donor in {first / other:.0%}, "
             f"{shared:.0%} of the five nearest donors the same"
         )
     for one in times:

@@ -12,7 +12,7 @@ from perfembed.bench.embedding import EmbeddingScores, LikenessScore, MetricScor
 from perfembed.bench.index import IndexBench
 from perfembed.bench.interrupted import InterruptedResult
 from perfembed.bench.methods import NestRow
-from perfembed.bench.orders import OrderResult
+from perfembed.bench.nest_spellings import SpellingDonors
 from perfembed.bench.population import PopulationResult, population_document
 from perfembed.bench.products import ProductRow
 from perfembed.bench.render import replay_document
@@ -28,7 +28,7 @@ from perfembed.bench.render_surrogate import render_surrogate, surrogate_documen
 from perfembed.bench.render_written import written_document
 from perfembed.bench.replay import FileTimes, NestTimes, ReplayTimes
 from perfembed.bench.spelling.model import Campaign, CampaignResult, Fault
-from perfembed.bench.spread import OrderTimes
+from perfembed.bench.spread import SpellingTimes
 from perfembed.bench.startup import Startup, StartupBench, StartupResult
 from perfembed.bench.surrogate import ProtocolScores, SurrogateResult
 from perfembed.bench.variants import VariantResult
@@ -102,9 +102,9 @@ def test_products_and_index() -> None:
 
 
 def test_variants() -> None:
-    orders = (OrderResult("a.c", "a_0", 5, 4, 0.9),)
-    variants, times = (VariantResult("a.c", 2, 2),), (OrderTimes("a", "a_0", 2.0, (1.0, 1.1), 1.05),)
-    content: VariantsContent = {"variants": variants, "orders": orders, "times": times, "whole": 1}
+    spellings = (SpellingDonors("a.c", "a_0", 5, 4, 0.9),)
+    variants, times = (VariantResult("a.c", 2, 2),), (SpellingTimes("a", "a_0", 2.0, (1.0, 1.1), 1.05),)
+    content: VariantsContent = {"variants": variants, "spellings": spellings, "times": times, "whole": 1}
     document("bench-variants", content)
 
 

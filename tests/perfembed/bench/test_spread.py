@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.orders import is_c
-from perfembed.bench.spread import OrderTimes, run_spread
+from perfembed.bench.nest_spellings import is_c
+from perfembed.bench.spread import SpellingTimes, run_spread
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import SEED
 from perfembed.retrieval.space_training import usable_space
@@ -39,12 +39,12 @@ def test_private_values_are_scalars_in_c_only_inside_their_loop() -> None:
 
 
 def test_the_spread_is_of_the_slowest_over_the_fastest() -> None:
-    found = OrderTimes("p", "n", 4.0, (1.0, 1.25, 1.1), 0.8)
+    found = SpellingTimes("p", "n", 4.0, (1.0, 1.25, 1.1), 0.8)
     assert found.spread == pytest.approx(0.25)
     assert found.noise == pytest.approx(0.25)  # of the first one, tuned twice
 
 
-def test_orders_of_a_product_are_tuned(tmp_path: Path) -> None:
+def test_spellings_of_a_product_are_tuned(tmp_path: Path) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)
     space = usable_space()
     source = tmp_path / "product.c"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.orders import other_orders, run_orders
+from perfembed.bench.nest_spellings import other_spellings, run_spellings
 from perfembed.bench.variants import rewritten, run_variants
 from perfembed.retrieval.retrieve import open_sources
 from perfembed.tuning.result import TuneOptions
@@ -34,27 +34,27 @@ def test_a_variant_computes_the_same(name: str, tmp_path: Path) -> None:
         assert output(variant, tmp_path) == expected
 
 
-def test_other_orders_compute_the_same() -> None:
+def test_other_spellings_compute_the_same() -> None:
     rng = random.Random(3)
     for text in (nests.GEMM, nests.COVARIANCE):
         nest = nests.nest(text)
-        orders = other_orders(nest, rng, 4)
-        assert 1 <= len(orders) <= 4 and nest not in orders
+        spellings = other_spellings(nest, rng, 4)
+        assert 1 <= len(spellings) <= 4 and nest not in spellings
         parameters = {p.name: 5 for p in nest.parameters}
         data = random_inputs(nest, rng, parameters)
         expected = interpret(nest, parameters, data)
-        for other in orders:
+        for other in spellings:
             actual = interpret(other, parameters, data)
             assert all(value.tobytes() == actual[name].tobytes() for name, value in expected.items())
 
 
-def test_other_orders_get_the_same_donors() -> None:
+def test_other_spellings_get_the_same_donors() -> None:
     space, sources = open_sources(None)
     paths = [str(KERNELS / f"{name}.c") for name in ("gemm", "mvt")]
-    results = run_orders(paths, 3, TuneOptions(threads=2), 0, space, sources, lambda text: None)
+    results = run_spellings(paths, 3, TuneOptions(threads=2), 0, space, sources, lambda text: None)
     assert {result.program for result in results} == set(paths)
-    assert all(result.same_first <= result.orders and 0 <= result.shared <= 1 for result in results)
-    assert sum(result.same_first for result in results) >= 0.8 * sum(result.orders for result in results)
+    assert all(result.same_first <= result.spellings and 0 <= result.shared <= 1 for result in results)
+    assert sum(result.same_first for result in results) >= 0.8 * sum(result.spellings for result in results)
 
 
 def test_variants_are_found() -> None:

@@ -29,24 +29,24 @@ from scheduler.normalize.spelled import nest_of
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.transform import Distribute, Fuse, Interchange
 
-_TRIES = 12  # for each order
+_TRIES = 12  # for each spelling
 _STEPS = 3
 _DONORS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class OrderResult:
-    """Of one nest in `orders` other spellings: how many have the same first donor, and the share of their five nearest
-    donors that are the same."""
+class SpellingDonors:
+    """Of one nest how many other `spellings` there are, how many of them have the same first donor, and the share of
+    their five nearest donors that are the same."""
 
     program: str
     nest: str
-    orders: int
+    spellings: int
     same_first: int
     shared: float
 
 
-def other_orders(nest: LoopNest, rng: random.Random, count: int) -> list[LoopNest]:
+def other_spellings(nest: LoopNest, rng: random.Random, count: int) -> list[LoopNest]:
     """At most so many nests that compute the same in other orders, some with sums and values in scalars of their own,
     each once; private arrays are expanded.
 
@@ -82,7 +82,7 @@ def is_c(nest: LoopNest) -> bool:
     )
 
 
-def run_orders(
+def run_spellings(
     paths: Sequence[str],
     count: int,
     options: TuneOptions,
@@ -90,7 +90,7 @@ def run_orders(
     space: NestSpace,
     sources: Sequence[Donors],
     progress: Callable[[str], None],
-) -> tuple[OrderResult, ...]:
+) -> tuple[SpellingDonors, ...]:
     """`count` other spellings of every nest that has some. Raises PerfembedError where a program cannot be read."""
     target = target_of(describe_machine(), options.threads)
     sizes = dict(options.parameters)
@@ -103,9 +103,9 @@ def run_orders(
                 return _donors(one, sizes, target, space, sources, algorithm)
 
             try:
-                orders = other_orders(nest, random.Random(f"{seed} {path} {nest.name}"), count)
-                wanted = donors(nest) if orders else []
-                got = [donors(order) for order in orders]
+                spellings = other_spellings(nest, random.Random(f"{seed} {path} {nest.name}"), count)
+                wanted = donors(nest) if spellings else []
+                got = [donors(spelling) for spelling in spellings]
             except (SchedulerError, PerfembedError) as problem:
                 progress(f"{path}: {nest.name}: {problem}")
                 continue
@@ -113,7 +113,7 @@ def run_orders(
                 continue
             first = sum(one[:1] == wanted[:1] for one in got)
             shared = sum(len(set(one) & set(wanted)) for one in got) / sum(map(len, got))
-            results.append(OrderResult(path, nest.name, len(got), first, shared))
+            results.append(SpellingDonors(path, nest.name, len(got), first, shared))
             progress(f"{path}: {nest.name}: the same first donor in {first} of {len(got)} other spellings")
     return tuple(results)
 
