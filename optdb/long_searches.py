@@ -31,9 +31,10 @@ class LongSearch:
 
 
 def long_search(database: Database, nest_id: str, conditions: ConditionsRecord, cpu_model: str) -> LongSearch | None:
-    """Under these conditions of a machine with that CPU, else with another version of the compiler, else elsewhere.
+    """What was searched under these conditions (of a machine with that CPU); None where nothing was measured.
 
-    Of other machines one with the same CPU is taken first, then that which measured most. None where nothing was.
+    Else what the same machine measured with another version of the compiler, else what another one did: first of those
+    with the same CPU, then of those that measured most.
     """
     found = database.rows(
         """

@@ -29,8 +29,10 @@ def in_wider_vectors(space: Space, schedule: Schedule) -> Schedule:
         chain = chains_with(space.replayer.tree(schedule[:place]), step.loops[0])
         extents = {loop.name: space.extent(loop) for loop in chain}
         element = space.element_bytes(chain)
-        shape = register_shapes(space.target.core, element, widest)[0]
-        sizes = (shape.rows, shape.columns(element))
+        shapes = register_shapes(space.target.core, element, widest)
+        if not shapes:
+            continue
+        sizes = (shapes[0].rows, shapes[0].columns(element))
         if all(extents.get(name, 0) >= 2 * size for name, size in zip(step.loops, sizes, strict=True)):
             steps[place] = replace(step, sizes=sizes, vector_bytes=widest)
             wanted = dict(zip(step.loops, sizes, strict=True))
