@@ -190,7 +190,7 @@ def likeness_of_neighbours(
         for n in asked:
             first = static_rows if name == _BEHAVING else rows
             distances = np.linalg.norm(first - first[n], axis=1)
-            order = [m for m in np.argsort(distances, kind="stable") if not related(names[m], (names[n],))]
+            order = [m for m in np.argsort(distances, kind="stable") if not related(names[m], names[n])]
             if name == _BEHAVING:
                 found = [Found(placed[m][0], float(distances[m])) for m in order[: BESIDE * DONORS]]
                 order = [places[one.donor.nest_id] for one in behaving([source], found, rows[n], slice(None))]

@@ -57,6 +57,7 @@ class Method:
     this machine ("own"), on as many of them as on others ("own, fewer"), or on others ("foreign"); `compose`: one for
     each loop tree, too; `factor`: of the budget.
 
+    `generated_relatives`: generated donors that do what the algorithm left out does are no relatives of it.
     With `factor` 0 it may take as long as the first method did. `top`: candidates measured, None for the bench's.
     `profiling`: whether donors are looked for with a profile of the nest on the program's data.
     """
@@ -66,6 +67,7 @@ class Method:
     evaluate: Evaluate = "run"
     k: int = 5
     donors: OneOf["nearest", "random", "hand-made", "own", "own, fewer", "foreign"] = "nearest"
+    generated_relatives: bool = False
     profiling: Profiling = "never"
     repair: bool = True
     compose: bool = True

@@ -19,6 +19,7 @@ from perfembed.files import read_input
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
 from perfembed.retrieval.donors import Donors
+from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs
@@ -84,7 +85,7 @@ def run_spread(
     target = bench_target(options)
     for path in paths:
         progress(path)
-        retrieval = Retrieval(space, sources, target, cost=cost, without_algorithms=(Path(path).stem,))
+        retrieval = Retrieval(space, sources, target, cost=cost, without_algorithms=LeftOut.of([Path(path).stem]))
         source = parse(path, read_input(path), options)
         with scratch_folder() as folder, machine_lock(dict(options.environment), progress):
             try:

@@ -14,7 +14,7 @@ import numpy as np
 from perfembed.bench.methods import Donating, Method
 from perfembed.errors import UsageError
 from perfembed.retrieval.donors import Donors, Found, StoredDonor
-from perfembed.retrieval.families import related
+from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector
 from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
@@ -30,6 +30,7 @@ NEAREST, PROFILED = "transfer, k = 5", "with profiles"
 METHODS = (
     Method(NEAREST),
     Method("transfer, k = 10", k=10),
+    Method("generated relatives too", generated_relatives=True),
     Method("random donors", donors="random"),
     Method("hand-made features", donors="hand-made"),
     Method("beam by model", "beam", "model+run", factor=0),
@@ -68,7 +69,9 @@ def measuring(methods: Sequence[Method], counts: Sequence[int]) -> tuple[Method,
 
 
 def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) -> Donating:
-    """The shipped donors, but for those of the algorithm asked about. Raises EnvironmentMissing, UsageError.
+    """The shipped donors, but for those of the algorithm asked about and its relatives.
+
+    Raises EnvironmentMissing, UsageError.
 
     `seed`: which ones of this machine are left where there are to be fewer.
 
@@ -86,7 +89,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 target,
                 k=m.k,
                 cost=cost,
-                without_algorithms=(algorithm,),
+                without_algorithms=_left_out(m, algorithm),
                 choose=choosers.of(m, algorithm, drawn),
                 accept=accepting[m.name],
                 repair=m.repair,
@@ -97,6 +100,10 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
         }
 
     return retrievals
+
+
+def _left_out(method: Method, algorithm: str) -> LeftOut:
+    return LeftOut.of([algorithm], generated=not method.generated_relatives)
 
 
 def _start_up(choosers: _Choosers) -> None:
@@ -131,10 +138,11 @@ class _Choosers:
 
     def of(self, method: Method, without: str, seed: int) -> Choose | None:
         """None: the nearest in that space. `seed`: of what is drawn."""
+        left_out = _left_out(method, without)
         match method.donors:
             case "random":
                 rng = random.Random(f"{seed} {without}")
-                donors = [d for d in self.donors.values() if not related(d.algorithm, (without,))]
+                donors = [d for d in self.donors.values() if d.algorithm not in left_out]
                 return lambda side, k: tuple(Found(d, 0.0) for d in rng.sample(donors, min(k, len(donors))))
             case "hand-made":
                 rows = {key: v for key in self.donors for s in self.sources if (v := s.index.vector(key)) is not None}
@@ -143,10 +151,10 @@ class _Choosers:
                 def vector_of(side: Side) -> Vector:
                     return self.space.vector(side.replayer, side.parameters, side.machine)[part]
 
-                return self._nearest({key: v[part] for key, v in rows.items()}, without, vector_of)
+                return self._nearest({key: v[part] for key, v in rows.items()}, left_out, vector_of)
         return None
 
-    def _nearest(self, vectors: Mapping[str, Vector], without: str, vector_of: Callable[[Side], Vector]) -> Choose:
-        rows = {key: v for key, v in vectors.items() if not related(self.donors[key].algorithm, (without,))}
+    def _nearest(self, vectors: Mapping[str, Vector], left_out: LeftOut, vector_of: Callable[[Side], Vector]) -> Choose:
+        rows = {key: v for key, v in vectors.items() if self.donors[key].algorithm not in left_out}
         index = VectorIndex.build(tuple(rows), np.ascontiguousarray(np.stack(list(rows.values()))), "bench")
         return lambda side, k: tuple(Found(self.donors[n.id], n.distance) for n in index.search(vector_of(side), k))

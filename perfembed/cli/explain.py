@@ -73,7 +73,7 @@ def command(
         typer.Option(
             "--without",
             metavar="ALGORITHM",
-            help="Take no donor of it or of its family (repeatable).",
+            help="Take no donor of it, of its family or of generated programs that do the like (repeatable).",
             show_default=False,
         ),
     ] = None,

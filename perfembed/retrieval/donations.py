@@ -111,7 +111,7 @@ class _Asking:
     def _asked(self, stored: StoredDonor, vector: Vector) -> tuple[list[str], list[str]]:
         """(the nearest in each part and in all of them, as long as each other; drawn ones)"""
         algorithms = [self.donors.by_id[key].algorithm for key in self.ids]
-        others = [n for n, name in enumerate(algorithms) if not related(name, (stored.algorithm,))]
+        others = [n for n, name in enumerate(algorithms) if not related(name, stored.algorithm)]
         squares = []
         for part in self.space.parts(self.rows.shape[1]).values():
             between = ((self.rows[others, part] - vector[part]) ** 2).sum(axis=1)

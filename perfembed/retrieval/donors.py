@@ -21,7 +21,7 @@ from optdb.database import Database
 from perfembed.learning.shards import read_query, read_shards, write_shard
 from perfembed.learning.training_data import target_of_machine
 from perfembed.measuring.store import element_type
-from perfembed.retrieval.families import related
+from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.options import Same
 from scheduler.ir.nest import LoopNest
@@ -124,17 +124,17 @@ def nearest(
     vector: npt.NDArray[np.float32],
     k: int,
     *,
-    without_algorithms: Collection[str] = (),
+    without_algorithms: LeftOut = NOTHING_LEFT_OUT,
     without_nests: Collection[str] = (),
     only: Callable[[StoredDonor], bool] | None = None,
 ) -> tuple[Found, ...]:
-    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that is one of
-    the algorithms left out (generated: a combination of patterns), of the family of one, or a nest left out.
+    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that is of an
+    algorithm left out, or a nest left out.
     """
 
     @functools.cache
     def left_out(algorithm: str) -> bool:
-        return related(algorithm, without_algorithms)
+        return algorithm in without_algorithms
 
     def accept(donor: StoredDonor) -> bool:
         if left_out(donor.algorithm) or donor.nest_id in without_nests:

@@ -15,6 +15,7 @@ from perfembed.errors import EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.retrieval.donor_vectors import database_donors, seed_donors
 from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, alike, behaving, closest, nearest
+from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.options import Same
 from perfembed.retrieval.space_training import usable_space
@@ -60,7 +61,7 @@ def open_retrieval(
     database: Path | None,
     *,
     k: int = 5,
-    without_algorithms: Collection[str] = (),
+    without_algorithms: LeftOut = NOTHING_LEFT_OUT,
     same: Collection[Same] = (),
     weights: str | None = None,
 ) -> Retrieval:
@@ -99,7 +100,7 @@ class Retrieval:
         *,
         k: int = 5,
         cost: CostModel | None = None,
-        without_algorithms: Collection[str] = (),
+        without_algorithms: LeftOut = NOTHING_LEFT_OUT,
         same: Collection[Same] = (),
         choose: Choose | None = None,
         accept: Callable[[StoredDonor], bool] | None = None,
@@ -114,7 +115,7 @@ class Retrieval:
         """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
-        self._without, self._same = frozenset(without_algorithms), frozenset(same)
+        self._without, self._same = without_algorithms, frozenset(same)
         self._machine = describe_machine().fingerprint if same else ""
         self._choose, self._accept, self._repair, self._compose = choose, accept, repair, compose
         self._embedders: dict[Target, NodeEmbedder] = {}

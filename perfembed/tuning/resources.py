@@ -134,6 +134,7 @@ class Resources:
 
     def _opened(self) -> Retrieval:
         if self._retrieval is None:
+            from perfembed.retrieval.families import LeftOut
             from perfembed.retrieval.retrieve import open_retrieval  # here, not above: a slow import
 
             options = self.options
@@ -142,7 +143,7 @@ class Resources:
                 self.target(),
                 database,
                 k=options.neighbours,
-                without_algorithms=options.without,
+                without_algorithms=LeftOut.of(options.without),
                 same=options.same,
                 weights=options.weights,
             )

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.retrieval.donors import Donors, StoredDonor, nearest
+from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
@@ -86,7 +87,7 @@ def test_donors_of_a_nests_core_are_found_too() -> None:
 
 
 def test_an_algorithm_left_out_gives_no_donor() -> None:
-    retrieval = Retrieval(SPACE, [DONORS], MACHINE, without_algorithms=["gemm"])
+    retrieval = Retrieval(SPACE, [DONORS], MACHINE, without_algorithms=LeftOut.of(["gemm"]))
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"] and not found.predicted
 
