@@ -11,7 +11,7 @@ from perfembed.bench.forms.model import Fault as FormFault
 from perfembed.bench.installation import Installation
 from perfembed.bench.kernels.rows import Row
 from perfembed.bench.legality.model import Disagreement
-from perfembed.bench.method_scores import MethodScore, NestRow
+from perfembed.bench.method_scores import MethodPair, MethodScore, NestRow
 from perfembed.bench.nest_spellings import SpellingDonors
 from perfembed.bench.products import ProductRow
 from perfembed.bench.programs import ProgramScore
@@ -187,7 +187,10 @@ class CountersContent(TypedDict):
 
 
 class MethodsContent(TypedDict):
+    """`pairs`: methods that were compared with another one, too."""
+
     scores: Sequence[MethodScore]
+    pairs: Sequence[MethodPair]
     nests: Sequence[NestRow]
 
 

@@ -67,21 +67,28 @@ class MethodScore:
     overhead_most_s: float  # the most of a program
 
 
+@dataclass(frozen=True, slots=True)
+class MethodPair:
+    """The geometric mean over programs of a method's time over that of `against`, with its 95 % interval as above."""
+
+    method: str
+    against: str
+    mean: float
+    low: float
+    high: float
+
+
 def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tuple[MethodScore, ...]:
     """One for each method, of the programs whose nests all have a time of `against`, a method or the long search."""
     whole = _whole_programs(rows, against)
     found = []
     for method in dict.fromkeys((against, *methods)):
-        by_program: dict[str, list[float]] = {}
-        for nests in whole:
-            by_program.setdefault(nests[0].program, []).append(_time(nests, method) / _time(nests, against))
-        ratios = sorted(ratio for found_ratios in by_program.values() for ratio in found_ratios)
+        ratios = sorted(_time(nests, method) / _time(nests, against) for nests in whole)
         gains = [_time(nests, ORIGINAL) / _time(nests, method) for nests in whole]
         every = [row for nests in whole for row in nests]
         if not ratios:
             continue
-        logs = [[math.log(ratio) for ratio in found_ratios] for found_ratios in by_program.values()]
-        mean, low, high = (math.exp(log) for log in mean_interval(logs))
+        mean, low, high = _interval(whole, method, against)
         overheads = [sum(row.overhead.get(method, 0.0) for row in nests) for nests in whole]
         found.append(
             MethodScore(
@@ -105,6 +112,29 @@ def scores(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> tup
             )
         )
     return tuple(found)
+
+
+def pairs(rows: Sequence[NestRow], groups: Sequence[Sequence[str]], against: str) -> tuple[MethodPair, ...]:
+    """The other methods of each group over its first, of the programs that `scores` counts.
+
+    Nothing of a group whose first is `against`: `scores` say it.
+    """
+    whole = _whole_programs(rows, against)
+    return tuple(
+        MethodPair(method, first, *_interval(whole, method, first))
+        for first, *others in groups
+        if first != against
+        for method in (others if whole else ())
+    )
+
+
+def _interval(whole: Sequence[Sequence[NestRow]], method: str, against: str) -> tuple[float, float, float]:
+    """(geometric mean, low, high) of the ratios of two methods' times; raises ValueError without a program."""
+    logs: dict[str, list[float]] = {}
+    for nests in whole:
+        logs.setdefault(nests[0].program, []).append(math.log(_time(nests, method) / _time(nests, against)))
+    mean, low, high = mean_interval(list(logs.values()))
+    return math.exp(mean), math.exp(low), math.exp(high)
 
 
 def fastest_of_all(rows: Sequence[NestRow], methods: Sequence[str], against: str) -> dict[str, float]:

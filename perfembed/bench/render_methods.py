@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfembed.bench.contents import MethodsContent
-from perfembed.bench.method_scores import REFERENCE, NestRow, fastest_of_all, scores
+from perfembed.bench.method_scores import REFERENCE, MethodPair, NestRow, fastest_of_all, pairs, scores
 from perfembed.bench.statistics import geometric_mean
 from perfembed.report.documents import document
 from perfembed.report.style import seconds, table, times
@@ -31,10 +31,12 @@ _HEAD = [
 ]
 
 
-def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str, machine: str) -> str:
+def render_methods(
+    rows: Sequence[NestRow], methods: Sequence[str], against: str, machine: str, groups: Sequence[Sequence[str]] = ()
+) -> str:
     """Times as multiples of those of `against`; the overhead is that of all of a program's nests.
 
-    `mean` is the geometric one, with its interval.
+    `mean` is the geometric one, with its interval. `groups`: methods that are also compared with the first of them.
     """
     found = scores(rows, methods, against)
     if not found:
@@ -64,9 +66,15 @@ def render_methods(rows: Sequence[NestRow], methods: Sequence[str], against: str
     lines += table([_HEAD, *body])
     if len(found) > 1:
         lines += _of_all(fastest_of_all(rows, methods, against), against)
+    if compared := pairs(rows, groups, against):
+        lines += table([["", "over", "mean", "95 %"], *map(_pair, compared)])
     if searched_on := sorted({row.searched_on for row in rows if row.searched_on is not None}):
         lines.append(f"{REFERENCE} on machine {', '.join(searched_on)}; what it found was timed on this one")
     return "\n".join(lines)
+
+
+def _pair(one: MethodPair) -> list[str]:
+    return [one.method, one.against, f"{one.mean:.2f}", f"{one.low:.2f} to {one.high:.2f}"]
 
 
 def _of_all(ratios: Mapping[str, float], against: str) -> list[str]:
@@ -79,6 +87,12 @@ def _of_all(ratios: Mapping[str, float], against: str) -> list[str]:
     ]
 
 
-def methods_document(kind: str, rows: Sequence[NestRow], methods: Sequence[str], against: str) -> str:
-    content: MethodsContent = {"scores": scores(rows, methods, against), "nests": rows}
+def methods_document(
+    kind: str, rows: Sequence[NestRow], methods: Sequence[str], against: str, groups: Sequence[Sequence[str]] = ()
+) -> str:
+    content: MethodsContent = {
+        "scores": scores(rows, methods, against),
+        "pairs": pairs(rows, groups, against),
+        "nests": rows,
+    }
     return document(kind, content)

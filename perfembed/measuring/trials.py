@@ -173,6 +173,7 @@ class Trials:
                     self.tried.seconds[scheduled.schedule] = None
                     if outcome is None:
                         self.tried.failed += 1
+                        self.tried.failure = self.tried.failure or f"a candidate cannot be run: {text.message}"
                         self.tried.notes.append(f"{format_schedule(scheduled.schedule)}: {text.message}")
                         self.ledger.searched(scheduled.schedule, Measured(text), self.donors.get(scheduled.schedule))
                     continue

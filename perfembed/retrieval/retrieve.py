@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
 from scheduler.machine.target import Target
-from scheduler.replay import Replayer
+from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -135,11 +135,12 @@ class Retrieval:
         expired: Callable[[], bool] = lambda: False,
         profile: Profile | None = None,
         seconds: float | None = None,
+        writable: Callable[[ScheduledNest], bool] = lambda scheduled: True,
     ) -> Retrieved:
         """At most `measure` candidates for the nest of `side`; of donors looked at before the time is `expired`.
 
         `profile`: of the nest; donors are looked for with it then. `seconds`: what the nest as written takes on one
-        thread, for the cost model.
+        thread, for the cost model. `writable`: whether code can be made for a schedule of the nest.
         Raises SchedulerError where the nest cannot be embedded.
         """
         found = list(self.neighbours(side, without_nests, profile))
@@ -180,6 +181,7 @@ class Retrieval:
             repair=self._repair,
             more=composed if composing else lambda pool: (),
             expired=expired,
+            writable=lambda made: writable(replace(made, schedule=(*side.first, *made.schedule))),
         )
         if side.first:
             recommendation = behind(side.first, recommendation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Union
 
 from perfembed.transfer.align import Logged
@@ -13,6 +14,7 @@ from perfembed.transfer.embedder import Tree
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import Leaf
+from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.search.explorer import in_variety
 
@@ -59,6 +61,7 @@ def recommend(
     repair: bool = True,
     more: Callable[[Sequence[Candidate]], Sequence[Candidate]] = lambda pool: (),
     expired: Callable[[], bool] = lambda: False,
+    writable: Callable[[ScheduledNest], bool] = lambda scheduled: True,
 ) -> Recommendation:
     """At most `measure` legal candidates out of what the donors lead to, no two with the same tree.
 
@@ -69,7 +72,8 @@ def recommend(
     fifth of `measure` is for what was derived from the target itself, which no donor speaks for.
 
     Never raises for what a donor's schedule is: such a donor is in `failed`. Once `expired`, donors that were not
-    looked at yet are left out. `more`: further candidates, once those of the donors are known.
+    looked at yet are left out. `more`: further candidates, once those of the donors are known. `writable`: whether code
+    can be made for one; asked only of those that would be taken.
     """
     pool: dict[Tree, Candidate] = {}
     failed: list[tuple[str, str]] = []
@@ -101,7 +105,8 @@ def recommend(
         shared.setdefault(_sharing(every[k].scheduled.tree), k)
     derived = sorted((k for k in order if not every[k].donated), key=lambda k: scores[k])[: measure // 5]
     kept = [*list(shared.values())[: measure // 3], *derived]
-    taken = list(dict.fromkeys((*kept, *order)))[:measure]
+    promising = dict.fromkeys((*kept, *order))
+    taken = list(islice((k for k in promising if writable(every[k].scheduled)), measure))
     chosen = sorted(taken, key=lambda k: (scores[k], k))
     return Recommendation(tuple(every[k] for k in chosen), every, scores, tuple(failed))
 

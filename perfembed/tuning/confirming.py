@@ -77,8 +77,8 @@ class Confirmation:
             outcome.reason = "no donor to transfer from" if alone else _NOT_FASTER
             if outcome.other_load and (busy := median(outcome.other_load)) > BUSY:
                 outcome.reason += f" (others kept {busy:.1f} cores busy meanwhile: try again when the machine is quiet)"
-            if not alone and not outcome.candidates and not outcome.failed:
-                outcome.reason = "no other schedule is legal, or none that is has different code"
+            if not alone and not outcome.candidates:
+                outcome.reason = outcome.failure or "no other schedule is legal, or none that is has different code"
             return
         if self._spared:
             if self._reference is None and not self.referenced():

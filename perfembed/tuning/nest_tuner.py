@@ -269,7 +269,12 @@ class NestTuner:
             profile = self._profile(retrieval, side)
             clock = self._retrieval_clock()
             found = retrieval.retrieve(
-                side, measure=self.effort.top, expired=clock, profile=profile, seconds=self._sequential_s
+                side,
+                measure=self.effort.top,
+                expired=clock,
+                profile=profile,
+                seconds=self._sequential_s,
+                writable=lambda scheduled: isinstance(self.measurer.body(scheduled), str),
             )
         except SchedulerError as problem:
             self.outcome.notes.append(f"nothing could be transferred: {problem}")

@@ -192,6 +192,13 @@ def _run(kind: str, bench: MethodsBench, against: str, json: bool, quiet: bool) 
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     names = [method.name for method in bench.methods]
+    measured: dict[int | None, list[str]] = {}
+    for method in bench.methods:
+        measured.setdefault(method.top, []).append(method.name)
+    groups = list(measured.values()) if kind == "bench-transfer" else []
     shown = f"{describe_machine().cpu_model}, {bench.threads} threads"
-    print(methods_document(kind, rows, names, against) if json else render_methods(rows, names, against, shown))
+    if json:
+        print(methods_document(kind, rows, names, against, groups))
+    else:
+        print(render_methods(rows, names, against, shown, groups))
     return EXIT_DONE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from optdb.database import Database
-from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, fastest_of_all, scores
+from perfembed.bench.method_scores import ORIGINAL, REFERENCE, NestRow, fastest_of_all, pairs, scores
 from perfembed.bench.methods import Method, MethodsBench, run_methods
 from perfembed.bench.render_methods import render_methods
 from perfembed.bench.transfer import MACHINES, METHODS, leaving_out, measuring
@@ -57,6 +57,18 @@ def test_a_program_counts_once_for_each_seed_and_is_drawn_as_a_whole() -> None:
     assert mine.programs == 3 and mine.mean == pytest.approx((1.02**2 * 1.5) ** (1 / 3))
     assert mine.low == pytest.approx(1.02) and mine.high == pytest.approx(1.5)
     assert scores(rows, ["m"], REFERENCE)[0].low == 1.0
+
+
+def test_methods_in_pairs() -> None:
+    rows = [replace(row, seconds={**row.seconds, "n": 2.04}) for row in ROWS]
+    (pair,) = pairs(rows, [["m", "n"], ["alone"]], REFERENCE)
+    assert (pair.method, pair.against) == ("n", "m")
+    gemm, mvt = 2.04 / 1.02, 3 * 2.04 / 6  # "lost" has no long search
+    assert pair.mean == pytest.approx((gemm * mvt) ** 0.5)
+    assert pair.low == pytest.approx(mvt) and pair.high == pytest.approx(gemm)
+    assert pairs((), [["m", "n"]], REFERENCE) == ()
+    text = render_methods(rows, ["m", "n"], REFERENCE, "here", [["m", "n"]])
+    assert text.splitlines()[-1].split() == ["n", "m", "1.43", "1.02", "to", "2.00"]
 
 
 def test_each_number_of_candidates_is_a_method_that_refines_nothing() -> None:

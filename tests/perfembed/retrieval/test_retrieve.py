@@ -14,7 +14,7 @@ from perfembed.retrieval.retrieve import Retrieval
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import format_schedule
+from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Eliminate
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
@@ -151,6 +151,14 @@ def test_a_sum_in_a_scalar_gets_the_candidates_of_one_in_the_array() -> None:
         replayed = replayer.replay(candidate.scheduled.schedule)
         assert isinstance(replayed, ScheduledNest) and replayed.tree == candidate.scheduled.tree
         assert candidate.log[0].steps == side.first
+    asked: list[Schedule] = []
+
+    def none_of_them(scheduled: ScheduledNest) -> bool:
+        asked.append(scheduled.schedule)
+        return False
+
+    assert retrieval.retrieve(side, writable=none_of_them).recommendation.chosen == ()
+    assert set(asked) == {c.scheduled.schedule for c in found.pool}  # as schedules of the nest that is written
 
 
 def test_what_did_without_a_scalar_donates() -> None:

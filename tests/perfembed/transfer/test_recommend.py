@@ -28,6 +28,21 @@ def test_every_tree_is_recommended_once_and_no_more_than_asked():
     assert set(found.chosen) <= set(found.pool)
 
 
+def test_what_no_code_can_be_made_for_takes_no_ones_place():
+    target = side(TWO)
+    given = [donor(GEMM, GEMM_SCHEDULE, "a"), donor(GEMM, "parallelize(i_2)", "b")]
+    every, asked = recommend(given, target, measure=4), []
+
+    def writable(scheduled):
+        asked.append(scheduled)
+        return scheduled != every.chosen[0].scheduled
+
+    found = recommend(given, target, measure=4, writable=writable)
+    assert len(found.chosen) == 4 and every.chosen[0] not in found.chosen
+    assert set(found.chosen) >= set(every.chosen[1:]) and every.chosen[0] in found.pool
+    assert len(asked) == 5
+
+
 def test_the_scorer_decides_by_turns_with_what_donors_gained():
     target = side(TWO)
     given = [donor(GEMM, GEMM_SCHEDULE, "far"), donor(GEMM, "interchange(j_2, k); parallelize(i_2)", "near")]

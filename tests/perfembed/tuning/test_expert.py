@@ -49,6 +49,40 @@ def test_refused(text: str, message: str) -> None:
         given(f"{GEMM.name}:", f"{GEMM.name}: parallelize(i)")
 
 
+UNBOUNDED = """#include <stdio.h>
+#define N 320
+static double a[N][N], b[N][N];
+static void sums(int n, double a[restrict n][n], double b[restrict n][n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                b[i][j] += a[k][j];
+}
+int main(void)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            a[i][j] = i * 0.5 + j;
+    sums(N, a, b);
+    printf("%.17g\\n", b[3][5] + b[N - 1][N - 1]);
+    return 0;
+}
+"""
+
+
+def test_why_nothing_of_it_could_be_run(tmp_path: Path) -> None:
+    source = tmp_path / "sums.c"
+    source.write_text(UNBOUNDED)
+    result = perfembed.tune(
+        source, schedules=["tile([j], [16]); pack(j_t, a, [1, 0], 1, 16)"], budget_s=20, threads=1,
+        output=tmp_path / "out.c", functions=["sums"], environment=os.environ,
+    )  # fmt: skip
+    (nest,) = [n for n in result.nests if n.function == "sums"]
+    assert nest.status == "kept" and nest.candidates == 0 and nest.failed == 1
+    assert nest.reason == "a candidate cannot be run: no code: the block of a read in j_t has no constant bound"
+
+
 def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
     source, db = tmp_path / "product.c", tmp_path / "db.duckdb"
     source.write_text(SOURCE)
