@@ -7,6 +7,7 @@ from perfembed.report.style import Style, count, one_line, percent, printable, s
 from perfembed.report.terminal import render_result
 from perfembed.tuning.result import CandidateReport, NestReport, ProfileReport, TransferReport, TuneResult
 
+_PLACE = 40  # characters of where a donor comes from: of generated programs all that they were made with
 _DONORS = ["donor", "distance", "gained", "algorithm", "from"]
 _MATCHES = ["kind", "donor's", "here", "distance"]
 
@@ -46,7 +47,13 @@ def _nest(report: NestReport, transfer: TransferReport, style: Style, verbose: b
     share = f", {percent(report.share)} of the run" if report.share is not None else ""
     lines = [style.paint(f"{report.nest} ({where}){share}", "bold")]
     rows = [
-        [f"#{rank} {d.name}", f"{d.distance:.3f}", times(d.speedup), one_line(d.algorithm), one_line(d.place)]
+        [
+            f"#{rank} {d.name}",
+            f"{d.distance:.3f}",
+            times(d.speedup),
+            one_line(d.algorithm),
+            _shortened(one_line(d.place)),
+        ]
         for rank, d in enumerate(transfer.donors, 1)
     ]
     lines += table([_DONORS, *rows]) if rows else ["  no donor is known"]
@@ -101,6 +108,11 @@ def gained(candidate: CandidateReport) -> str:
         return "not measured"
     said = "given up below" if candidate.given_up else "measured"
     return f"{said} {times(candidate.measured)}{' on less work' if candidate.estimated else ''}"
+
+
+def _shortened(place: str) -> str:
+    line = one_line(place)
+    return line if len(line) <= _PLACE else f"{line[: _PLACE - 1]}…"
 
 
 def _step_text(donor: str, steps: str) -> str:

@@ -61,6 +61,13 @@ def test_text() -> None:
     assert "1.00 s -> 200 ms" in text or "1 s -> 200 ms" in text
 
 
+def test_where_a_generated_donor_comes_from_is_cut_off() -> None:
+    generated = replace(DONORS[0], place="seed 31 number 337 work 3e+06 to 3e+08 only contraction")
+    nest = replace(NEST, transfer=replace(TRANSFER, donors=(generated, *DONORS[1:])))
+    text = render_explanation(replace(RESULT, nests=(nest,)), Style())
+    assert "seed 31 number 337 work 3e+06 to 3e+08 …\n" in text and "only" not in text
+
+
 def test_a_refined_candidate_that_was_chosen_shows_the_steps_of_the_one_it_refines() -> None:
     candidates = (replace(CHOSEN, chosen=False), replace(REFINED, chosen=True))
     nest = replace(NEST, transfer=replace(TRANSFER, candidates=candidates))
