@@ -128,4 +128,4 @@ def _donors(
     algorithm: str,
 ) -> list[str]:
     vector = space.vector(Replayer(nest), sizes, target)
-    return [one.donor.nest_id for one in nearest(sources, vector, _DONORS, without_algorithms=LeftOut.of([algorithm]))]
+    return [one.donor.nest_id for one in nearest(sources, vector, _DONORS, without_algorithms=LeftOut([algorithm]))]

@@ -85,7 +85,7 @@ def run_spread(
     target = bench_target(options)
     for path in paths:
         progress(path)
-        retrieval = Retrieval(space, sources, target, cost=cost, without_algorithms=LeftOut.of([Path(path).stem]))
+        retrieval = Retrieval(space, sources, target, cost=cost, without_algorithms=LeftOut([Path(path).stem]))
         source = parse(path, read_input(path), options)
         with scratch_folder() as folder, machine_lock(dict(options.environment), progress):
             try:

@@ -103,7 +103,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
 
 
 def _left_out(method: Method, algorithm: str) -> LeftOut:
-    return LeftOut.of([algorithm], generated=not method.generated_relatives)
+    return LeftOut([algorithm], generated=not method.generated_relatives)
 
 
 def _start_up(choosers: _Choosers) -> None:

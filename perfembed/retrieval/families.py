@@ -7,7 +7,7 @@ patterns it was made of.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -76,12 +76,8 @@ class LeftOut:
     `generated`: also of the generator's patterns that make nests like theirs.
     """
 
-    algorithms: frozenset[str] = frozenset()
+    algorithms: Collection[str] = ()
     generated: bool = True
-
-    @classmethod
-    def of(cls, algorithms: Iterable[str], *, generated: bool = True) -> LeftOut:
-        return cls(frozenset(algorithms), generated)
 
     def __contains__(self, algorithm: str) -> bool:
         return any(related(algorithm, other, generated=self.generated) for other in self.algorithms)

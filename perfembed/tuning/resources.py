@@ -143,7 +143,7 @@ class Resources:
                 self.target(),
                 database,
                 k=options.neighbours,
-                without_algorithms=LeftOut.of(options.without),
+                without_algorithms=LeftOut(options.without),
                 same=options.same,
                 weights=options.weights,
             )

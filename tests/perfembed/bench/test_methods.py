@@ -145,6 +145,30 @@ def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytes
         leaving_out(MACHINES[2:], None, 1)
 
 
+def test_generated_programs_that_do_the_like_are_left_out_but_for_one_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(SEED / "kernels-3.parquet", tmp_path)
+    space = usable_space()
+    donors = seed_donors(space, tmp_path)
+    by_id = {
+        k: replace(d, algorithm="contraction" if d.algorithm == "2mm" else d.algorithm) for k, d in donors.by_id.items()
+    }
+    monkeypatch.setattr(
+        "perfembed.bench.transfer.open_sources", lambda database: (space, [replace(donors, by_id=by_id)])
+    )
+    methods = [replace(m, k=len(by_id)) for m in METHODS if m.name != "beam by model"]  # all that are not left out
+    retrievals = leaving_out(methods, None, 1)("gemm", MACHINE, 1)
+    keeping = set()
+    for name, retrieval in retrievals.items():
+        side = retrieval.side(Replayer(parse_nest(GEMM)), {})
+        algorithms = {n.donor.algorithm for n in retrieval.neighbours(side)}
+        assert "jacobi-2d" in algorithms and not algorithms & {"gemm", "3mm"}
+        if "contraction" in algorithms:
+            keeping.add(name)
+    assert keeping == {"generated relatives too"}
+
+
 def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)  # all of them would take a minute to embed
     space = usable_space()

@@ -124,7 +124,7 @@ def test_nearest_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:
     assert len({f.donor.nest_id for f in found}) == len(found) == 3
     assert [f.distance for f in found] == sorted(f.distance for f in found)
     assert all(f.donor.nest_id != wanted.nest_id for f in nearest([donors], vector, 9, without_nests=[wanted.nest_id]))
-    others = nearest([donors], vector, 9, without_algorithms=LeftOut.of([wanted.algorithm]))
+    others = nearest([donors], vector, 9, without_algorithms=LeftOut([wanted.algorithm]))
     assert all(f.donor.algorithm != wanted.algorithm for f in others)
     assert np.isfinite([f.distance for f in others]).all()
 

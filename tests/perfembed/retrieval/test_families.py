@@ -27,7 +27,7 @@ KERNELS = Path(__file__).parents[2] / "kernels"
 )
 def test_related(one: str, other: str, expected: bool) -> None:
     assert related(one, other) is related(other, one) is related(one, other, generated=False) is expected
-    assert (one in LeftOut.of(["nothing", other])) is expected
+    assert (one in LeftOut(["nothing", other])) is expected
     assert one not in LeftOut() and not LeftOut()
 
 
@@ -49,8 +49,8 @@ def test_related(one: str, other: str, expected: bool) -> None:
 def test_generated_programs_that_do_the_like(one: str, generated: str, expected: bool) -> None:
     assert related(one, generated) is related(generated, one) is expected
     assert not related(one, generated, generated=False)
-    assert (generated in LeftOut.of([one])) is expected
-    assert generated not in LeftOut.of([one], generated=False)
+    assert (generated in LeftOut([one])) is expected
+    assert generated not in LeftOut([one], generated=False)
 
 
 def test_families_are_of_kernels_and_patterns() -> None:

@@ -87,7 +87,7 @@ def test_donors_of_a_nests_core_are_found_too() -> None:
 
 
 def test_an_algorithm_left_out_gives_no_donor() -> None:
-    retrieval = Retrieval(SPACE, [DONORS], MACHINE, without_algorithms=LeftOut.of(["gemm"]))
+    retrieval = Retrieval(SPACE, [DONORS], MACHINE, without_algorithms=LeftOut(["gemm"]))
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"] and not found.predicted
 
