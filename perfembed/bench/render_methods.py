@@ -41,7 +41,9 @@ def render_methods(
     found = scores(rows, methods, against)
     if not found:
         return f"no program has a time of {against} for all its nests"
-    lines = [f"time over that of {against}, {machine}"]
+    seeds = len({row.seed for row in rows})
+    each = f"; a program counts once for each of {seeds} seeds" if seeds > 1 else ""
+    lines = [f"time over that of {against}, {machine}{each}"]
     body = [
         [
             score.method,

@@ -57,6 +57,9 @@ def test_a_program_counts_once_for_each_seed_and_is_drawn_as_a_whole() -> None:
     assert mine.programs == 3 and mine.mean == pytest.approx((1.02**2 * 1.5) ** (1 / 3))
     assert mine.low == pytest.approx(1.02) and mine.high == pytest.approx(1.5)
     assert scores(rows, ["m"], REFERENCE)[0].low == 1.0
+    first = "time over that of long search, here"
+    assert render_methods(rows, ["m"], REFERENCE, "here").startswith(f"{first}; a program counts once for each of 2")
+    assert render_methods(ROWS, ["m"], REFERENCE, "here").splitlines()[0] == first
 
 
 def test_methods_in_pairs() -> None:
