@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from scheduler.moves.space import Space
 from scheduler.schedule import Schedule
 from scheduler.search.decisions import ROOT, Decision, proposals, usual
-from scheduler.search.explorer import Evaluate, Explorer
+from scheduler.search.explorer import Evaluate, Explorer, SearchStopped
 
 _EXPLORATION = 0.5
 _UNSEEN = 0.3  # value of a child not visited: trees are too wide to visit all before going deeper
@@ -60,16 +60,20 @@ class Mcts(Explorer):
     def _search(self) -> None:
         root = _Node(ROOT)
         in_vain = 0
+        batch = 1  # then twice as many up to all: where a walk takes long, a short clock ends with something known
         while in_vain < _IN_VAIN and not root.exhausted:
             before = len(self._seconds)
             walks: list[tuple[_Node, Schedule]] = []
-            while len(walks) < self.batch and not root.exhausted:
+            while len(walks) < batch and not root.exhausted:
+                if self._expired():
+                    raise SearchStopped
                 leaf, schedule = self._walk(root)
                 walks.append((leaf, schedule))
             self.best([schedule for _, schedule in walks], 1)
             for leaf, schedule in walks:
                 self._back_up(leaf, self._gain(schedule))
             in_vain = 0 if len(self._seconds) > before else in_vain + 1
+            batch = min(self.batch, 2 * batch)
 
     def _walk(self, root: _Node) -> tuple[_Node, Schedule]:
         """Down by UCT to a node not expanded yet, and on from there at random."""

@@ -1,6 +1,6 @@
 """Tree search and exhaustive search on pretended times."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -8,9 +8,10 @@ from scheduler.ir.tree import tree_loops
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
-from scheduler.schedule import format_schedule
+from scheduler.schedule import Schedule, format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import SearchResult
+from scheduler.search.mcts import Mcts
 from tests.scheduler import nests
 from tests.scheduler.search.test_beam import PARAMETERS, pretended_seconds
 
@@ -45,6 +46,24 @@ def test_tree_search_meets_all_that_there_is() -> None:
     assert everything.complete and found.complete
     assert {c.scheduled.tree for c in found.ranked} == {c.scheduled.tree for c in everything.ranked}
     assert len(everything.ranked) > 20
+
+
+def test_a_short_clock_ends_with_something_known_however_large_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, legal = [0], Space.legal
+
+    def counted(space: Space, schedule: Schedule) -> bool:
+        asked[0] += 1
+        return legal(space, schedule)
+
+    monkeypatch.setattr(Space, "legal", counted)
+    space = Space(Replayer(nests.nest(nests.GEMM)), Target(threads=2), PARAMETERS)
+
+    def evaluate(schedules: Sequence[ScheduledNest]) -> list[float | None]:
+        return [pretended_seconds(s) for s in schedules]
+
+    found = Mcts(space, evaluate, seed=0, batch=64, expired=lambda: asked[0] > 200).run()
+    assert not found.complete and len(found.ranked) >= 8
+    assert asked[0] < 250  # walks ask the clock, too
 
 
 def test_free_sequences_and_all_parallel_loops_are_met() -> None:
