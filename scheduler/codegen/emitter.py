@@ -32,6 +32,7 @@ from scheduler.codegen.nodes import (
     Windowed,
     walk,
 )
+from scheduler.codegen.opaque import bound_text
 from scheduler.codegen.original import ALIGNED, array_declaration, increment
 from scheduler.codegen.pack_text import pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
@@ -126,7 +127,8 @@ class Emitter:
             body = self.bodies.get(node.statement, self.poly.model.placed[node.statement].statement.body)
             return printer.at(node.values).actions(body)
         if isinstance(node, Let):
-            return [f"const long {node.name} = {printer.at(node.values).expr(node.value)[0]};"]
+            text = bound_text(node.value, printer.at(node.values).expr(node.value)[0])
+            return [f"const long {node.name} = {text};"]
         if isinstance(node, Bind):
             return [f"const long {node.name} = {printer.integer(node.value)[0]};"]
         if isinstance(node, Private):

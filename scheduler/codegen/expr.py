@@ -231,7 +231,9 @@ class Printer(IntegerPrinter):
                 total = subscript
                 continue
             width = self.affine(extent)
-            scaled = wrap(width, UNARY) if total[0] == "1" else f"{wrap(total, PRODUCT)}*{wrap(width, UNARY)}"
+            scaled = (
+                wrap(width, UNARY) if total[0] == "1" else f"{wrap(self.widened(total), PRODUCT)}*{wrap(width, UNARY)}"
+            )
             if subscript[0] == "0":
                 total = (scaled, PRODUCT)
             elif subscript[0].startswith("-"):

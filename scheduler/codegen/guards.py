@@ -18,24 +18,27 @@ from scheduler.codegen.rows import Area, Rows, plain_area, rows_test
 from scheduler.codegen.text import INDENT
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
+from scheduler.ir.nest import Access, Array, Constraint, Guard, Loop, LoopNest, Storage
 from scheduler.ir.types import scalar_type
+from scheduler.ir.walk import placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
+_MODERATE = 47  # bits of a number that loops count with
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
 
 
 def runtime_condition(nest: LoopNest, model: Model) -> str | None:
     """A C expression that is true when transformed code may run; None when it always may.
 
-    It tests the nest's assumptions, and that pointers do not reach into other arrays where one of the two
-    is written. Raises CodegenUnsupported where the accessed range of such an array is not known.
+    It tests that the numbers of 64 bits that loops count with are far from the ends of `long`, the nest's assumptions,
+    and that pointers do not reach into other arrays where one of the two is written. Raises CodegenUnsupported where
+    the accessed range of such an array is not known.
     """
     try:
         with model.quota():
             guard = _Guard(nest, model)
-            parts = [*guard.assumptions(), *guard.overlaps()]
+            parts = [*guard.moderate(), *guard.assumptions(), *guard.overlaps()]
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
@@ -60,6 +63,21 @@ def untestable(nest: LoopNest) -> str:
     return ""
 
 
+def counting_names(nest: LoopNest) -> frozenset[str]:
+    """Parameters and iterators that generated code computes with in `long`, not just in the type they have."""
+    placed = list(placed_statements(nest))
+    affine = [c.affine for c in nest.assumptions]
+    affine += [extent for array in nest.arrays for extent in array.shape if extent is not None]
+    affine += [s for one in placed for use in uses(one) for s in use.access.subscripts if isinstance(s, Affine)]
+    for ancestor in dict.fromkeys(a for one in placed for a in one.ancestors):
+        if isinstance(ancestor, Loop):
+            bounds = (b for b in (ancestor.start, ancestor.stop) if isinstance(b, tuple))
+            affine += [part for bound in bounds for part in bound]
+        elif isinstance(ancestor, Guard):
+            affine += [c.affine for conjunction in ancestor.condition for c in conjunction]
+    return frozenset(name for part in affine for name in part.names())
+
+
 class _Guard:
     def __init__(self, nest: LoopNest, model: Model) -> None:
         self.nest = nest
@@ -67,6 +85,24 @@ class _Guard:
         self.printer = replace(Printer.of(nest, wide=True), long_parameters=True)
         self.poly = PolyTree(model, ())
         self.walker = Walker(self.poly, {})
+
+    def moderate(self) -> list[str]:
+        """That parameters of 64 bits that loops count with, and an unsigned one too, are numbers that `long` holds and
+        sums of them as well: no program that ends counts as far as 2**47, and no object has more bytes.
+
+        With it, all that generated code makes of iterators and parameters (sums with small factors) is exact in `long`;
+        parameters that are narrower are converted first (`scheduler.codegen.integer_text`).
+        """
+        tests = []
+        counted = counting_names(self.nest)
+        for p in self.nest.parameters:
+            kind = scalar_type(p.ctype)
+            if kind is None or kind.bits < 64 or p.name not in counted or p.value is not None:
+                continue
+            if p.low is not None and p.high is not None and -(1 << _MODERATE) <= p.low <= p.high <= 1 << _MODERATE:
+                continue
+            tests.append(f"{p.name} >> {_MODERATE} == 0" if not kind.signed else f"pe_moderate({p.name})")
+        return tests
 
     def assumptions(self) -> list[str]:
         known = self._set(self._known_ranges())

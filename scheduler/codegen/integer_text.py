@@ -47,7 +47,8 @@ class IntegerPrinter:
     """Prints what loops and guards are made of.
 
     `values` gives iterators their C expressions (none: they print as themselves); `wide` says that integer expressions
-    are made in `long` (iterator values are then cast to the user's type).
+    are made in `long` (iterator values are then cast to the user's type): no sum or product of theirs is computed in a
+    narrower type, in which it might overflow where the program computes nothing like it.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict)  # name -> C type
@@ -83,8 +84,15 @@ class IntegerPrinter:
         if not parts:
             return (str(expr.const), PRIMARY if expr.const >= 0 else UNARY)
         rest = expr.const
+        # The first operation decides in what type all of the sum is computed.
+        operands = [body for _, body in parts[:2]]
+        narrow = all(self._narrow(body) for body in operands)
+        suffix = "L" if narrow and len(operands) == 1 else ""
+        if narrow and (len(operands) == 2 or (parts[0][0] < 0 and rest <= 0)):
+            parts[0] = (parts[0][0], (f"(long){operands[0][0]}", UNARY))
+            suffix = ""
         if rest > 0 and parts[0][0] < 0:
-            text, level, rest = str(rest), PRIMARY, 0
+            text, level, rest = f"{rest}{suffix}", PRIMARY, 0
         else:
             coefficient, (text, level) = parts.pop(0)
             if coefficient < 0:
@@ -93,9 +101,17 @@ class IntegerPrinter:
             text += (" - " if coefficient < 0 else " + ") + wrap(body, PRODUCT)
             level = SUM
         if rest:
-            text += f" {'-' if rest < 0 else '+'} {abs(rest)}"
+            text += f" {'-' if rest < 0 else '+'} {abs(rest)}{suffix}"
             level = SUM
         return text, level
+
+    def widened(self, operand: Rendered) -> Rendered:
+        """The first operand of what must not be computed in a narrower type than `long`."""
+        return (f"(long){operand[0]}", UNARY) if self._narrow(operand) else operand
+
+    def _narrow(self, operand: Rendered) -> bool:
+        known = scalar_type(self.parameters.get(operand[0], "long")) if self.wide else None
+        return known is not None and known.bits < 64
 
     def integer(self, expr: IntExpr) -> Rendered:
         if isinstance(expr, Affine):
@@ -112,7 +128,7 @@ class IntegerPrinter:
             return f"pe_floord({', '.join(self.integer(a)[0] for a in expr.args)})", POSTFIX
         if expr.op == "?:":
             a, b, c = (self.integer(x) for x in expr.args)
-            return f"{wrap(a, OR)} ? {wrap(b, OR)} : {wrap(c, CHOICE)}", CHOICE
+            return f"{wrap(a, OR)} ? {wrap(self.widened(b), OR)} : {wrap(c, CHOICE)}", CHOICE
         if expr.op == "+":
             return self._sum(expr.args)
         level = LEVEL[expr.op]

@@ -20,10 +20,43 @@ from scheduler.codegen.nodes import (
     with_bodies,
 )
 from scheduler.codegen.polytree import PolyTree, expression_names
+from scheduler.codegen.range_types import includes, integer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Bound
+from scheduler.ir.nest import Binary, Bound, Cast, Expr, Literal, Loop
+from scheduler.ir.types import known_type
 from scheduler.ir.walk import reads
+
+
+def bound_text(bound: Expr, text: str) -> str:
+    """C text of a data-dependent bound as a `long`, of its text in the type that C computes it in.
+
+    A start or limit of 64 bits may be any number, also an unsigned one that `long` does not hold, and is clipped to
+    [-2**62, 2**62]. Theorem: the iterations stay the same, but for those of iterators beyond, which
+    `scheduler.frontend.iterations.reaches_far` shows not to exist or to do nothing; and no difference of two bounds,
+    nor a multiple of a tile near one, overflows.
+    """
+    if _near(bound):
+        return text
+    return f"pe_clip{'' if known_type(bound.ctype).signed else 'u'}({text})"
+
+
+def _near(bound: Expr) -> bool:
+    """It has 32 bits, or is the sum of such a number and a constant."""
+    if isinstance(bound, Binary) and bound.op in ("+", "-") and isinstance(bound.right, Literal):
+        return _near(bound.left) and known_type(bound.ctype).signed
+    if isinstance(bound, Cast) and bound.ctype == "long":
+        return known_type(bound.operand.ctype).bits < 64
+    return known_type(bound.ctype).bits < 64
+
+
+def check_typed(loop: Loop, bound: Expr) -> None:
+    """The only door to `bound_text`: refuses a bound of which nothing says that the iterator takes just that value.
+
+    Raises CodegenUnsupported.
+    """
+    if integer(bound.ctype) is None or (bound is loop.start and not includes(loop.ctype, bound.ctype)):
+        raise CodegenUnsupported(f"loop {loop.name} counts in {loop.ctype}, a bound of it is of type {bound.ctype}")
 
 
 def written_arrays(poly: PolyTree) -> frozenset[str]:
@@ -119,6 +152,7 @@ class BoundResolver:
                 self.taken.add(new)
                 self.names[key] = new
                 self._owner[new] = opaque
+                check_typed(loop, bound)
             lets.append(Let(self.names[key], bound, outer))
             values[name] = Affine.of(self.names[key])
         return lets, values

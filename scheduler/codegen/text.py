@@ -60,6 +60,28 @@ _HELPERS: tuple[tuple[str, str], ...] = (
 }""",
     ),
     (
+        "pe_moderate",
+        """/* Whether a number is so far from the ends of long that no sum that loops make of it overflows. */
+static inline __attribute__((__unused__)) int pe_moderate(long pe_n)
+{
+    return -0x800000000000 <= pe_n && pe_n < 0x800000000000;
+}""",
+    ),
+    *(
+        (
+            name,
+            f"""/* A bound as a long, those that no loop comes to as 2^62. */
+static inline __attribute__((__unused__)) long {name}({ctype} pe_n)
+{{
+    return {test}pe_n > 0x4000000000000000 ? 0x4000000000000000 : (long)pe_n;
+}}""",
+        )
+        for name, ctype, test in (
+            ("pe_clip", "long", "pe_n < -0x4000000000000000 ? -0x4000000000000000 : "),
+            ("pe_clipu", "unsigned long", ""),
+        )
+    ),
+    (
         "pe_floord",
         """static inline __attribute__((__unused__)) long pe_floord(long pe_a, long pe_b)
 {

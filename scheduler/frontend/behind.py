@@ -22,6 +22,7 @@ from scheduler.frontend.csyntax import (
     Set,
     Step,
     Strange,
+    Un,
     Variable,
     subexpressions,
 )
@@ -79,7 +80,10 @@ def tails_of(moved: list[Moved], count: Count, loop: ForStmt, dead: Dead, amount
 
 
 def rounds(count: Count, at: int) -> tuple[CExpr, CExpr] | None:
-    """(the number of iterations, that number where it is not 0)."""
+    """(the number of iterations, that number where it is not 0).
+
+    Of a loop that takes the values that its header says (`scheduler.frontend.iterations`).
+    """
     limit = count.limit
     if limit is None or count.variable.ctype.kind != "int" or not is_integer(limit.ctype.name):
         return None
@@ -88,6 +92,11 @@ def rounds(count: Count, at: int) -> tuple[CExpr, CExpr] | None:
     if any(isinstance(e, Ref) and e.var is count.variable for e in subexpressions(limit)):
         return None
     up = count.step > 0
+    none = Lit("0", 0, LONG, at)
+    test = Bin(count.op, as_type(count.start, limit.ctype), limit, INT, at)
+    if count.wraps:  # from the start down to 0
+        all_ = Bin("+", as_type(count.start, LONG), Lit("1", 1, LONG, at), LONG, at)
+        return Cond(test, all_, none, LONG, at), all_
     low, high = (count.start, limit) if up else (limit, count.start)
     distance_ = Bin("-", as_type(high, LONG), as_type(low, LONG), LONG, at) if fold(low) != 0 else as_type(high, LONG)
     more = (1 if count.op in ("<=", ">=") else 0) + abs(count.step) - 1
@@ -98,13 +107,7 @@ def rounds(count: Count, at: int) -> tuple[CExpr, CExpr] | None:
         distance_ = Bin("/", distance_, Lit(str(per), per, LONG, at), LONG, at)
     if count.op == "!=":
         return distance_, distance_
-    test = Bin(count.op, as_type(count.start, limit.ctype) if _same(count, limit) else count.start, limit, INT, at)
-    zero = Lit("0", 0, LONG, at)
-    return Cond(test, distance_, zero, LONG, at), distance_
-
-
-def _same(count: Count, limit: CExpr) -> bool:
-    return count.start.ctype.name == limit.ctype.name
+    return Cond(test, distance_, none, LONG, at), distance_
 
 
 def last_value(count: Count, at: int) -> CExpr | None:
@@ -115,10 +118,12 @@ def last_value(count: Count, at: int) -> CExpr | None:
     kind = promoted(count.variable.ctype)
     limit = count.limit
     assert limit is not None
-    if abs(count.step) == 1 and count.op != "!=" and isinstance(trips[0], Cond):
+    if abs(count.step) == 1 and isinstance(trips[0], Cond):
         one = Lit("1", 1, INT, at)
         end = limit
-        if count.op in ("<=", ">="):
+        if count.wraps:
+            end = Un("-", as_type(one, kind), kind, at)
+        elif count.op in ("<=", ">="):
             end = Bin("+" if count.step > 0 else "-", as_type(limit, kind), as_type(one, kind), kind, at)
         return Cond(trips[0].condition, as_type(end, kind), as_type(count.start, kind), kind, at)
     if count.op == "!=":

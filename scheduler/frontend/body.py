@@ -25,6 +25,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.forward import substitution_for
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.iterations import domain_constraints
 from scheduler.frontend.members import parameter
 from scheduler.frontend.scalar_uses import dead_after
 from scheduler.frontend.scalars import access_path, changed_paths, flatten, stored_variables
@@ -112,7 +113,7 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
     name = ctx.fresh(variable.name)
     _check_bound_reads(ctx, stmt)
     exact = isinstance(found.start, tuple) and isinstance(found.stop, tuple)
-    domain = ctx.domain.enter(name, headers.domain_constraints(name, found), exact)
+    domain = ctx.domain.enter(name, domain_constraints(name, found.start, found.stop, found.step), exact)
     ctx.loop_names[id(stmt)] = name
     ctx.loops.append(Active(variable, name, variable.ctype.name, stmt))
     for owned, owner in ctx.owned.items():

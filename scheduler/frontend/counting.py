@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scheduler.frontend import headers
+from scheduler.frontend.arith import is_unsigned, value_range
 from scheduler.frontend.csyntax import (
     INT,
     Bin,
@@ -39,6 +40,15 @@ class Count:
     step: int
     op: str
     limit: CExpr | None  # None: not known
+
+    @property
+    def wraps(self) -> bool:
+        """It counts down to 0, and ends at the largest number of its type: `for (i = n - 1; i < n; i--)`."""
+        unsigned = self.variable.ctype.kind == "int" and is_unsigned(self.variable.ctype.name)
+        if not unsigned or self.step != -1 or self.limit is None:
+            return False
+        largest = value_range(self.variable.ctype.name)[1]
+        return self.op in ("<", "<=") or (self.op == "!=" and fold(self.limit) == largest)
 
     def done(self, at: int) -> CExpr:
         """How far the iterator is from its start, as a positive number."""

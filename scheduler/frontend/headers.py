@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler.frontend import conditions, integers, values
-from scheduler.frontend.arith import bits, is_integer, is_unsigned
+from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
     TOO_DEEP,
@@ -30,9 +30,10 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.iterations import Counted, passages, range_of, reaches_far, takes_values
 from scheduler.frontend.scalars import occurs_in
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Binary, Bound, Constraint, Expr, Literal
+from scheduler.ir.nest import Binary, Bound, Cast, Expr, Literal
 
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 NO_STEP = "the loop does not advance by a constant"
@@ -45,6 +46,10 @@ class Header:
     start: Bound
     stop: Bound
     step: int
+
+
+_WRAPS = "the iterator '{}' may leave the range of a type and come back"
+_WRAP_ADVICE = "use one wide, signed type for the iterator and its limits"
 
 
 def header(ctx: Context, loop: ForStmt) -> Header:
@@ -72,11 +77,11 @@ def header(ctx: Context, loop: ForStmt) -> Header:
         return _counting_down(ctx, loop, variable, start_expr, decremented)
     if step is None:
         raise Refuse(loop.begin, "the loop has no increment", _STEP_ADVICE)
-    start = _start(ctx, start_expr, step)
+    start = _start(ctx, start_expr, step, variable)
     stops: list[Affine] = []
     opaque: Expr | None = None
     for condition in conditions:
-        found = _stop(ctx, loop, variable, condition, start, step)
+        found = _stop(ctx, loop, (variable, start, start_expr, step), condition, len(conditions) == 1)
         if isinstance(found, tuple):
             stops.extend(found)
         elif len(conditions) > 1:
@@ -170,19 +175,29 @@ def _conjuncts(expr: CExpr) -> tuple[CExpr, ...]:
     return (expr,)
 
 
-def _start(ctx: Context, expr: CExpr, step: int) -> Bound:
+def _start(ctx: Context, expr: CExpr, step: int, variable: Variable) -> Bound:
+    """Where the iterator starts: the value after the conversion to its type."""
+    own = variable.ctype
+    whole = expr if expr.ctype.name == own.name else Conv(expr, False, own, expr.at)
     try:
-        kind, found = conditions.minmax(ctx, expr)
+        kind, found = conditions.minmax(ctx, whole)
         if kind in ("one", "max" if step > 0 else "min"):
             return found
     except NotAffine:
         pass
-    return values.assigned(ctx, expr)
+    inner = whole.operand if isinstance(whole, Conv) and not whole.explicit else whole
+    if is_integer(inner.ctype.name):
+        (low, high), (least, greatest) = value_range(own.name), range_of(inner)
+        if low <= least and greatest <= high:
+            return values.value(ctx, inner)
+    return values.value(ctx, whole)
 
 
 def _stop(
-    ctx: Context, loop: ForStmt, variable: Variable, condition: CExpr, start: Bound, step: int
+    ctx: Context, loop: ForStmt, counting: tuple[Variable, Bound, CExpr, int], condition: CExpr, alone: bool
 ) -> tuple[Affine, ...] | Expr:
+    """Where a condition, perhaps the only one, ends a loop that counts with a variable from a start by a step."""
+    variable, start, start_expr, step = counting
     condition = strip(condition)
     if not isinstance(condition, Bin) or condition.op not in _FLIP:
         raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
@@ -191,38 +206,48 @@ def _stop(
     if offset is None:
         op, own, limit = _FLIP[op], condition.right, condition.left
         offset = _offset(own, variable)
-        if offset is None:
-            raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
+    if offset is not None and not is_integer(limit.ctype.name):
+        raise Refuse(condition.at, "the loop limit is not an integer", "compute an integer limit before the loop")
+    through = passages(own, variable)
+    if offset is None or through is None:
+        raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
     if occurs_in(variable, limit):
         raise Refuse(condition.at, "the loop compares its iterator with something that depends on it", _STEP_ADVICE)
     unsigned = is_unsigned(own.ctype.name)
-    if unsigned and step == -1 and op in ("<", "<=", "!="):
-        found = _wrapping(ctx, op, own, limit, start)
+    if is_unsigned(variable.ctype.name) and step == -1 and op in ("<", "<=", "!=") and len(through) == 1:
+        found = _wrapping(ctx, op, own, limit, start, variable)
         if found is not None:
             return found
     if (step > 0) != (op in ("<", "<=")) and op != "!=":
         raise Refuse(condition.at, "the loop does not count towards its limit", "check the direction of the step")
     if unsigned and step < 0 and op == ">=" and not _positive(ctx, limit):
         raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
-    if unsigned and not is_unsigned(variable.ctype.name) and not _starts_positive(ctx, loop, start, step):
-        reason = "a signed iterator is compared with an unsigned value"
-        raise Refuse(condition.at, reason, "use the same type for both")
-    if not is_integer(limit.ctype.name):
-        raise Refuse(condition.at, "the loop limit is not an integer", "compute an integer limit before the loop")
-    change = {"<": 0, ">": 0, "<=": 1, ">=": -1, "!=": 0}[op] - offset
+    closed = {"<=": 1, ">=": -1}.get(op, 0)
     try:
         kind, found_stop = conditions.minmax(ctx, limit)
         if kind not in ("one", "min" if step > 0 else "max"):
             raise NotAffine
+        stop: Bound = tuple(s + closed - offset for s in found_stop)
     except NotAffine:
         if op == "!=":
             reason = "a loop with != has a limit that depends on data"
             raise Refuse(condition.at, reason, "use < instead of !=") from None
         opaque = values.value(ctx, limit)
-        return _shifted(opaque, change, limit.ctype.name)
+        if offset:
+            stop = _shifted(_in_long(opaque), closed - offset, "long")
+        else:  # `n + 1` where C compares with `<= n`: it overflows only where the loop has no end
+            stop = _shifted(opaque, closed, limit.ctype.name)
+    counted = Counted(variable.name, start, stop, step, start_expr, limit, closed - offset)
+    if not takes_values(ctx, counted, through, alone) or reaches_far(counted, variable, loop.body):
+        raise Refuse(condition.at, _WRAPS.format(variable.name), _WRAP_ADVICE)
     if op == "!=":
-        _reaches(ctx, condition, start, found_stop, step)
-    return tuple(s + change for s in found_stop)
+        assert isinstance(stop, tuple)
+        _reaches(ctx, condition, start, stop, step)
+    return stop
+
+
+def _in_long(expr: Expr) -> Expr:
+    return expr if expr.ctype == "long" else Cast("long", expr)
 
 
 def _offset(expr: CExpr, variable: Variable) -> int | None:
@@ -235,16 +260,6 @@ def _offset(expr: CExpr, variable: Variable) -> int | None:
         if amount is not None and (not is_unsigned(expr.ctype.name) or expr.op == "+"):
             return amount if expr.op == "+" else -amount
     return None
-
-
-def _starts_positive(ctx: Context, loop: ForStmt, start: Bound, step: int) -> bool:
-    """The iterator is never negative, so that a comparison as unsigned means what it says."""
-    if step < 0:
-        return False
-    if isinstance(start, tuple):
-        return any(ctx.facts.require(s, ctx.domain) for s in start)
-    bare = strip(_init(loop)[1])
-    return is_unsigned(bare.ctype.name)
 
 
 def _positive_step(ctx: Context, expr: CExpr) -> bool:
@@ -278,13 +293,17 @@ def _reaches(ctx: Context, condition: CExpr, start: Bound, stop: tuple[Affine, .
         raise Refuse(condition.at, "a loop with != may start behind its limit", "use < instead of !=")
 
 
-def _wrapping(ctx: Context, op: str, own: CExpr, limit: CExpr, start: Bound) -> tuple[Affine, ...] | None:
+def _wrapping(
+    ctx: Context, op: str, own: CExpr, limit: CExpr, start: Bound, variable: Variable
+) -> tuple[Affine, ...] | None:
     """`for (size_t i = n - 1; i < n; i--)`: counts down to 0 and ends by wrapping around."""
     if not isinstance(start, tuple) or len(start) != 1:
         return None
     if op == "!=":
-        value = fold(limit)
-        return (Affine.constant(-1),) if value == 2 ** bits(own.ctype.name) - 1 else None
+        last = value_range(variable.ctype.name)[1]
+        below = -start[0] + last - 1
+        ends = fold(limit) == last and (last >= 2**62 or ctx.facts.require(below, ctx.domain))
+        return (Affine.constant(-1),) if ends else None
     try:
         stop = integers.exact(ctx, limit)
     except NotAffine:
@@ -308,15 +327,16 @@ def counting_test(condition: CExpr) -> Step | None:
 
 
 def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: CExpr, test: Step) -> Header:
-    start = _start(ctx, start_expr, -1)
+    start = _start(ctx, start_expr, -1, variable)
     condition = strip(loop.condition) if loop.condition is not None else None
-    signed_equal = not is_unsigned(variable.ctype.name) and not (isinstance(condition, Bin) and condition.op == ">")
+    above = isinstance(condition, Bin) and condition.op == ">" and not is_unsigned(condition.left.ctype.name)
+    signed_equal = not is_unsigned(variable.ctype.name) and not above
     if isinstance(start, tuple):
         if signed_equal and not all(ctx.facts.require(s, ctx.domain) for s in start):
             raise Refuse(test.at, "the loop may start below 0 and never end", "use i-- > 0")
         first: Bound = tuple(s - 1 for s in start)
     else:
-        first = _shifted(start, -1, variable.ctype.name)
+        first = _shifted(_in_long(start), -1, "long")
     return Header(variable, first, (Affine.constant(-1),), -1)
 
 
@@ -329,16 +349,3 @@ def require_iteration(ctx: Context, loop: ForStmt, found: Header) -> None:
             return
     reason = "the loop runs once even where its condition does not hold at first"
     raise Refuse(loop.begin, reason, "test the condition at the top: for (i = start; i < stop; i++)")
-
-
-def domain_constraints(name: str, found: Header) -> list[Constraint]:
-    """What the bounds say about the iterator inside the loop."""
-    own = Affine.of(name)
-    result = []
-    if isinstance(found.start, tuple):
-        result += [Constraint(own - s if found.step > 0 else s - own) for s in found.start]
-        if abs(found.step) > 1:
-            result.append(Constraint(own - found.start[0], "mod", abs(found.step)))
-    if isinstance(found.stop, tuple):
-        result += [Constraint(s - own - 1 if found.step > 0 else own - s - 1) for s in found.stop]
-    return result

@@ -52,7 +52,7 @@ for p: int in [0, m - 2) step 1 { S1: B[i] = t[p][p]; } } }"""
 
 def test_extents_of_loops_that_do_not_run(tmp_path: Path) -> None:
     body = text_of(parse_nest(EMPTY), "parallelize(i)")
-    assert "double (*restrict t)[pe_max(m - 2, 1)] = " in body
+    assert "double (*restrict t)[pe_max(m - 2L, 1)] = " in body
     source = f"#include <stdio.h>\n{preamble(body)}static double A[9], B[9];\nint main(int argc, char **argv)\n{{\n"
     source += f"    (void)argv;\n    int n = 9, m = argc;\n{body}    return B[8] != 0;\n}}\n"
     (tmp_path / "t.c").write_text(source)
