@@ -55,7 +55,10 @@ def check_typed(loop: Loop, bound: Expr) -> None:
 
     Raises CodegenUnsupported.
     """
-    if integer(bound.ctype) is None or (bound is loop.start and not includes(loop.ctype, bound.ctype)):
+    started = bound
+    if bound.ctype == "long" and isinstance(bound, Binary) and isinstance(bound.right, Literal):  # `i-- > 0`
+        started = bound.left.operand if isinstance(bound.left, Cast) else bound.left
+    if integer(bound.ctype) is None or (bound is loop.start and not includes(loop.ctype, started.ctype)):
         raise CodegenUnsupported(f"loop {loop.name} counts in {loop.ctype}, a bound of it is of type {bound.ctype}")
 
 

@@ -69,6 +69,10 @@ def _choice(ctx: Context, expr: Cond) -> tuple[str, tuple[Affine, ...]]:
     test = strip(expr.condition)
     if not isinstance(test, Bin) or test.op not in ("<", "<=", ">", ">="):
         raise NotAffine
+    if fold(expr.orelse) == 0 and test.op == "<=":  # how much there is between two ends, if that is not known to be so
+        if ctx.facts.require(exact(ctx, test.right) - exact(ctx, test.left), ctx.domain):
+            return minmax(ctx, expr.then)
+        raise NotAffine
     left, right = minmax(ctx, test.left), minmax(ctx, test.right)
     then, orelse = minmax(ctx, expr.then), minmax(ctx, expr.orelse)
     if (left, right) == (then, orelse):

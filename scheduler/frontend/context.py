@@ -155,11 +155,15 @@ class Pointer:
 
 @dataclass(slots=True)
 class Substitution:
-    """A scalar replaced by what it was set to: an integer polynomial and/or an expression."""
+    """A scalar replaced by what it was set to: an integer polynomial and/or an expression.
+
+    `exact`: the polynomial is the value, not just a number that is congruent to it (`scheduler.frontend.integers`).
+    """
 
     poly: Poly | None
     expr: Expr | None
     pointer: Pointer | None = None
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

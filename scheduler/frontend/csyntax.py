@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import Union
 
+from scheduler.frontend.arith import bits
 from scheduler.frontend.lexical import Directive, Text, active_part
 
 # ------------------------------------------------------------------------------------------ types
@@ -503,7 +504,11 @@ def is_loop(stmt: CStmt) -> bool:
 
 
 def strip(expr: CExpr) -> CExpr:
-    """Without the implied conversions around it."""
-    while isinstance(expr, Conv) and not expr.explicit:
+    """Without the implied conversions around it, but for those to an integer of fewer bits."""
+    while isinstance(expr, Conv) and not expr.explicit and not _narrows(expr):
         expr = expr.operand
     return expr
+
+
+def _narrows(expr: Conv) -> bool:
+    return expr.ctype.kind == expr.operand.ctype.kind == "int" and bits(expr.ctype.name) < bits(expr.operand.ctype.name)

@@ -53,20 +53,24 @@ def substitution_for(
         if size > _MAX_SIZE or isinstance(part, Set | Step):
             return None
     found: Poly | None = None
+    exact = True
     try:
         found = integers.exact_poly(ctx, _converted(definition, variable))
-        if is_unsigned(variable.ctype.name) and bits(variable.ctype.name) == 64 and found.affine is not None:
-            found = Poly.of(integers.exact(ctx, _converted(definition, variable)))
     except NotAffine:
         if not _indexes(variable, rest) or not _stable(ctx, definition):
             return None
+    if found is not None and is_unsigned(variable.ctype.name) and bits(variable.ctype.name) == 64:
+        try:
+            found = Poly.of(integers.exact(ctx, _converted(definition, variable)))
+        except NotAffine:
+            exact = False
     try:
         expr = values.assigned(ctx, definition)
     except Refuse:
         return None
     if expression_size(expr, _MAX_SIZE) > _MAX_SIZE:
         return None
-    return Substitution(found, _typed(expr, variable, definition))
+    return Substitution(found, _typed(expr, variable, definition), None, exact)
 
 
 def _converted(definition: CExpr, variable: Variable) -> CExpr:

@@ -181,7 +181,7 @@ def _conversion(ctx: Context, expr: Conv) -> Poly:
     return inner
 
 
-def _plain(expr: CExpr) -> bool:
+def _plain(ctx: Context, expr: CExpr) -> bool:
     """A variable or literal, possibly widened: in the range of its type by itself."""
     while (
         isinstance(expr, Conv)
@@ -189,12 +189,14 @@ def _plain(expr: CExpr) -> bool:
         and (value_range(expr.operand.ctype.name)[1] <= value_range(expr.ctype.name)[1])
     ):
         expr = expr.operand
+    if isinstance(expr, Ref) and (set_to := ctx.substitutions.get(expr.var)) is not None:
+        return set_to.exact
     return isinstance(expr, Ref | Lit | Member)
 
 
 def _in_range(ctx: Context, value: Poly, expr: CExpr) -> None:
     """The value of an expression of unsigned type did not wrap."""
-    if _plain(expr):
+    if _plain(ctx, expr):
         return
     low, high = value_range(expr.ctype.name)
     if value.affine is None:
@@ -212,8 +214,14 @@ def limit(ctx: Context, value: Poly, low: int, high: int) -> None:
     below, above = bounds_of(affine, ctx.facts.ranges)
     if (below is None or below < low) and not ctx.facts.require(affine - low, ctx.domain):
         raise NotAffine
-    if high < 2**62 and (above is None or above > high) and not ctx.facts.require(-affine + high, ctx.domain):
+    if high >= 2**62 and _is_small(affine):  # numbers of 64 bits are tested to be no larger than 2**47
+        return
+    if (above is None or above > high) and not ctx.facts.require(-affine + high, ctx.domain):
         raise NotAffine
+
+
+def _is_small(affine: Affine) -> bool:
+    return abs(affine.const) < 2**61 and sum(abs(factor) for _, factor in affine.terms) < 2**13
 
 
 def _limit_product(ctx: Context, expr: CExpr, high: int) -> None:

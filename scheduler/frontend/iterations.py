@@ -33,7 +33,6 @@ from scheduler.frontend.csyntax import (
     IfStmt,
     Index,
     Lit,
-    OtherStmt,
     Ref,
     Set,
     Step,
@@ -199,40 +198,36 @@ def _wide(expr: CExpr) -> bool:
 
 
 def _subscripted(body: tuple[CStmt, ...], variable: Variable) -> bool:
+    """Whether every change of the statements stands behind such a subscript, or has one."""
     for stmt in body:
+        if any(_evaluates(e, variable) for e in _reached(stmt)):
+            return True
         match stmt:
             case Compound(body=inner):
-                fine = _subscripted(inner, variable)
-            case IfStmt(condition=condition):
-                fine = _evaluates(condition, variable) or all(
-                    _subscripted((s,), variable) for s in (stmt.then, stmt.orelse) if s is not None
-                )
+                changes = not _subscripted(inner, variable)
+            case IfStmt():
+                branches = (s for s in (stmt.then, stmt.orelse) if s is not None)
+                changes = not all(_subscripted((s,), variable) for s in branches)
             case ForStmt():
-                heads = [e for e in (stmt.condition,) if e is not None]
-                heads += [] if stmt.init is None else _whole(stmt.init)
-                fine = any(_evaluates(e, variable) for e in heads) or _subscripted((stmt.body,), variable)
-            case OtherStmt(what="null"):
-                fine = True
+                changes = not _subscripted((stmt.body,), variable)
             case _:
-                effects = any(isinstance(e, Set | Step) for e in all_expressions(stmt))
-                fine = not effects or any(_evaluates(e, variable) for e in _whole(stmt))
-        if _certain(stmt, variable):
-            return True
-        if not fine:
+                changes = any(isinstance(e, Set | Step) for e in all_expressions(stmt))
+        if changes:
             return False
     return True
 
 
-def _certain(stmt: CStmt, variable: Variable) -> bool:
-    """The statement evaluates such a subscript whatever the data."""
-    return isinstance(stmt, ExprStmt | DeclStmt) and any(_evaluates(e, variable) for e in _whole(stmt))
-
-
-def _whole(stmt: CStmt) -> list[CExpr]:
-    if isinstance(stmt, ExprStmt):
-        return [stmt.expr]
-    if isinstance(stmt, DeclStmt):
-        return [v.init for v in stmt.variables if v.init is not None]
+def _reached(stmt: CStmt) -> list[CExpr]:
+    """What is evaluated whenever a statement is begun."""
+    match stmt:
+        case ExprStmt(expr=expr):
+            return [expr]
+        case DeclStmt(variables=variables):
+            return [v.init for v in variables if v.init is not None]
+        case IfStmt(condition=condition):
+            return [condition]
+        case ForStmt(init=init, condition=condition):
+            return [*([] if init is None else _reached(init)), *([] if condition is None else [condition])]
     return []
 
 

@@ -199,8 +199,8 @@ def _text(ctx: Context, affine: Affine) -> str | None:
         variable = None if isinstance(atom, FloorDiv) else ctx.maybe_parameters.get(atom)
         if variable is None:
             return None
-        parts.append(f"{coefficient}L * ({variable.text})")
-    return " + ".join(parts)
+        parts.append(f"{coefficient} * (__int128)({variable.text})")  # whatever they are, this is exact
+    return f"__extension__ ({' + '.join(parts)})"
 
 
 # ------------------------------------------------------------------------------- places in structures

@@ -16,7 +16,9 @@ from scheduler.frontend.csyntax import (
     Bin,
     CExpr,
     Compound,
+    Cond,
     CStmt,
+    CType,
     DeclStmt,
     ForStmt,
     Lit,
@@ -65,19 +67,25 @@ def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
     counter = Variable(f"{own.name}_round", LONG, "local", at)
     counter.init = Lit("0", 0, LONG, at)
     mine = Ref(counter, LONG, at)
-    wide = as_type(step, LONG)
-    distance = _sum("-", *((start, limit) if down else (limit, start)), at)
-    rounded = Bin(
-        "/", Bin("+", distance, Bin("-", wide, _one(at), LONG, at) if strict else wide, LONG, at), wide, LONG, at
-    )
-    moved = Bin("*", mine, wide, LONG, at)
-    place = moved if fold(start) == 0 and not down else _sum("-" if down else "+", start, moved, at)
+    # Differences are made in the type of the comparison, so that it is seen whether they wrap.
+    kind = LONG if not is_unsigned(limit.ctype.name) else CType("int", "unsigned long")
+    wide = as_type(step, kind)
+    first = as_type(as_type(start, own.ctype), kind)
+    high, low = (first, limit) if down else (limit, first)
+    distance = _sum("-", high, low, kind, at)
+    more = Bin("-", wide, Lit("1", 1, kind, at), kind, at) if strict else wide
+    rounded: CExpr = Bin("/", Bin("+", distance, more, kind, at), wide, kind, at)
+    if is_unsigned(kind.name) and fold(low) != 0:
+        runs = Bin("<=", as_type(low, kind), as_type(high, kind), INT, at)
+        rounded = Cond(runs, rounded, Lit("0", 0, kind, at), kind, at)
+    moved = Bin("*", mine, as_type(step, LONG), LONG, at)
+    place = moved if fold(start) == 0 and not down else _sum("-" if down else "+", start, moved, LONG, at)
     copies = Substituted()
     lines = tuple(copies.stmt(stmt, {own: as_type(place, own.ctype)}) for stmt in body)
     written = replace(
         loop,
         init=DeclStmt((counter,), at, at),
-        condition=Bin("<", mine, rounded, INT, at),
+        condition=Bin("<", mine, as_type(rounded, LONG), INT, at),
         increment=Step("++", mine, True, LONG, at),
         body=Compound(lines, loop.begin, loop.end),
         positive=step,
@@ -111,11 +119,7 @@ def _limit(condition: CExpr, variable: Variable, down: bool) -> tuple[CExpr | No
     return limit, _TESTS[down][op]
 
 
-def _sum(op: str, left: CExpr, right: CExpr, at: int) -> CExpr:
+def _sum(op: str, left: CExpr, right: CExpr, kind: CType, at: int) -> CExpr:
     if fold(right) == 0:
-        return as_type(left, LONG)
-    return Bin(op, as_type(left, LONG), as_type(right, LONG), LONG, at)
-
-
-def _one(at: int) -> CExpr:
-    return Lit("1", 1, LONG, at)
+        return as_type(left, kind)
+    return Bin(op, as_type(left, kind), as_type(right, kind), kind, at)
