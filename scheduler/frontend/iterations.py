@@ -238,6 +238,10 @@ def _evaluates(expr: CExpr, variable: Variable) -> bool:
         part = waiting.pop()
         if isinstance(part, Index) and _is_term(part.index, variable):
             return True
+        if isinstance(part, Bin) and part.ctype.kind == "pointer":  # which must not leave its object either
+            sides = (s for s in (part.left, part.right) if is_integer(s.ctype.name))
+            if any(_is_term(s, variable) for s in sides):
+                return True
         if isinstance(part, Bin) and part.op in ("&&", "||"):
             waiting.append(part.left)
         elif isinstance(part, Cond):

@@ -35,7 +35,7 @@ from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain
 from scheduler.ir.nest import Access, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
-from scheduler.ir.types import FUNCTIONS, common_type, promoted
+from scheduler.ir.types import FUNCTIONS, common_type, literal_type, promoted
 
 _COMPARE = ("<", ">", "<=", ">=", "==", "!=")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^")
@@ -90,6 +90,8 @@ def literal(expr: Lit) -> Expr:
             below = Literal(literal_text(-expr.value - 1, ctype), ctype)
             return Binary("-", Unary("-", below, ctype), Literal("1", "int"), ctype)
         return Unary("-", Literal(literal_text(-expr.value, ctype), ctype), ctype)
+    if isinstance(expr.value, int) and literal_type(expr.text) not in (None, ctype):
+        return Literal(literal_text(expr.value, ctype), ctype)
     return Literal(expr.text, ctype)
 
 

@@ -109,6 +109,11 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
         " for (i = n - 1; i < n; i--) A[i] += i; A[300] += i; }",
         {(9, 0, 0): NEW, (1, 0, 0): NEW, (0, 0, 0): OLD},
     ),
+    "last_value_in_another_type": (
+        "(unsigned n, long k, long d) { (void)d; (void)k; long j;"
+        " for (j = n; j > 0; j -= 2) A[j] += 1; A[300] += j; for (j = n; j < 30; j += 7) A[j] += 1; A[301] += j; }",
+        {(9, 0, 0): NEW, (8, 0, 0): NEW, (0, 0, 0): NEW},
+    ),
     "stops_at_the_largest": (
         "(unsigned n, long k, long d) { (void)d; (void)k; unsigned i;"
         " for (i = n; i != -1u; i--) A[i] += i; A[300] += i; }",
@@ -202,6 +207,7 @@ def test_refused(loop: str, reason: str, tmp_path: Path) -> None:
         "{ if (!v[j]) continue; t[i] += 1; }",
         "{ int c = v[j]; if (c > 3) t[i] += c; }",
         "for (int k = 0; k < 4; k++) t[i] += v[j * 4 + k];",
+        "t[i] += *(v + j);",
     ],
 )
 def test_data_of_64_bits_that_subscripts(body: str, tmp_path: Path) -> None:
