@@ -1,4 +1,4 @@
-"""Loops whose iterators and limits wrap, or are no numbers of `long`: the written file does what C says, on both paths."""
+"""Loops whose iterators and limits wrap, or are no numbers of `long`: written files do what C says, on both paths."""
 
 from __future__ import annotations
 
