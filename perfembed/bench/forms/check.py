@@ -94,7 +94,14 @@ def read(path: Path, cc: str = "gcc", given: Mapping[int, Mapping[str, int]] | N
 def drawn(nest: LoopNest, rng: random.Random) -> Schedule:
     """A random legal schedule that has code, with threads and vectors wherever they may be; () where none was found."""
     try:
-        replayer = Replayer(nest)
+        return drawn_for(Replayer(nest), rng)
+    except (SchedulerError, QuotaExceeded):
+        return ()
+
+
+def drawn_for(replayer: Replayer, rng: random.Random) -> Schedule:
+    """`drawn` for a nest that has its replayer."""
+    try:
         steps: Schedule = ()
         for _ in range(_TRIES):
             grown = random_schedule(replayer.nest, rng, rng.randint(0, 3), replayer.tree(()), refused=0.0)

@@ -1,0 +1,108 @@
+"""A random function with loops: what of it a reducer may take away, and its C text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+VALUES = 7
+"""Numbers that a function is called with: two sizes, an offset, a base, a step, a shift and a seed of its data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`head {` body `}tail`: a loop or a condition."""
+
+    head: str
+    body: tuple[Node, ...]
+    tail: str = ""
+
+
+Node = str | Block
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the C type `ctype` of value number `value` is kept: a parameter, a global or a member, of this text."""
+
+    name: str
+    ctype: str
+    value: int
+    kind: str  # parameter, global, member, pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """`f{number}`: its values, file-scope helpers, the locals it declares, and its statements."""
+
+    number: int
+    places: tuple[Place, ...]
+    helpers: tuple[str, ...]
+    body: tuple[Node, ...]
+
+    def text(self) -> str:
+        """All of its definitions, `run{number}` last, which calls it."""
+        k, body = self.number, _lines(self.body, 1)
+        inside = "\n".join((*self.helpers, *body))
+        kinds = {p.kind for p in self.places if uses(inside, p.name)}
+        used = [p for p in self.places if uses(inside, p.name)]
+        out: list[str] = []
+        if members := [p for p in used if p.kind in ("member", "pointer")]:
+            fields = " ".join(f"{p.ctype} {p.name.rpartition('.')[2].rpartition('>')[2]};" for p in members)
+            out.append(f"struct s{k} {{ {fields} }};")
+        if "member" in kinds or "pointer" in kinds:
+            out.append(f"static struct s{k} G{k};")
+        out += [f"static {p.ctype} {p.name};" for p in used if p.kind == "global"]
+        out += [f"static {helper}" for helper in self.helpers if uses("\n".join(body), _name(helper))]
+        parameters = [(f"{p.ctype} {p.name}", f"({p.ctype})v[{p.value}]") for p in used if p.kind == "parameter"]
+        if "pointer" in kinds:
+            parameters.append((f"const struct s{k} *g", f"&G{k}"))
+        parameters += [(f"{t} *{p}", f"{a} + HALF") for p, t, a in POINTERS if uses(inside, p)]
+        head = ", ".join(p for p, _ in parameters) or "void"
+        out += [f"static __attribute__((noinline)) void f{k}({head})", "{", *body, "}"]
+        out += [f"static void run{k}(const long long *v)", "{", "    (void)v;"]
+        for p in used:
+            if p.kind != "parameter":
+                out.append(f"    {p.name.replace('g->', f'G{k}.')} = ({p.ctype})v[{p.value}];")
+        out += [f"    f{k}({', '.join(a for _, a in parameters)});", "}"]
+        return "\n".join(out) + "\n"
+
+
+POINTERS = (("p", "unsigned", "PU"), ("q", "long", "PL"))
+"""Pointers to the middle of an array: name, element type, array."""
+
+
+def uses(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.>]){re.escape(name)}\b", text) is not None
+
+
+def _name(helper: str) -> str:
+    found = re.search(r"(\w+)\(", helper)
+    return found.group(1) if found else ""
+
+
+def _lines(nodes: Sequence[Node], depth: int) -> list[str]:
+    out: list[str] = []
+    for node in nodes:
+        if isinstance(node, str):
+            out.append("    " * depth + node)
+            continue
+        out += ["    " * depth + node.head + " {", *_lines(node.body, depth + 1), "    " * depth + "}" + node.tail]
+    return out
+
+
+def smaller(unit: Unit) -> Iterator[Unit]:
+    """Units with one piece less: a statement, or a block that leaves its body."""
+    for body in _smaller(unit.body):
+        yield replace(unit, body=body)
+
+
+def _smaller(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, ...]]:
+    for k, node in enumerate(nodes):
+        before, after = nodes[:k], nodes[k + 1 :]
+        yield (*before, *after)
+        if isinstance(node, Block):
+            yield (*before, *node.body, *after)
+            for body in _smaller(node.body):
+                yield (*before, replace(node, body=body), *after)
