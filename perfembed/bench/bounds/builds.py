@@ -72,7 +72,7 @@ def run(program: Path, calls: Sequence[Call], way: Way, limit_ms: int) -> Ran:
         **DEFAULT_ENVIRONMENT,
         "OMP_NUM_THREADS": str(way.threads),
         "OMP_WAIT_POLICY": "passive",
-        "ASAN_OPTIONS": "detect_leaks=0",
+        "ASAN_OPTIONS": "detect_leaks=0:symbolize=0",
     }
     command = [str(program), str(limit_ms), str(table)]
     done = subprocess.run(

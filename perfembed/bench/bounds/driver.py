@@ -54,11 +54,12 @@ path:
     note(text, end);
 }
 """
-# A child goes through the calls of a file; where it dies the next one goes on behind the call.
+# A child goes through the calls of a file; where it dies the next one goes on behind the call, and behind all calls of a
+# function that was too slow three times.
 _MAIN = """int main(int argc, char **argv)
 {
     static long long all[MOST][%(width)d];
-    int k, status, total = 0, field = 0;
+    int k, status, total = 0, field = 0, slow = 0;
     int *done = mmap(0, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char *text;
     FILE *file = argc > 2 ? fopen(argv[2], "r") : 0;
@@ -88,8 +89,13 @@ child:
     }
     wait(&status);
     if (*done < total) {
+        slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? slow + 1 : 0;
+        k = (int)all[*done][0];
+skip:
         note(line, (size_t)snprintf(line, sizeof line, "! %%d %%d\\n", *done, status));
         ++*done;
+        if (slow > 2 && *done < total && all[*done][0] == k) goto skip;
+        slow = slow > 2 ? 0 : slow;
         goto again;
     }
     return 0;
@@ -108,6 +114,7 @@ def program(units: Sequence[Unit], seed: str, alone: Values = ()) -> str:
     rng = random.Random(f"types {seed}")
     kinds = {name: ctype(rng) for name in ("first", "row", "low")}
     text = f"""#define _GNU_SOURCE
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -18,6 +18,10 @@ _NAMES = ("n", "m", "o", "b", "s", "d")  # of the values: sizes, an offset, a ba
 _KINDS = ("parameter", "parameter", "parameter", "global", "member", "pointer")
 
 
+_EDGES = ("2147483647", "4294967295u", "0x80000000", "127", "255", "65535", "-1u", "(size_t)-1", "-1L")
+_MAIN = 0.55  # share of the types of a function that are one
+
+
 def ctype(rng: random.Random) -> str:
     """Every integer type, those that people write most more often."""
     return rng.choice(_COMMON if rng.random() < 0.55 else TYPES)
@@ -41,6 +45,7 @@ class _Writer:
     def __init__(self, rng: random.Random, number: int) -> None:
         self.rng = rng
         self.number = number
+        self.places: list[Place] = []
         self.of: dict[str, str] = {}
         self.loops: list[_Loop] = []
         self.declared: list[str] = []
@@ -48,15 +53,19 @@ class _Writer:
         self.locals: list[str] = []  # small numbers set in the iteration, or in front of the nest
         self.helpers: list[str] = []
         self.fresh = 0
+        self.main = ctype(rng)
+
+    def ctype(self) -> str:
+        return self.main if self.rng.random() < _MAIN else ctype(self.rng)
 
     def unit(self) -> Unit:
         rng, k = self.rng, self.number
-        places = []
+        places = self.places
         for value, name in enumerate(_NAMES):
             kind = rng.choice(_KINDS)
             text = {"parameter": name, "global": f"{name}{k}", "member": f"G{k}.{name}", "pointer": f"g->{name}"}[kind]
             self.of[name] = text
-            places.append(Place(text, ctype(rng), value, kind))
+            places.append(Place(text, self.ctype(), value, kind))
         body: list[Node] = []
         for _ in range(rng.choice((0, 0, 1, 1, 2))):
             body.append(self.local())
@@ -87,8 +96,8 @@ class _Writer:
             lambda: f"{atom()} + {rng.choice(('1', '2', '3', '1u', '-1', '(size_t)1'))}",
             lambda: f"{atom()} - {rng.choice(('1', '1', '2', '3', '1u', '4l'))}",
             lambda: f"{atom()} + {atom()}",
-            lambda: f"({ctype(rng)})({self.small(2)})",
-            lambda: f"({ctype(rng)}){atom()}",
+            lambda: f"({self.ctype()})({self.small(2)})",
+            lambda: f"({self.ctype()}){atom()}",
             lambda: f"{atom()} / 2",
             lambda: f"{atom()} % {rng.choice(('3', '5', '7u'))}",
             lambda: f"{atom()} >> 1",
@@ -96,6 +105,7 @@ class _Writer:
             lambda: f"{atom()} * {atom()} - 4",
             lambda: f"{n} - {atom()} * 2",
             lambda: f"-{atom()}",
+            lambda: f"{rng.choice(_EDGES)} - {atom()}",
         ]
         if depth < 2:
             forms += [
@@ -120,16 +130,16 @@ class _Writer:
         """A function whose parameters and result have other types."""
         rng = self.rng
         name = f"h{self.number}_{len(self.helpers)}"
-        ours, theirs = [ctype(rng) for _ in range(3)], (self.atom(), self.atom())
+        ours, theirs = [self.ctype() for _ in range(3)], (self.atom(), self.atom())
         result = rng.choice(("x - y", "x + y", "x", "x < y ? x : y", "x > y ? x : y", "x * 2 - y", "y - x", "x / 2"))
-        middle = rng.choice(("", "", f"{ctype(rng)} z = {result}; ", "if (x < y) return 0; "))
+        middle = rng.choice(("", "", f"{self.ctype()} z = {result}; ", "if (x < y) return 0; "))
         result = "z" if " z = " in middle else result
         self.helpers.append(f"{ours[0]} {name}({ours[1]} x, {ours[2]} y) {{ {middle}return {result}; }}")
         return f"{name}({theirs[0]}, {theirs[1]})"
 
     def local(self) -> str:
         self.fresh += 1
-        text = f"{ctype(self.rng)} t{self.fresh} = {self.small()};"
+        text = f"{self.ctype()} t{self.fresh} = {self.small()};"
         self.locals.append(f"t{self.fresh}")
         return text
 
@@ -137,7 +147,8 @@ class _Writer:
 
     def nest(self, depth: int) -> list[Node]:
         rng = self.rng
-        before, wrapped = len(self.locals), self.loop(depth)
+        before = len(self.locals)
+        wrapped = self.rows() if depth > 1 and rng.random() < 0.1 else self.loop(depth)
         del self.locals[before:]
         return wrapped if rng.random() < 0.9 else [Block(f"if ({self.condition()})", tuple(wrapped))]
 
@@ -150,23 +161,29 @@ class _Writer:
         if kind < 0.55:
             start = rng.choice((b, b, f"{b} + 1", f"{b} - {self.of['o']}"))
             return start, rng.choice((f"{b} + {n}", f"{b} + {n}", f"{b} + {self.small()}")), f"({{}} - {b})"
-        start = self.small()
-        end = rng.choice((n, n, self.of["m"], self.small()))
+        start = self.small() if kind < 0.9 else "0"
+        end = rng.choice((n, n, self.of["m"], self.small(), f"{n} * {self.of['m']}"))
         return start, end, "{}"
 
     def loop(self, depth: int) -> list[Node]:
         rng = self.rng
         name = "ijkl"[len(self.loops)] + (str(len(self.kept)) if self.kept else "")
-        kind = ctype(rng)
+        kind = self.ctype()
         start, end, near = self.bounds()
         outside = rng.random() < 0.4
+        if rng.random() < 0.08 and not self.loops:
+            outside, name = True, f"w{self.number}_{len(self.places)}"
+            self.places.append(Place(name, kind, rng.choice((0, 2, 3)), rng.choice(("global", "parameter"))))
+            self.kept.append(name)
         head, first, tail, before = self.header(name, kind, start, end, outside)
-        if outside or before:
+        if (outside or before) and name not in self.kept:
             self.declared.append(f"{kind} {name} = 0;")
             self.kept.append(name)
         self.loops.append(_Loop(name, kind, near.format(name)))
         held = len(self.locals)
         body: list[Node] = [self.local()] if rng.random() < 0.3 else []
+        if rng.random() < 0.12:
+            before, first = (*before, self.counter()), (self.advance(), *first)
         if depth > 1:
             if rng.random() < 0.2:
                 body.append(self.statement())
@@ -182,6 +199,38 @@ class _Writer:
         self.loops.pop()
         return [*before, Block(head, (*body, *first), tail)]
 
+    def counter(self) -> str:
+        """A second variable that counts with the loop, read behind it."""
+        self.fresh += 1
+        name = f"c{self.fresh}"
+        self.declared.append(f"{self.ctype()} {name} = 0;")
+        self.kept.append(name)
+        self.locals.append(name)
+        return f"{name} = {self.one('0', self.atom, self.of['n'], self.of['b'])};"
+
+    def advance(self) -> str:
+        name = self.locals[-1]
+        return self.one(f"{name}++;", f"{name} += 2;", f"{name}--;", f"{name} -= 3;", f"{name} += {self.of['s']};")
+
+    def rows(self) -> list[Node]:
+        """A loop that calls a function with a loop, whose parameters have other types."""
+        rng, kind = self.rng, self.ctype()
+        name, types = f"r{self.number}_{len(self.helpers)}", [self.ctype() for _ in range(2)]
+        element = rng.choice(("U[e - x]", "M[(unsigned char)x & 31][e - x]", "U[(unsigned char)e]", "L[e & 63]"))
+        test = rng.choice(("e < y", "e < y", "e <= y", "e != y"))
+        self.helpers.append(
+            f"void {name}({types[0]} x, {types[1]} y) {{ for ({kind} e = x; {test}; e++) {element} += 1; }}"
+        )
+        start, end, near = self.bounds()
+        counter = self.ctype()
+        head, first, tail, before = self.header("i", counter, start, end, False)
+        if before:
+            return self.loop(2)
+        self.loops.append(_Loop("i", counter, near.format("i")))
+        call = f"{name}({self.small()}, {self.one(self.small, self.of['n'], self.of['m'])});"
+        self.loops.pop()
+        return [Block(head, (call, *first), tail)]
+
     def header(
         self, i: str, kind: str, start: str, end: str, outside: bool
     ) -> tuple[str, tuple[str, ...], str, tuple[str, ...]]:
@@ -194,8 +243,8 @@ class _Writer:
             step = f"{i} += {s}"
         down = rng.choice(("i--", "i--", "--i", "i -= 2", "i -= 1")).replace("i", i, 1)
         last = rng.choice((f"{end} - 1", f"({end}) - 1", end))
-        match rng.randrange(15):
-            case 0 | 1 | 2 | 3:
+        match rng.choice((0, 0, 0, 0, 0, 0, 4, 4, 5, 6, 6, 7, 7, 7, 8, 8, 9, 9, 10, 10, 10, 11, 11, 12, 13, 14)):
+            case 0:
                 return f"for ({d}{i} = {start}; {i} < {end}; {step})", (), "", ()
             case 4:
                 return f"for ({d}{i} = {start}; {i} <= {end}; {step})", (), "", ()
@@ -233,8 +282,8 @@ class _Writer:
             i = rng.choice(self.loops)
             forms += [
                 f"{i.name} - {o} < {n}",
-                f"{i.name} >= ({ctype(rng)})first[{i.near}]",
-                f"({ctype(rng)})({i.name} - {o}) < {n}",
+                f"{i.name} >= ({self.ctype()})first[{i.near}]",
+                f"({self.ctype()})({i.name} - {o}) < {n}",
                 f"{i.name} % 2",
                 f"{i.name} - {o}",
             ]
@@ -248,7 +297,7 @@ class _Writer:
             *(i.near, i.near, i.near, f"{i.near} + 1", f"{i.name} - {o}", f"(unsigned)({i.name} + {other.near})"),
             *(f"{i.near} + {other.near}", f"(unsigned char)({i.name} - {o})", f"({i.name} + {o}) & 31"),
             lambda: f"(unsigned char)({self.small()})",
-            lambda: f"({ctype(rng)})({i.name} - {o})",
+            lambda: f"({self.ctype()})({i.name} - {o})",
             lambda: f"({self.small()}) & 63",
             lambda: self.rng.choice((*self.locals, i.near)),
             f"first[{i.near}]",
