@@ -42,6 +42,7 @@ BENCH_DOCUMENTS = (
         {(Disagreement, "parameters"): Mapping[str, int]},
     ),
     Described("bench forms", contents.FormsContent, ("bench forms --json",)),
+    Described("bench bounds", contents.BoundsContent, ("bench bounds --json",)),
     Described("bench spelling", contents.SpellingContent, ("bench spelling --json",)),
     Described("bench timing", contents.TimingContent, ("bench timing --json",)),
     Described("bench-startup", contents.StartupContent, ("bench startup --json",)),

@@ -125,6 +125,32 @@ class FormsContent(TypedDict):
     interrupted: bool
 
 
+class BoundsFault(TypedDict):
+    """What went wrong with a program compiled in a way, under schedules, called with values; its function in C."""
+
+    program: int
+    kind: str
+    way: str
+    flags: str
+    schedules: Sequence[str]
+    values: Sequence[int]
+    detail: str
+    function: str
+
+
+class BoundsContent(TypedDict):
+    """`programs` of seed `seed` were tuned at random and run; `counts` by name, `refused` by reason."""
+
+    programs: int
+    seed: int
+    first: int
+    counts: Mapping[str, int]
+    refused: Mapping[str, int]
+    faults: Sequence[BoundsFault]
+    seconds: float
+    interrupted: bool
+
+
 class Verdicts(TypedDict):
     """Comparisons, and how many of them declared the candidate faster or slower."""
 

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from perfembed.bench.bounds.arguments import Values

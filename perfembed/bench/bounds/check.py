@@ -7,7 +7,7 @@ import re
 import shlex
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,6 +49,12 @@ class Batch:
     calls: tuple[Call, ...]
     expected: tuple[Said, ...]
     flags: tuple[str, ...]
+
+    def of(self, numbers: Collection[int | None]) -> Batch:
+        """With the calls of these functions alone."""
+        pairs = [(c, e) for c, e in zip(self.calls, self.expected, strict=True) if c[0] in numbers]
+        units = tuple(u for u in self.units if u.number in numbers)
+        return replace(self, units=units, calls=tuple(c for c, _ in pairs), expected=tuple(e for _, e in pairs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,9 @@ def read(path: Path, flags: tuple[str, ...]) -> SourceFile:
 
 def surroundings(source: SourceFile, flags: tuple[str, ...], folder: Path) -> Surveyed:
     before = (*BASE, *flags)
-    return survey(source, CompilerConfig("gcc", before), CompilerConfig("gcc", (*before, "-fopenmp")), folder / "survey")
+    return survey(
+        source, CompilerConfig("gcc", before), CompilerConfig("gcc", (*before, "-fopenmp")), folder / "survey"
+    )
 
 
 def of_unit(nest: LoopNest) -> int | None:
@@ -132,7 +140,10 @@ class Checker:
     def _checked(self, batch: Batch, begin: int, rng: random.Random) -> None:
         self._refusals(batch)
         faulty: set[int] = set()
-        for written in self.written(batch, rng):
+        for number, written in enumerate(self.written(batch, rng)):
+            batch = batch.of({of_unit(nest) for nest in written.nests})
+            if number == 0:
+                self.tally.counts["programs written"] += len(batch.units)
             for way in self.ways:
                 for fault in self.compared(batch, written, way, faulty):
                     self.tally.faults.append(replace(fault, program=begin + fault.program))

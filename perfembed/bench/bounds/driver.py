@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from perfembed.bench.bounds.arguments import Values
-from perfembed.bench.bounds.generate import ctype
+from perfembed.bench.bounds.numbers import ctype
 from perfembed.bench.bounds.unit import VALUES, Unit
 
 # Loops of ours jump, so that nobody tunes them.
@@ -19,7 +19,11 @@ next:
     hash = (hash ^ *at++) * 1099511628211ull;
     goto next;
 }
-static unsigned drawn(void) { state = state * 6364136223846793005ull + 1442695040888963407ull; return (unsigned)(state >> 40); }
+static unsigned drawn(void)
+{
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(state >> 40);
+}
 static void fill(const long long *v)
 {
     int k = 0;
@@ -54,15 +58,16 @@ path:
     note(text, end);
 }
 """
-# A child goes through the calls of a file; where it dies the next one goes on behind the call, and behind all calls of a
-# function that was too slow three times.
+# A child goes through the calls of a file; where it dies the next one goes on behind the call, and behind all calls of
+# a function that was too slow three times.
 _MAIN = """int main(int argc, char **argv)
 {
+    if (argc != 3) return 2;
     static long long all[MOST][%(width)d];
-    int k, status, total = 0, field = 0, slow = 0;
+    int k, status, total = 0, field = 0, slow = 0, limit = atoi(argv[1]);
     int *done = mmap(0, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char *text;
-    FILE *file = argc > 2 ? fopen(argv[2], "r") : 0;
+    FILE *file = fopen(argv[2], "r");
     static char line[1024];
     if (!file) return 3;
 more:
@@ -81,7 +86,7 @@ again:
 child:
         if (*done == total) _exit(0);
         k = *done;
-        setitimer(ITIMER_PROF, &(struct itimerval){ { 0, 0 }, { atoi(argv[1]) / 1000, atoi(argv[1]) %% 1000 * 1000 } }, 0);
+        setitimer(ITIMER_PROF, &(struct itimerval){ { 0, 0 }, { limit / 1000, limit %% 1000 * 1000 } }, 0);
         alarm(60);
         call((int)all[k][0], all[k] + 1, k);
         ++*done;

@@ -1,39 +1,33 @@
-"""Random functions whose loops count in all integer types, between values of all types, in every way to begin and end."""
+"""Random functions whose loops count in all integer types, between values of all types, with all ways to end."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from perfembed.bench.bounds.numbers import Loop, Numbers, is_unsigned
 from perfembed.bench.bounds.unit import Block, Node, Place, Unit
 
-TYPES = (
-    *("signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "unsigned long"),
-    *("long long", "unsigned long long", "size_t", "ptrdiff_t", "char", "int8_t", "uint8_t", "int16_t", "uint16_t"),
-    *("int32_t", "uint32_t", "int64_t", "uint64_t"),
-)
-_COMMON = ("int", "unsigned", "size_t", "long", "unsigned long", "uint64_t", "unsigned", "size_t")
 _NAMES = ("n", "m", "o", "b", "s", "d")  # of the values: sizes, an offset, a base, a step, a shift
 _KINDS = ("parameter", "parameter", "parameter", "global", "member", "pointer")
 
 
-_EDGES = ("2147483647", "4294967295u", "0x80000000", "127", "255", "65535", "-1u", "(size_t)-1", "-1L")
-_MAIN = 0.55  # share of the types of a function that are one
-
-
-def ctype(rng: random.Random) -> str:
-    """Every integer type, those that people write most more often."""
-    return rng.choice(_COMMON if rng.random() < 0.55 else TYPES)
-
-
-@dataclass(frozen=True, slots=True)
-class _Loop:
-    """An iterator; `near`: what is small and hardly ever negative while it runs."""
-
-    name: str
-    ctype: str
-    near: str
+_FORMS = {
+    "up": 7,
+    "up to": 2,
+    "turned": 1.5,
+    "unequal": 1,
+    "two limits": 1,
+    "ahead": 1,
+    "down to": 3,
+    "down above": 2,
+    "down unequal": 2,
+    "wraps": 3,
+    "down before": 1.5,
+    "while down": 1,
+    "while up": 1,
+    "do": 0.7,
+}  # how often loops begin, go on and end so
 
 
 def unit(seed: str, number: int) -> Unit:
@@ -41,23 +35,7 @@ def unit(seed: str, number: int) -> Unit:
     return _Writer(random.Random(seed), number).unit()
 
 
-class _Writer:
-    def __init__(self, rng: random.Random, number: int) -> None:
-        self.rng = rng
-        self.number = number
-        self.places: list[Place] = []
-        self.of: dict[str, str] = {}
-        self.loops: list[_Loop] = []
-        self.declared: list[str] = []
-        self.kept: list[str] = []
-        self.locals: list[str] = []  # small numbers set in the iteration, or in front of the nest
-        self.helpers: list[str] = []
-        self.fresh = 0
-        self.main = ctype(rng)
-
-    def ctype(self) -> str:
-        return self.main if self.rng.random() < _MAIN else ctype(self.rng)
-
+class _Writer(Numbers):
     def unit(self) -> Unit:
         rng, k = self.rng, self.number
         places = self.places
@@ -74,74 +52,6 @@ class _Writer:
         sums = ["unsigned sum = 0;", "unsigned long total = 0;"]
         ends = [f"keep({name});" for name in (*self.kept, "sum", "total")]
         return Unit(k, tuple(places), tuple(self.helpers), (*sums, *self.declared, *body, *ends))
-
-    # ------------------------------------------------------------------------------------ numbers
-
-    def one(self, *choices: str | Callable[[], str]) -> str:
-        chosen = self.rng.choice(choices)
-        return chosen if isinstance(chosen, str) else chosen()
-
-    def atom(self) -> str:
-        """A number that is small unless the arguments are extreme."""
-        names = [self.of[name] for name in "nmmnood"] + [x.name for x in self.loops] * 2 + self.locals * 2
-        return self.rng.choice(names)
-
-    def small(self, depth: int = 0) -> str:
-        """A sum, difference, product … of such numbers."""
-        rng, atom = self.rng, self.atom
-        n, m, o = (self.of[name] for name in "nmo")
-        forms: list[str | Callable[[], str]] = [
-            *(atom, atom, atom, n, m, o),
-            lambda: f"{atom()} - {atom()}",
-            lambda: f"{atom()} + {rng.choice(('1', '2', '3', '1u', '-1', '(size_t)1'))}",
-            lambda: f"{atom()} - {rng.choice(('1', '1', '2', '3', '1u', '4l'))}",
-            lambda: f"{atom()} + {atom()}",
-            lambda: f"({self.ctype()})({self.small(2)})",
-            lambda: f"({self.ctype()}){atom()}",
-            lambda: f"{atom()} / 2",
-            lambda: f"{atom()} % {rng.choice(('3', '5', '7u'))}",
-            lambda: f"{atom()} >> 1",
-            lambda: f"{atom()} * 2 - {atom()}",
-            lambda: f"{atom()} * {atom()} - 4",
-            lambda: f"{n} - {atom()} * 2",
-            lambda: f"-{atom()}",
-            lambda: f"{rng.choice(_EDGES)} - {atom()}",
-        ]
-        if depth < 2:
-            forms += [
-                lambda: self.conditional(depth),
-                lambda: self.call(),
-                lambda: f"({self.small(2)}) - {atom()}",
-            ]
-        if self.loops:
-            forms += [self.data, self.data, lambda: f"{self.loops[-1].name} - {o}"]
-        return self.one(*forms)
-
-    def conditional(self, depth: int) -> str:
-        a, b = self.small(depth + 1), self.small(depth + 1)
-        return f"({a} {self.rng.choice('<>')} {b} ? {self.rng.choice((a, b))} : {self.rng.choice((a, b))})"
-
-    def data(self) -> str:
-        """A number out of an array, at the place of an iterator."""
-        at = self.rng.choice(self.loops).near
-        return self.one(f"first[{at}]", f"row[{at}]", f"row[{at} + 1]", f"low[{at}]", f"first[{at}] - {self.of['o']}")
-
-    def call(self) -> str:
-        """A function whose parameters and result have other types."""
-        rng = self.rng
-        name = f"h{self.number}_{len(self.helpers)}"
-        ours, theirs = [self.ctype() for _ in range(3)], (self.atom(), self.atom())
-        result = rng.choice(("x - y", "x + y", "x", "x < y ? x : y", "x > y ? x : y", "x * 2 - y", "y - x", "x / 2"))
-        middle = rng.choice(("", "", f"{self.ctype()} z = {result}; ", "if (x < y) return 0; "))
-        result = "z" if " z = " in middle else result
-        self.helpers.append(f"{ours[0]} {name}({ours[1]} x, {ours[2]} y) {{ {middle}return {result}; }}")
-        return f"{name}({theirs[0]}, {theirs[1]})"
-
-    def local(self) -> str:
-        self.fresh += 1
-        text = f"{self.ctype()} t{self.fresh} = {self.small()};"
-        self.locals.append(f"t{self.fresh}")
-        return text
 
     # -------------------------------------------------------------------------------------- loops
 
@@ -179,11 +89,12 @@ class _Writer:
         if (outside or before) and name not in self.kept:
             self.declared.append(f"{kind} {name} = 0;")
             self.kept.append(name)
-        self.loops.append(_Loop(name, kind, near.format(name)))
         held = len(self.locals)
-        body: list[Node] = [self.local()] if rng.random() < 0.3 else []
         if rng.random() < 0.12:
             before, first = (*before, self.counter()), (self.advance(), *first)
+        self.loops.append(Loop(name, kind, near.format(name)))
+        body: list[Node] = [self.local()] if rng.random() < 0.3 else []
+        own = len(body)
         if depth > 1:
             if rng.random() < 0.2:
                 body.append(self.statement())
@@ -193,8 +104,7 @@ class _Writer:
         else:
             body += [self.statement() for _ in range(rng.choice((1, 1, 2)))]
         if rng.random() < 0.2:
-            keep = 1 if self.locals[held:] and isinstance(body[0], str) and body[0].split()[-3].startswith("t") else 0
-            body = [*body[:keep], Block(f"if ({self.condition()})", tuple(body[keep:]))]
+            body = [*body[:own], Block(f"if ({self.condition()})", tuple(body[own:]))]
         del self.locals[held:]
         self.loops.pop()
         return [*before, Block(head, (*body, *first), tail)]
@@ -226,8 +136,11 @@ class _Writer:
         head, first, tail, before = self.header("i", counter, start, end, False)
         if before:
             return self.loop(2)
-        self.loops.append(_Loop("i", counter, near.format("i")))
-        call = f"{name}({self.small()}, {self.one(self.small, self.of['n'], self.of['m'])});"
+        self.loops.append(Loop("i", counter, near.format("i")))
+        low, high = self.small(), self.one(self.small, self.of["n"], self.of["m"])
+        if "i" not in (low + high).split():
+            low = f"i - {self.of['o']}"
+        call = f"{name}({low}, {high});"
         self.loops.pop()
         return [Block(head, (call, *first), tail)]
 
@@ -243,30 +156,42 @@ class _Writer:
             step = f"{i} += {s}"
         down = rng.choice(("i--", "i--", "--i", "i -= 2", "i -= 1")).replace("i", i, 1)
         last = rng.choice((f"{end} - 1", f"({end}) - 1", end))
-        match rng.choice((0, 0, 0, 0, 0, 0, 4, 4, 5, 6, 6, 7, 7, 7, 8, 8, 9, 9, 10, 10, 10, 11, 11, 12, 13, 14)):
-            case 0:
+        wraps = is_unsigned(kind)
+        form = rng.choices(list(_FORMS), list(_FORMS.values()))[0]
+        if form == "down to" and wraps and start == "0":
+            form = "wraps"
+        if form == "wraps" and not wraps:
+            form = "down above"
+        match form:
+            case "up":
                 return f"for ({d}{i} = {start}; {i} < {end}; {step})", (), "", ()
-            case 4:
+            case "up to":
                 return f"for ({d}{i} = {start}; {i} <= {end}; {step})", (), "", ()
-            case 5:
-                return f"for ({d}{i} = {start}; {i} != {end}; {i}++)", (), "", ()
-            case 6:
-                return f"for ({d}{i} = {start}; {end} > {i}; {step})", (), "", ()
-            case 7:
+            case "turned":
+                return f"for ({d}{i} = {start}; {end} {rng.choice(('>', '>', '>='))} {i}; {step})", (), "", ()
+            case "unequal":
+                return f"for ({d}{i} = {start}; {i} != {end}; {rng.choice((step, f'{i}++'))})", (), "", ()
+            case "two limits":
+                other = rng.choice((f"{i} < {self.of['m']}", f"{i} <= {self.atom()}", f"{i} - {self.of['o']} < 40"))
+                return f"for ({d}{i} = {start}; {i} < {end} && {other}; {step})", (), "", ()
+            case "ahead":
+                return f"for ({d}{i} = {start}; {i} + {rng.choice('112')} < {end}; {step})", (), "", ()
+            case "down to":
                 return f"for ({d}{i} = {last}; {i} >= {start}; {down})", (), "", ()
-            case 8:
+            case "down above":
                 return f"for ({d}{i} = {last}; {i} > {start}; {down})", (), "", ()
-            case 9:
+            case "down unequal":
                 stop = rng.choice((f"({kind})-1", "-1", "(size_t)-1", start))
                 return f"for ({d}{i} = {last}; {i} != {stop}; {i}--)", (), "", ()
-            case 10:
-                return f"for ({d}{i} = {last}; {i} < {rng.choice((end, self.of['n']))}; {down})", (), "", ()
-            case 11:
+            case "wraps":
+                stop = rng.choice((f"< {end}", f"< {self.of['n']}", f"<= {end}", f"!= ({kind})-1"))
+                return f"for ({d}{i} = {last}; {i} {stop}; {rng.choice((f'{i}--', down))})", (), "", ()
+            case "down before":
                 return f"for ({d}{i} = {end}; {i}-- > {rng.choice((start, '0'))};)", (), "", ()
-            case 12:
+            case "while down":
                 test = rng.choice((f"{i}--", f"{i}-- > 0", f"--{i} > 0", f"--{i} >= 0", f"{i}-- != {start}"))
                 return f"while ({test})", (), "", (f"{i} = {end};",)
-            case 13:
+            case "while up":
                 test = rng.choice((f"{i} < {end}", f"{i} != {end}", f"{i} <= {end}"))
                 return f"while ({test})", (f"{i}++;",), "", (f"{i} = {start};",)
             case _:
@@ -291,7 +216,7 @@ class _Writer:
 
     def at(self) -> str:
         """A subscript, of which some are always inside."""
-        rng, i = self.rng, self.rng.choice(self.loops)
+        i = self.rng.choice(self.loops)
         o, other = self.of["o"], self.rng.choice(self.loops)
         return self.one(
             *(i.near, i.near, i.near, f"{i.near} + 1", f"{i.name} - {o}", f"(unsigned)({i.name} + {other.near})"),
@@ -316,7 +241,14 @@ class _Writer:
         rng, element = self.rng, self.element()
         i = rng.choice(self.loops)
         value = self.one(
-            *(i.near, f"{i.near} + 1", "1", "3", f"(unsigned)({i.name}) * 3u", f"(unsigned)({i.name} - {self.of['o']})"),
+            *(
+                i.near,
+                f"{i.near} + 1",
+                "1",
+                "3",
+                f"(unsigned)({i.name}) * 3u",
+                f"(unsigned)({i.name} - {self.of['o']})",
+            ),
             lambda: f"(unsigned)({self.small()})",
             lambda: f"{self.one('U', 'S', 'C')}[{self.at()}]",
             lambda: f"M[{self.at()}][{self.at()}]",

@@ -12,7 +12,7 @@ from perfembed.bench.bounds.arguments import Values
 from perfembed.bench.bounds.check import Checker, Written, defined, of_unit, read, surroundings, write
 from perfembed.bench.bounds.driver import program
 from perfembed.bench.bounds.model import Campaign, Fault
-from perfembed.bench.bounds.unit import Unit, smaller
+from perfembed.bench.bounds.unit import smaller
 from perfembed.tuning.rewrite import Rewrite
 from scheduler.codegen.premises import PremiseTests
 from scheduler.errors import SchedulerError

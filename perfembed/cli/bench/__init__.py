@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from perfembed.cli.bench import (
+    bounds,
     costmodel,
     counters,
     database,
@@ -36,6 +37,7 @@ app.command("replay")(replay.command)
 app.command("legality")(legality.command)
 app.command("spelling")(spelling.command)
 app.command("forms")(forms.command)
+app.command("bounds")(bounds.command)
 app.command("timing")(timing.command)
 app.command("startup")(startup.command)
 app.command("counters")(counters.command)
