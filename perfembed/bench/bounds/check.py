@@ -67,8 +67,8 @@ class Written:
 
 
 def defined(units: Sequence[Unit], calls: Sequence[Call], seed: str, flags: tuple[str, ...], folder: Path,
-            tuples: int = 1 << 30) -> Batch:  # fmt: skip
-    """The functions with at least `_FEWEST` (or all) calls that sanitizers find nothing in and that end soon.
+            tuples: int = 1 << 30, fewest: int = _FEWEST) -> Batch:  # fmt: skip
+    """The functions with at least `fewest` calls that sanitizers find nothing in and that end soon.
 
     Raises DoesNotCompile.
     """
@@ -81,8 +81,7 @@ def defined(units: Sequence[Unit], calls: Sequence[Call], seed: str, flags: tupl
         if not words.ended and number[call[0]] < tuples:
             number[call[0]] += 1
             good.append((call, words))
-    wanted = min(_FEWEST, len(calls))
-    kept = tuple(u for u in units if number[u.number] >= wanted)
+    kept = tuple(u for u in units if number[u.number] >= fewest)
     names = {u.number for u in kept}
     good = [(call, words) for call, words in good if call[0] in names]
     text = program(kept, seed)

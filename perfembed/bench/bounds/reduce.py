@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from perfembed.bench.bounds.arguments import Values
-from perfembed.bench.bounds.check import Checker, Written, defined, of_unit, read, surroundings, write
+from perfembed.bench.bounds.check import Batch, Checker, Written, defined, of_unit, read, surroundings, write
 from perfembed.bench.bounds.driver import program
 from perfembed.bench.bounds.model import Campaign, Fault
-from perfembed.bench.bounds.unit import smaller
+from perfembed.bench.bounds.unit import Unit, renumbered, smaller
 from perfembed.tuning.rewrite import Rewrite
 from scheduler.codegen.premises import PremiseTests
-from scheduler.errors import SchedulerError
-from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.schedule import parse_schedule
 
-_TRIES = 150  # files that are written, compiled and run
+_ROUNDS = 40
+_TOGETHER = 24  # candidates of one file
 _SIMPLE = (0, 1, 2, 3)
 
 
@@ -29,70 +28,75 @@ class Reducer:
     def __init__(self, campaign: Campaign, folder: Path) -> None:
         self.campaign = campaign
         self.folder = folder
-        self.tries = 0
 
     def reduced(self, fault: Fault) -> Fault:
         """The smallest one found; the fault itself where it is not seen alone."""
-        best = self._seen(fault)
-        if best is None:
+        plain = [replace(fault, schedules=())] if any(not s.endswith(": ") for s in fault.schedules) else []
+        seen = self._seen([*plain, fault])
+        if not seen:
             return fault
-        again = True
-        while again and self.tries < _TRIES:
-            again = False
-            for candidate in self._candidates(best):
-                if self.tries >= _TRIES:
-                    break
-                if found := self._seen(candidate):
-                    best, again = found, True
-                    break
+        best = seen[0]
+        for _ in range(_ROUNDS):
+            seen = self._seen([replace(best, unit=unit) for unit in smaller(_unit(best))][:_TOGETHER])
+            seen = seen or self._seen(list(_with_simpler_values(best))[:_TOGETHER])
+            if not seen:
+                break
+            best = min(seen, key=lambda f: len(_unit(f).text()))
         return best
 
-    def _candidates(self, fault: Fault) -> Iterator[Fault]:
-        assert fault.unit is not None
-        if any(not s.endswith(": ") for s in fault.schedules):
-            yield replace(fault, schedules=())
-        for unit in smaller(fault.unit):
-            yield replace(fault, unit=unit)
-        for position, value in enumerate(fault.values):
-            for simple in _SIMPLE:
-                if value not in _SIMPLE[: simple + 1]:
-                    yield replace(fault, values=_with(fault.values, position, simple))
-
-    def _seen(self, fault: Fault) -> Fault | None:
-        """The fault as it is now; None where it is gone, or where C does not define the program."""
-        assert fault.unit is not None
-        self.tries += 1
-        flags = tuple(shlex.split(fault.flags))
-        checker = Checker(replace(self.campaign, ways=(fault.way,)), self.folder)
+    def _seen(self, candidates: Sequence[Fault]) -> list[Fault]:
+        """Those that still are faults of their kind, all in one file; one that C does not define is none."""
+        if not candidates:
+            return []
+        first = candidates[0]
+        flags = tuple(shlex.split(first.flags))
+        checker = Checker(replace(self.campaign, ways=(first.way,)), self.folder)
+        units = [renumbered(_unit(fault), number) for number, fault in enumerate(candidates)]
+        calls = [(number, fault.values) for number, fault in enumerate(candidates)]
         try:
-            batch = defined([fault.unit], [(fault.unit.number, fault.values)], fault.seed, flags, self.folder)
-            if not batch.calls:
-                return None
-            written = self._written(fault, flags)
-            found = next(checker.compared(batch, written, checker.ways[0], set()), None) if written else None
+            batch = defined(units, calls, first.seed, flags, self.folder, fewest=1)
+            written = self._written(candidates, batch, flags)
+            found = list(checker.compared(batch, written, checker.ways[0], set())) if written else []
         except Exception:  # another fault is not this one
-            return None
-        if found is None or found.kind != fault.kind:
-            return None
-        return replace(found, program=fault.program)
+            return []
+        return [
+            replace(fault, program=first.program, unit=renumbered(_unit(fault), _unit(first).number))
+            for fault in found
+            if fault.kind == first.kind and fault.unit is not None
+        ]
 
-    def _written(self, fault: Fault, flags: tuple[str, ...]) -> Written | None:
-        """The file with the fault's schedules where they apply, and the order of the source elsewhere."""
-        path = self.folder / "original.c"
+    def _written(self, candidates: Sequence[Fault], batch: Batch, flags: tuple[str, ...]) -> Written | None:
+        """The file with the schedules of the faults where they apply, and the order of the source elsewhere."""
+        path = self.folder / "program.c"
+        path.write_text(batch.text)
         source = read(path, flags)
         surveyed = surroundings(source, flags, self.folder)
-        given = dict(text.split(": ", 1) for text in fault.schedules)
         rewrites = []
         for nest in source.nests:
-            if of_unit(nest) is None or not isinstance(surveyed.tests[nest.name], PremiseTests):
+            number = of_unit(nest)
+            if number is None or not isinstance(surveyed.tests[nest.name], PremiseTests):
                 continue
-            for steps in dict.fromkeys((given.get(nest.name, ""), "")):
-                rewrite = Rewrite(nest, parse_schedule(steps), 1.0)
-                with contextlib.suppress(SchedulerError, QuotaExceeded):
+            given = dict(text.split(": ", 1) for text in candidates[number].schedules)
+            steps = {name.partition("_")[2]: text for name, text in given.items()}.get(nest.name.partition("_")[2], "")
+            for tried in dict.fromkeys((steps, "")):
+                with contextlib.suppress(Exception):  # it is not written, then
+                    rewrite = Rewrite(nest, parse_schedule(tried), 1.0)
                     write(source, [rewrite], surveyed)
                     rewrites.append(rewrite)
                     break
         return write(source, rewrites, surveyed) if rewrites else None
+
+
+def _unit(fault: Fault) -> Unit:
+    assert fault.unit is not None
+    return fault.unit
+
+
+def _with_simpler_values(fault: Fault) -> Iterator[Fault]:
+    for position, value in enumerate(fault.values):
+        for simple in _SIMPLE:
+            if value not in _SIMPLE[: simple + 1]:
+                yield replace(fault, values=_with(fault.values, position, simple))
 
 
 def _with(values: Values, position: int, value: int) -> Values:

@@ -92,10 +92,32 @@ def _lines(nodes: Sequence[Node], depth: int) -> list[str]:
     return out
 
 
+def renumbered(unit: Unit, number: int) -> Unit:
+    """The same function by another number, which is a part of the names of what stands outside of it."""
+    old = unit.number
+    own = re.compile(rf"\b(?:([nmobsdG]){old}\b|([hrw]){old}_)")
+
+    def text(of: str) -> str:
+        return own.sub(lambda m: f"{m.group(1)}{number}" if m.group(1) else f"{m.group(2)}{number}_", of)
+
+    def node(of: Node) -> Node:
+        return text(of) if isinstance(of, str) else Block(text(of.head), tuple(map(node, of.body)), text(of.tail))
+
+    places = tuple(replace(p, name=text(p.name)) for p in unit.places)
+    return Unit(number, places, tuple(map(text, unit.helpers)), tuple(map(node, unit.body)))
+
+
 def smaller(unit: Unit) -> Iterator[Unit]:
-    """Units with one piece less: a statement, or a block that leaves its body."""
+    """Units with one piece less: a statement, or a block that leaves its body; what is used stays declared."""
+    names = set(_DECLARED.findall("\n".join(_lines(unit.body, 0))))
     for body in _smaller(unit.body):
-        yield replace(unit, body=body)
+        text = "\n".join(_lines(body, 0))
+        declared = set(_DECLARED.findall(text))
+        if not any(uses(text, name) for name in names - declared):
+            yield replace(unit, body=body)
+
+
+_DECLARED = re.compile(r"(?:^\s*|for \()\w[\w ]* (\w+) = ", re.MULTILINE)
 
 
 def _smaller(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, ...]]:
