@@ -29,12 +29,15 @@ static void fill(const long long *v)
     int k = 0;
     state = (unsigned long long)v[6];
     memset(U, 0, sizeof U); memset(L, 0, sizeof L); memset(S, 0, sizeof S); memset(D, 0, sizeof D);
-    memset(C, 0, sizeof C); memset(M, 0, sizeof M); memset(PU, 0, sizeof PU); memset(PL, 0, sizeof PL);
+    memset(C, 0, sizeof C);
+    memset(H, 0, sizeof H); memset(M, 0, sizeof M); memset(PU, 0, sizeof PU); memset(PL, 0, sizeof PL);
 next:
     first[k] = (%(first)s)(v[6] %% 3 ? k - v[5] : (long long)(drawn() %% 24) - v[5]);
     row[k] = (%(row)s)(k * (v[6] %% 2 + 1) - v[5]);
+    span[k].lo = (%(lo)s)(k - v[5]); span[k].hi = (%(hi)s)(span[k].lo + (long)(drawn() %% 6));
     low[k] = (%(low)s)((long long)(drawn() %% 12) - v[5]);
-    U[k] = drawn(); S[k] = (unsigned short)drawn(); C[k] = (unsigned char)drawn(); D[k] = drawn() %% 8;
+    U[k] = drawn(); S[k] = (unsigned short)drawn();
+    H[k] = (short)(drawn() %% 9); C[k] = (unsigned char)drawn(); D[k] = drawn() %% 8;
     if (++k < 66) goto next;
 }
 static void call(int f, const long long *v, int number)
@@ -46,7 +49,7 @@ static void call(int f, const long long *v, int number)
     fill(v);
     units[f](v);
     mix(U, sizeof U); mix(L, sizeof L); mix(S, sizeof S); mix(D, sizeof D); mix(C, sizeof C); mix(M, sizeof M);
-    mix(PU, sizeof PU); mix(PL, sizeof PL);
+    mix(PU, sizeof PU); mix(H, sizeof H); mix(PL, sizeof PL);
     end = (size_t)snprintf(text, sizeof text, "= %%d %%016llx", number, hash);
 last:
     if (k < kept && k < 12) { end += (size_t)snprintf(text + end, sizeof text - end, " %%llu", last[k++]); goto last; }
@@ -117,7 +120,7 @@ def program(units: Sequence[Unit], seed: str, alone: Values = ()) -> str:
     """The C file; the types of its index arrays are drawn. `alone`: what its one function is called with, instead of
     the lines of a file."""
     rng = random.Random(f"types {seed}")
-    kinds = {name: ctype(rng) for name in ("first", "row", "low")}
+    kinds = {name: ctype(rng) for name in ("first", "row", "low", "lo", "hi")}
     text = f"""#define _GNU_SOURCE
 #include <signal.h>
 #include <stddef.h>
@@ -134,11 +137,13 @@ enum {{ ROOM = 320, HALF = 160, SIDE = 40, PATHS = {PATHS}, MOST = {MOST} }};
 static unsigned U[ROOM], PU[ROOM], M[SIDE][SIDE];
 static long L[ROOM], PL[ROOM];
 static unsigned short S[ROOM];
+static short H[ROOM];
 static unsigned char C[ROOM];
 static double D[ROOM];
 static {kinds["first"]} first[66];
 static {kinds["row"]} row[66];
 static {kinds["low"]} low[66];
+static struct {{ {kinds["lo"]} lo; {kinds["hi"]} hi; }} span[66];
 static unsigned long long hash, state, last[12];
 static int kept, ran[PATHS];
 static void keep(unsigned long long value) {{ if (kept < 12) last[kept++] = value; }}

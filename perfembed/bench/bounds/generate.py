@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
-from perfembed.bench.bounds.numbers import Loop, Numbers, is_unsigned
-from perfembed.bench.bounds.unit import Block, Node, Place, Unit
+from perfembed.bench.bounds.numbers import Loop, is_unsigned
+from perfembed.bench.bounds.statements import Statements
+from perfembed.bench.bounds.unit import TEXTS, Block, Node, Place, Unit
 
 _NAMES = ("n", "m", "o", "b", "s", "d")  # of the values: sizes, an offset, a base, a step, a shift
-_KINDS = ("parameter", "parameter", "parameter", "global", "member", "pointer")
+_KINDS = (*("parameter",) * 6, "global", "global", "member", "member", "pointer", "pointer", "element", "behind")
 
 
 _FORMS = {
@@ -19,6 +19,7 @@ _FORMS = {
     "unequal": 1,
     "two limits": 1,
     "ahead": 1,
+    "two ways": 1,
     "down to": 3,
     "down above": 2,
     "down unequal": 2,
@@ -35,13 +36,13 @@ def unit(seed: str, number: int) -> Unit:
     return _Writer(random.Random(seed), number).unit()
 
 
-class _Writer(Numbers):
+class _Writer(Statements):
     def unit(self) -> Unit:
         rng, k = self.rng, self.number
         places = self.places
         for value, name in enumerate(_NAMES):
             kind = rng.choice(_KINDS)
-            text = {"parameter": name, "global": f"{name}{k}", "member": f"G{k}.{name}", "pointer": f"g->{name}"}[kind]
+            text = TEXTS[kind].format(name=name, k=k, value=value)
             self.of[name] = text
             places.append(Place(text, self.ctype(), value, kind))
         body: list[Node] = []
@@ -49,8 +50,13 @@ class _Writer(Numbers):
             body.append(self.local())
         for _ in range(rng.choice((1, 1, 1, 2))):
             body += self.nest(rng.choice((1, 2, 2, 2, 3)))
-        sums = ["unsigned sum = 0;", "unsigned long total = 0;"]
-        ends = [f"keep({name});" for name in (*self.kept, "sum", "total")]
+        sums = [
+            "unsigned sum = 0;",
+            "unsigned long total = 0;",
+            f"{self.ctype()} own = 1;",
+            f"{self.ctype()} best = 9;",
+        ]
+        ends = [f"keep({name});" for name in (*self.kept, "sum", "total", "own", "best")]
         return Unit(k, tuple(places), tuple(self.helpers), (*sums, *self.declared, *body, *ends))
 
     # -------------------------------------------------------------------------------------- loops
@@ -66,6 +72,9 @@ class _Writer(Numbers):
         """Where a loop begins and ends (exclusive), and what makes its iterator small (a format)."""
         rng, n, b = self.rng, self.of["n"], self.of["b"]
         kind = rng.random()
+        if self.loops and kind < 0.1:  # a block of the loop around
+            outer, size = self.loops[-1].name, rng.choice((self.of["s"], "4", "3", "8u", "(size_t)4"))
+            return outer, rng.choice((f"{outer} + {size}", f"({outer} + {size} < {n} ? {outer} + {size} : {n})")), "{}"
         if kind < 0.35:
             return "0", rng.choice((n, self.of["m"])), "{}"
         if kind < 0.55:
@@ -85,11 +94,13 @@ class _Writer(Numbers):
             outside, name = True, f"w{self.number}_{len(self.places)}"
             self.places.append(Place(name, kind, rng.choice((0, 2, 3)), rng.choice(("global", "parameter"))))
             self.kept.append(name)
+        held = len(self.locals)
         head, first, tail, before = self.header(name, kind, start, end, outside)
+        if name.startswith("w") and rng.random() < 0.5:
+            before = ()  # it counts from where it is
         if (outside or before) and name not in self.kept:
             self.declared.append(f"{kind} {name} = 0;")
             self.kept.append(name)
-        held = len(self.locals)
         if rng.random() < 0.12:
             before, first = (*before, self.counter()), (self.advance(), *first)
         self.loops.append(Loop(name, kind, near.format(name)))
@@ -132,9 +143,10 @@ class _Writer(Numbers):
             f"void {name}({types[0]} x, {types[1]} y) {{ for ({kind} e = x; {test}; e++) {element} += 1; }}"
         )
         start, end, near = self.bounds()
-        counter = self.ctype()
+        counter, held = self.ctype(), len(self.locals)
         head, first, tail, before = self.header("i", counter, start, end, False)
         if before:
+            del self.locals[held:]
             return self.loop(2)
         self.loops.append(Loop("i", counter, near.format("i")))
         low, high = self.small(), self.one(self.small, self.of["n"], self.of["m"])
@@ -151,10 +163,9 @@ class _Writer(Numbers):
         rng = self.rng
         d = "" if outside else f"{kind} "
         s = self.of["s"]
-        step = rng.choice(("i++", "i++", "i++", "++i", "i += 2", "i += 3", f"i += {s}")).replace("i", i, 1)
-        if s in step:
-            step = f"{i} += {s}"
-        down = rng.choice(("i--", "i--", "--i", "i -= 2", "i -= 1")).replace("i", i, 1)
+        up = (f"{i}++", f"{i}++", f"{i}++", f"++{i}", f"{i} += 2", f"{i} += 3", f"{i} = {i} + 1", f"{i} += {s}")
+        step = rng.choice(up)
+        down = rng.choice((f"{i}--", f"{i}--", f"--{i}", f"{i} -= 2", f"{i} -= 1", f"{i} += -1", f"{i} -= {s}"))
         last = rng.choice((f"{end} - 1", f"({end}) - 1", end))
         wraps = is_unsigned(kind)
         form = rng.choices(list(_FORMS), list(_FORMS.values()))[0]
@@ -176,6 +187,19 @@ class _Writer(Numbers):
                 return f"for ({d}{i} = {start}; {i} < {end} && {other}; {step})", (), "", ()
             case "ahead":
                 return f"for ({d}{i} = {start}; {i} + {rng.choice('112')} < {end}; {step})", (), "", ()
+            case "two ways":
+                e = f"e{i}"
+                self.locals.append(e)
+                if outside:
+                    self.declared.append(f"{kind} {e} = 0;")
+                    self.kept.append(e)
+                test = rng.choice((f"{i} < {end}", f"{i} < {e}", f"{i} <= {e}"))
+                return (
+                    f"for ({d}{i} = {start}, {e} = {end}; {test}; {i}++, {e}{rng.choice(('--', '++', ' += 2'))})",
+                    (),
+                    "",
+                    (),
+                )
             case "down to":
                 return f"for ({d}{i} = {last}; {i} >= {start}; {down})", (), "", ()
             case "down above":
@@ -196,68 +220,3 @@ class _Writer(Numbers):
                 return f"while ({test})", (f"{i}++;",), "", (f"{i} = {start};",)
             case _:
                 return "do", (f"{i}++;",), f" while ({i} < {end});", (f"{i} = {start};",)
-
-    # --------------------------------------------------------------------------------- statements
-
-    def condition(self) -> str:
-        rng, n, o = self.rng, self.of["n"], self.of["o"]
-        relation = rng.choice(("<", "<=", ">", ">=", "!=", "=="))
-        forms: list[str | Callable[[], str]] = [lambda: f"{self.small()} {relation} {self.small()}"] * 3
-        if self.loops:
-            i = rng.choice(self.loops)
-            forms += [
-                f"{i.name} - {o} < {n}",
-                f"{i.name} >= ({self.ctype()})first[{i.near}]",
-                f"({self.ctype()})({i.name} - {o}) < {n}",
-                f"{i.name} % 2",
-                f"{i.name} - {o}",
-            ]
-        return self.one(*forms)
-
-    def at(self) -> str:
-        """A subscript, of which some are always inside."""
-        i = self.rng.choice(self.loops)
-        o, other = self.of["o"], self.rng.choice(self.loops)
-        return self.one(
-            *(i.near, i.near, i.near, f"{i.near} + 1", f"{i.name} - {o}", f"(unsigned)({i.name} + {other.near})"),
-            *(f"{i.near} + {other.near}", f"(unsigned char)({i.name} - {o})", f"({i.name} + {o}) & 31"),
-            lambda: f"(unsigned char)({self.small()})",
-            lambda: f"({self.ctype()})({i.name} - {o})",
-            lambda: f"({self.small()}) & 63",
-            lambda: self.rng.choice((*self.locals, i.near)),
-            f"first[{i.near}]",
-            f"(size_t)({i.near}) * 7 + {other.near}",
-            f"({i.name} - {o}) % 16",
-        )
-
-    def element(self) -> str:
-        array = self.rng.choice(("U", "U", "L", "S", "D", "C", "p", "q", "M", "M"))
-        if array == "M":
-            inner = self.loops[-1].near
-            return f"M[{self.at()}][{self.rng.choice((inner, inner, self.at()))}]"
-        return f"{array}[{self.at()}]"
-
-    def statement(self) -> str:
-        rng, element = self.rng, self.element()
-        i = rng.choice(self.loops)
-        value = self.one(
-            *(
-                i.near,
-                f"{i.near} + 1",
-                "1",
-                "3",
-                f"(unsigned)({i.name}) * 3u",
-                f"(unsigned)({i.name} - {self.of['o']})",
-            ),
-            lambda: f"(unsigned)({self.small()})",
-            lambda: f"{self.one('U', 'S', 'C')}[{self.at()}]",
-            lambda: f"M[{self.at()}][{self.at()}]",
-        )
-        match element[0]:
-            case "D":
-                return f"{element} += (double)(({value}) & 15);"
-            case "L" | "q":
-                return f"{element} {rng.choice(('+=', '=', '^='))} ({value}) & 255;"
-        if rng.random() < 0.12:
-            return self.one(f"sum += {element};", f"total += (unsigned long)({value});", f"sum ^= ({value});")
-        return f"{element} {rng.choice(('+=', '+=', '+=', '=', '^='))} {value};"

@@ -103,13 +103,14 @@ class Numbers:
     def data(self) -> str:
         """A number out of an array, at the place of an iterator."""
         at = self.rng.choice(self.loops).near
-        return self.one(f"first[{at}]", f"row[{at}]", f"row[{at} + 1]", f"low[{at}]", f"first[{at}] - {self.of['o']}")
+        return self.one(f"first[{at}]", f"row[{at}]", f"row[{at} + 1]", f"low[{at}]", f"first[{at}] - {self.of['o']}",
+                        f"span[{at}].lo", f"span[{at}].hi")  # fmt: skip
 
     def call(self) -> str:
         """A function whose parameters and result have other types."""
         rng = self.rng
+        ours, theirs = [self.ctype() for _ in range(3)], (self.one(self.atom, lambda: self.small(2)), self.atom())
         name = f"h{self.number}_{len(self.helpers)}"
-        ours, theirs = [self.ctype() for _ in range(3)], (self.atom(), self.atom())
         result = rng.choice(("x - y", "x + y", "x", "x < y ? x : y", "x > y ? x : y", "x * 2 - y", "y - x", "x / 2"))
         middle = rng.choice(("", "", f"{self.ctype()} z = {result}; ", "if (x < y) return 0; "))
         result = "z" if " z = " in middle else result

@@ -29,7 +29,18 @@ class Place:
     name: str
     ctype: str
     value: int
-    kind: str  # parameter, global, member, pointer
+    kind: str  # of TEXTS
+
+
+TEXTS = {
+    "parameter": "{name}",
+    "global": "{name}{k}",
+    "member": "G{k}.{name}",
+    "pointer": "g->{name}",
+    "element": "Z{k}[{value}]",
+    "behind": "z[{value}]",
+}
+"""Where a value may be, by kind, of function number `k`: `z` is a parameter that points to `Z{k}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +65,23 @@ class Unit:
         if "member" in kinds or "pointer" in kinds:
             out.append(f"static struct s{k} G{k};")
         out += [f"static {p.ctype} {p.name};" for p in used if p.kind == "global"]
+        table = next((p.ctype for p in used if p.kind in ("element", "behind")), "int")
+        if kinds & {"element", "behind"}:
+            out.append(f"static {table} Z{k}[8];")
         out += [f"static {helper}" for helper in self.helpers if uses("\n".join(body), _name(helper))]
         parameters = [(f"{p.ctype} {p.name}", f"({p.ctype})v[{p.value}]") for p in used if p.kind == "parameter"]
         if "pointer" in kinds:
             parameters.append((f"const struct s{k} *g", f"&G{k}"))
+        if "behind" in kinds:
+            parameters.append((f"{'' if k % 2 else 'const '}{table} *z", f"Z{k}"))
         parameters += [(f"{t} *{p}", f"{a} + HALF") for p, t, a in POINTERS if uses(inside, p)]
         head = ", ".join(p for p, _ in parameters) or "void"
         out += [f"static __attribute__((noinline)) void f{k}({head})", "{", *body, "}"]
         out += [f"static void run{k}(const long long *v)", "{", "    (void)v;"]
         for p in used:
             if p.kind != "parameter":
-                out.append(f"    {p.name.replace('g->', f'G{k}.')} = ({p.ctype})v[{p.value}];")
+                place = p.name.replace("g->", f"G{k}.").replace("z[", f"Z{k}[")
+                out.append(f"    {place} = ({p.ctype})v[{p.value}];")
         out += [f"    f{k}({', '.join(a for _, a in parameters)});", "}"]
         return "\n".join(out) + "\n"
 
@@ -74,7 +91,7 @@ POINTERS = (("p", "unsigned", "PU"), ("q", "long", "PL"))
 
 
 def uses(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.>]){re.escape(name)}\b", text) is not None
+    return re.search(rf"(?<![\w.>]){re.escape(name)}(?!\w)", text) is not None
 
 
 def _name(helper: str) -> str:
@@ -95,7 +112,7 @@ def _lines(nodes: Sequence[Node], depth: int) -> list[str]:
 def renumbered(unit: Unit, number: int) -> Unit:
     """The same function by another number, which is a part of the names of what stands outside of it."""
     old = unit.number
-    own = re.compile(rf"\b(?:([nmobsdG]){old}\b|([hrw]){old}_)")
+    own = re.compile(rf"\b(?:([nmobsdGZ]){old}\b|([hrw]){old}_)")
 
     def text(of: str) -> str:
         return own.sub(lambda m: f"{m.group(1)}{number}" if m.group(1) else f"{m.group(2)}{number}_", of)
