@@ -35,6 +35,10 @@ def render_bounds(result: CampaignResult, style: Style) -> str:
         f"{share(counts['runs without nest'], counts['runs'])} no nest that was written"
     )
     lines.append(f"  nests run  {counts['nests run']}: {share(counts['nests run tuned'], counts['nests run'])} tuned")
+    lines.append(
+        f"             {counts['nests never tuned']} of {counts['nests reached']} nests, under a schedule in a way, "
+        "never ran tuned"
+    )
     for reason, number in tally.refused.most_common(_REASONS):
         lines.append(f"  {number:>9}  {reason}")
     for fault in tally.faults[:_SHOWN]:

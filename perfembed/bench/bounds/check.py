@@ -17,7 +17,7 @@ from perfembed.bench.bounds.driver import program
 from perfembed.bench.bounds.generate import unit
 from perfembed.bench.bounds.model import BASE, SANITIZED, Campaign, Fault, Kind, Tally, Way, ways
 from perfembed.bench.bounds.unit import Unit
-from perfembed.bench.forms.check import drawn_for
+from perfembed.bench.forms.check import drawn_for, for_values
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
@@ -34,6 +34,7 @@ from scheduler.schedule import format_schedule
 _CANDIDATES = 22  # values to choose those of a function from: many leave its arrays
 _FEWEST = 2  # values without which a function is left out
 _ORIGINAL_MS, _WRITTEN_MS = 20, 4000  # of processor time: a step limit, and what an endless loop is told by
+_FOR_VALUES = 0.15  # share of the files of which half the nests are read for some values
 _VECTOR_BYTES = 32
 _DEFINED = Way("defined", "gcc", SANITIZED)
 _QUOTED = re.compile(r"'[^']*'|\d+")
@@ -137,7 +138,7 @@ class Checker:
             self.tally.faults.append(Fault(begin, "internal error", traceback.format_exc()))
 
     def _checked(self, batch: Batch, begin: int, rng: random.Random) -> None:
-        self._refusals(batch)
+        self._refusals(batch, rng)
         faulty: set[int] = set()
         for number, written in enumerate(self.written(batch, rng)):
             batch = batch.of({of_unit(nest) for nest in written.nests})
@@ -147,10 +148,11 @@ class Checker:
                 for fault in self.compared(batch, written, way, faulty):
                     self.tally.faults.append(replace(fault, program=begin + fault.program))
 
-    def _refusals(self, batch: Batch) -> None:
+    def _refusals(self, batch: Batch, rng: random.Random) -> None:
         path = self.folder / "program.c"
         path.write_text(batch.text)
-        self.source = source = read(path, batch.flags)
+        source = read(path, batch.flags)
+        self.source = for_values(path, "gcc", source, rng) if not batch.flags and rng.random() < _FOR_VALUES else source
         for rejection in source.rejections:
             self.tally.refused[_QUOTED.sub("…", rejection.reason)] += 1
         self.tally.counts["refused"] += len(source.rejections)
@@ -212,8 +214,9 @@ class Checker:
             return
         units = {u.number: u for u in batch.units}
         original: Mapping[Call, Said] | None = None
+        nests: dict[int, int] = {}
         for (call, expected), said in zip(calls, found.calls, strict=True):
-            self._paths(said)
+            self._paths(said, nests)
             if (said.text, said.ended) == (expected.text, "") or call[0] in faulty:
                 continue
             if original is None:
@@ -228,6 +231,8 @@ class Checker:
             detail = f"expected {expected.text}\nfound    {said.text or said.ended}"
             yield Fault(call[0], _kind(said, way), detail, way.name, shlex.join(batch.flags), schedules, call[1],
                         units[call[0]], batch.seed)  # fmt: skip
+        self.tally.counts["nests reached"] += len(nests)
+        self.tally.counts["nests never tuned"] += sum(not bits & TUNED for bits in nests.values())
 
     def _original(self, batch: Batch, way: Way) -> Mapping[Call, Said]:
         path = self.folder / "same.c"
@@ -235,11 +240,13 @@ class Checker:
         said = run(build(path, way, batch.flags), batch.calls, way, _WRITTEN_MS).calls
         return dict(zip(batch.calls, said, strict=True))
 
-    def _paths(self, said: Said) -> None:
+    def _paths(self, said: Said, nests: dict[int, int]) -> None:
+        """Counts which loops ran in a call; `nests`: which did so far, by nest."""
         counts = self.tally.counts
         counts["runs"] += 1
         bits = 0
-        for _, branches in said.ran:
+        for nest, branches in said.ran:
+            nests[nest] = nests.get(nest, 0) | branches
             counts["nests run"] += 1
             counts["nests run tuned"] += bool(branches & TUNED)
             bits |= branches

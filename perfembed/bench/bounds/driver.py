@@ -29,8 +29,8 @@ static void fill(const long long *v)
     int k = 0;
     state = (unsigned long long)v[6];
     memset(U, 0, sizeof U); memset(L, 0, sizeof L); memset(S, 0, sizeof S); memset(D, 0, sizeof D);
-    memset(C, 0, sizeof C);
-    memset(H, 0, sizeof H); memset(M, 0, sizeof M); memset(PU, 0, sizeof PU); memset(PL, 0, sizeof PL);
+    memset(C, 0, sizeof C); memset(H, 0, sizeof H); memset(F, 0, sizeof F); memset(M, 0, sizeof M);
+    memset(PU, 0, sizeof PU); memset(PL, 0, sizeof PL);
 next:
     first[k] = (%(first)s)(v[6] %% 3 ? k - v[5] : (long long)(drawn() %% 24) - v[5]);
     row[k] = (%(row)s)(k * (v[6] %% 2 + 1) - v[5]);
@@ -49,7 +49,7 @@ static void call(int f, const long long *v, int number)
     fill(v);
     units[f](v);
     mix(U, sizeof U); mix(L, sizeof L); mix(S, sizeof S); mix(D, sizeof D); mix(C, sizeof C); mix(M, sizeof M);
-    mix(PU, sizeof PU); mix(H, sizeof H); mix(PL, sizeof PL);
+    mix(PU, sizeof PU); mix(H, sizeof H); mix(F, sizeof F); mix(PL, sizeof PL);
     end = (size_t)snprintf(text, sizeof text, "= %%d %%016llx", number, hash);
 last:
     if (k < kept && k < 12) { end += (size_t)snprintf(text + end, sizeof text - end, " %%llu", last[k++]); goto last; }
@@ -134,7 +134,7 @@ def program(units: Sequence[Unit], seed: str, alone: Values = ()) -> str:
 #include <sys/wait.h>
 #include <unistd.h>
 enum {{ ROOM = 320, HALF = 160, SIDE = 40, PATHS = {PATHS}, MOST = {MOST} }};
-static unsigned U[ROOM], PU[ROOM], M[SIDE][SIDE];
+static unsigned U[ROOM], PU[ROOM], M[SIDE][SIDE], F[6 * ROOM];
 static long L[ROOM], PL[ROOM];
 static unsigned short S[ROOM];
 static short H[ROOM];

@@ -57,7 +57,8 @@ class _Writer(Statements):
             f"{self.ctype()} best = 9;",
         ]
         ends = [f"keep({name});" for name in (*self.kept, "sum", "total", "own", "best")]
-        return Unit(k, tuple(places), tuple(self.helpers), (*sums, *self.declared, *body, *ends))
+        row = rng.choice([*(p.name for p in places if p.kind != "behind" and p.name[0] in "nm"), "8"])
+        return Unit(k, tuple(places), tuple(self.helpers), (*sums, *self.declared, *body, *ends), row)
 
     # -------------------------------------------------------------------------------------- loops
 

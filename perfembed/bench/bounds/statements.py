@@ -42,10 +42,16 @@ class Statements(Numbers):
         )
 
     def element(self) -> str:
-        array = self.rng.choice(("U", "U", "L", "S", "H", "D", "C", "p", "q", "M", "M"))
+        array = self.rng.choice(("U", "U", "L", "S", "H", "D", "C", "p", "q", "M", "M", "F", "F", "v"))
         if array == "M":
             inner = self.loops[-1].near
             return f"M[{self.at()}][{self.rng.choice((inner, inner, self.at()))}]"
+        if array == "v":
+            return f"v[{self.at()}][{self.loops[-1].near}]"
+        if array == "F":
+            outer, inner, long = self.rng.choice(self.loops).near, self.loops[-1].near, self.of[self.rng.choice("nmmo")]
+            cast = self.rng.choice(("", "", "(size_t)", f"({self.ctype()})"))
+            return f"F[{cast}{outer} * {long} + {self.rng.choice((inner, inner, self.at()))}]"
         return f"{array}[{self.at()}]"
 
     def statement(self) -> str:

@@ -45,17 +45,19 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`f{number}`: its values, file-scope helpers, the locals it declares, and its statements."""
+    """`f{number}`: its values, file-scope helpers and statements; `row`: the extent of the rows that `v` points to."""
 
     number: int
     places: tuple[Place, ...]
     helpers: tuple[str, ...]
     body: tuple[Node, ...]
+    row: str = "8"
 
     def text(self) -> str:
         """All of its definitions, `run{number}` last, which calls it."""
         k, body = self.number, _lines(self.body, 1)
-        inside = "\n".join((*self.helpers, *body))
+        rows = any(uses(line, "v") for line in body)
+        inside = "\n".join((*self.helpers, *body, *([self.row] if rows else [])))
         kinds = {p.kind for p in self.places if uses(inside, p.name)}
         used = [p for p in self.places if uses(inside, p.name)]
         out: list[str] = []
@@ -74,6 +76,8 @@ class Unit:
             parameters.append((f"const struct s{k} *g", f"&G{k}"))
         if "behind" in kinds:
             parameters.append((f"{'' if k % 2 else 'const '}{table} *z", f"Z{k}"))
+        if rows:
+            parameters.append((f"unsigned (*v)[{self.row}]", "(void *)F"))
         parameters += [(f"{t} *{p}", f"{a} + HALF") for p, t, a in POINTERS if uses(inside, p)]
         head = ", ".join(p for p, _ in parameters) or "void"
         out += [f"static __attribute__((noinline)) void f{k}({head})", "{", *body, "}"]
@@ -121,7 +125,7 @@ def renumbered(unit: Unit, number: int) -> Unit:
         return text(of) if isinstance(of, str) else Block(text(of.head), tuple(map(node, of.body)), text(of.tail))
 
     places = tuple(replace(p, name=text(p.name)) for p in unit.places)
-    return Unit(number, places, tuple(map(text, unit.helpers)), tuple(map(node, unit.body)))
+    return Unit(number, places, tuple(map(text, unit.helpers)), tuple(map(node, unit.body)), text(unit.row))
 
 
 def smaller(unit: Unit) -> Iterator[Unit]:
