@@ -59,11 +59,13 @@ class Reducer:
             found = list(checker.compared(batch, written, checker.ways[0], set())) if written else []
         except Exception:  # another fault is not this one
             return []
-        return [
-            replace(fault, program=first.program, unit=renumbered(_unit(fault), _unit(first).number))
-            for fault in found
-            if fault.kind == first.kind and fault.unit is not None
-        ]
+        return [self._as(fault, first) for fault in found if fault.kind == first.kind and fault.unit is not None]
+
+    def _as(self, fault: Fault, first: Fault) -> Fault:
+        """By the number that the program had."""
+        number = _unit(first).number
+        schedules = tuple(f"f{number}_{text.partition('_')[2]}" for text in fault.schedules)
+        return replace(fault, program=first.program, unit=renumbered(_unit(fault), number), schedules=schedules)
 
     def _written(self, candidates: Sequence[Fault], batch: Batch, flags: tuple[str, ...]) -> Written | None:
         """The file with the schedules of the faults where they apply, and the order of the source elsewhere."""

@@ -77,8 +77,8 @@ class Unit:
         if "behind" in kinds:
             parameters.append((f"{'' if k % 2 else 'const '}{table} *z", f"Z{k}"))
         if rows:
-            parameters.append((f"unsigned (*v)[{self.row}]", "(void *)F"))
-        parameters += [(f"{t} *{p}", f"{a} + HALF") for p, t, a in POINTERS if uses(inside, p)]
+            parameters.append((f"unsigned (*v)[{self.row}]", "(void *)PV"))
+        parameters += [(f"{t} *{p}", a) for p, t, a in POINTERS if uses(inside, p)]
         head = ", ".join(p for p, _ in parameters) or "void"
         out += [f"static __attribute__((noinline)) void f{k}({head})", "{", *body, "}"]
         out += [f"static void run{k}(const long long *v)", "{", "    (void)v;"]
@@ -90,8 +90,8 @@ class Unit:
         return "\n".join(out) + "\n"
 
 
-POINTERS = (("p", "unsigned", "PU"), ("q", "long", "PL"))
-"""Pointers to the middle of an array: name, element type, array."""
+POINTERS = (("p", "unsigned", "PU + 512"), ("q", "long", "PL + 256"))
+"""Pointers to the middle of an array: name, element type, where it points."""
 
 
 def uses(text: str, name: str) -> bool:
