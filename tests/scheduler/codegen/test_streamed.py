@@ -1,9 +1,9 @@
 """Arrays written past the caches: the same bits, for every compiler, type and alignment; plain stores elsewhere."""
 
 import platform
+import re
 import shutil
 import subprocess
-import re
 from pathlib import Path
 
 import pytest
