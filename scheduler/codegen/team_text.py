@@ -11,6 +11,7 @@ its own). Where threads cannot be had, a region has a team of one, which starts 
    room to spare for the program.
  - *floating point*: the team takes the control bits of the thread that asks for it, which gets their exception flags
    (Intel SDM vol. 1, 8.1.5 and 10.2.3; Arm ARM, FPCR and FPSR). Where exceptions trap, they must in that thread.
+ - *cancellation*: a thread can be cancelled behind a region, not in it (pthread_setcancelstate(3)).
  - *signals*: those that are sent to the process are for the threads that the program knows (signal(7)).
  - *dlclose*: the OpenMP runtime stays, as its threads run code of it.
 
@@ -90,7 +91,8 @@ extern char *pe_variable(const char *) __asm__("getenv");
 extern int pe_at_fork(void (*)(void), void (*)(void), void (*)(void)) __asm__("pthread_atfork");
 extern int pe_start(unsigned long *, const void *, void *(*)(void *), void *) __asm__("pthread_create");
 extern int pe_wait(unsigned long, void **) __asm__("pthread_join");
-extern int pe_cancel(int, int *) __asm__("pthread_setcancelstate");
+extern int pe_cancel_state(int, int *) __asm__("pthread_setcancelstate");
+extern int pe_cancel_type(int, int *) __asm__("pthread_setcanceltype");
 /* Of all such files: the process that has threads; of a thread: how many it could start, and could not; no signals. */
 {_SHARED} int pe_owner __asm__("perfembed_owner_1") = 0;
 {_SHARED} __thread int pe_tried __asm__("perfembed_tried_1") = 1;
@@ -191,7 +193,7 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
                  : pe_system(pe_mmap, (void *)0, pe_bytes, 3L, 0x4022L, -1L, 0L); /* PROT_READ | PROT_WRITE */
     if (pe_at != -1) {{
         pe_threads = (unsigned long *)pe_at;
-        pe_cancel(1, &pe_state);
+        pe_cancel_state(1, &pe_state);
         pe_be_quiet(&pe_old);
         while (pe_k < pe_n - 1 && !pe_start(&pe_threads[pe_k], 0, pe_idle, &pe_go))
             pe_k++;
@@ -200,7 +202,7 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         for (int pe_l = 0; pe_l < pe_k; pe_l++)
             pe_wait(pe_threads[pe_l], 0);
         pe_system(pe_sigmask, 2L, &pe_old, (void *)0, 8L);
-        pe_cancel(pe_state, &pe_state);
+        pe_cancel_state(pe_state, &pe_state);
         pe_system(pe_munmap, pe_at, pe_bytes);
     }}
     if (pe_k < pe_n - 1) {{
@@ -222,11 +224,14 @@ static inline __attribute__((__unused__)) int pe_threads(void)
 _TEAM = """struct pe_team {{
     struct pe_floats pe_floats;
     unsigned pe_flags;
-    int pe_threads, pe_error;
+    int pe_threads, pe_error, pe_type, pe_state;
 }};
 static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
 {{
-    struct pe_team pe_t = {{pe_floats(), 0, pe_threads(), 0}};
+    struct pe_team pe_t = {{pe_floats(), 0, 1, 0, 0, 0}};
+    pe_cancel_type(0, &pe_t.pe_type); /* deferred, or restoring the state would forget that it was cancelled */
+    pe_cancel_state(1, &pe_t.pe_state);
+    pe_t.pe_threads = pe_threads();
     return pe_t;
 }}
 static inline __attribute__((__unused__)) struct pe_floats pe_join(const struct pe_team *pe_t)
@@ -249,10 +254,12 @@ static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, st
         pe_set_floats(pe_own);{leave}
     }}
 }}
-static inline __attribute__((__unused__)) void pe_dismiss(const struct pe_team *pe_t)
+static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t)
 {{
     if (pe_t->pe_flags & ~pe_raised())
         pe_raise(pe_t->pe_flags);{dismiss}
+    pe_cancel_state(pe_t->pe_state, &pe_t->pe_state);
+    pe_cancel_type(pe_t->pe_type, &pe_t->pe_type);
 }}"""
 
 _ALONE = """static inline __attribute__((__unused__)) int pe_threads(void) { return 1; }
@@ -277,7 +284,7 @@ static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, st
 {
     (void)pe_t, (void)pe_own;
 }
-static inline __attribute__((__unused__)) void pe_dismiss(const struct pe_team *pe_t) { (void)pe_t; }"""
+static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t) { (void)pe_t; }"""
 
 _ERRNO = 'extern int *pe_errno(void) __asm__("__errno_location");\n'
 
@@ -292,7 +299,8 @@ def definition(errno: bool) -> str:
         dismiss="\n    if (pe_t->pe_error)\n        *pe_errno() = pe_t->pe_error;" if errno else "",
     )
     return f"""/* How many threads a parallel loop may have in this process, and which one runs; what they do for their team. */
-#if defined _OPENMP && defined __linux__ && defined __LP64__ && (defined __SSE__ || defined __aarch64__)
+#if defined _OPENMP && defined __linux__ && defined __LP64__ && !defined __ANDROID__ && \\
+    (defined __SSE__ || defined __aarch64__)
 {_FLOATS}
 {_THREADS}
 {_ERRNO if errno else ""}{team}

@@ -1,10 +1,9 @@
 """What a program does with signals, threads and its process that a nest must not have threads for, as far as its text
 shows it. What shows when the program runs is asked then (`scheduler.codegen.team_text`).
 
-A signal handler that jumps leaves a nest in the middle, when threads still work at it; so does asynchronous
-cancellation (pthread_setcanceltype(3)). A handler may interrupt anything, `malloc` and the OpenMP runtime as well, so
-that it can call neither (signal-safety(7)). Some calls are for processes, or for threads, that are alone: unshare(2),
-setns(2), seccomp(2), pkeys(7).
+A signal handler that jumps leaves a nest in the middle, when threads still work at it. A handler may interrupt anything,
+`malloc` and the OpenMP runtime as well, so that it can call neither (signal-safety(7)). Some calls are for processes, or
+for threads, that are alone: unshare(2), setns(2), seccomp(2), pkeys(7).
 
 Functions are followed by their names, in this file and others of the program; a macro is one of them.
 """
@@ -21,8 +20,7 @@ _ALONE = frozenset(
     "unshare setns SYS_unshare SYS_setns seccomp seccomp_init seccomp_load PR_SET_SECCOMP SYS_seccomp __NR_seccomp "
     "pkey_set pkey_alloc pkey_mprotect".split()
 )
-_CANCELS = "pthread_setcanceltype"
-_NOTABLE = _JUMPS | _ALONE | {_CANCELS}
+_NOTABLE = _JUMPS | _ALONE
 
 _CALLS = "|".join(sorted(_INSTALLS)).encode()
 _IGNORED = re.compile(rb'\\\r?\n|//(?:\\\r?\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -60,8 +58,6 @@ class Processes:
 
     def alone(self) -> str:
         """Why no nest of the program may have threads; empty where they may."""
-        if _CANCELS in self.uses:
-            return f"the program calls '{_CANCELS}': a thread may be cancelled in the middle of the loop"
         for name in sorted(self.uses & _ALONE):
             return f"the program uses '{name}', which is for a thread that is alone in its process"
         if not self.installs - self.mentions.keys():  # of functions that the program calls so itself

@@ -275,8 +275,30 @@ static void cancellation(void)
     pthread_t other;
     void *how = NULL;
     int done = 0;
+    CHECK(right(0.2)); /* LLVM's runtime can be cancelled while it begins */
     CHECK(!pthread_create(&other, NULL, cancelled, &done) && !pthread_join(other, &how));
     CHECK(done && how == PTHREAD_CANCELED);
+}
+
+static void *endless(void *unused)
+{
+    int type;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    for (double scale = 1;; scale += 0.1)
+        nest(scale);
+    return unused;
+}
+
+static void asynchronous(void)
+{
+    for (int k = 0; k < 20; k++) {
+        pthread_t other;
+        void *how = NULL;
+        CHECK(!pthread_create(&other, NULL, endless, NULL));
+        usleep(3000);
+        CHECK(!pthread_cancel(other) && !pthread_join(other, &how) && how == PTHREAD_CANCELED);
+    }
+    CHECK(right(0.1) && threads() == 4);
 }
 
 static void affinity(void)
@@ -353,7 +375,7 @@ int main(int argc, char **argv)
 #else
         CASE(forked), CASE(forked_by_number), CASE(daemons), CASE(forked_beside_others), CASE(memory_limit), CASE(enough_memory),
         CASE(process_limit), CASE(filtered), CASE(rounding), CASE(exceptions), CASE(traps), CASE(error_number),
-        CASE(signals), CASE(cancellation), CASE(affinity), CASE(own_threads),
+        CASE(signals), CASE(cancellation), CASE(asynchronous), CASE(affinity), CASE(own_threads),
 #endif
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)

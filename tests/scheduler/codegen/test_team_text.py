@@ -15,7 +15,7 @@ PROGRAM = Path(__file__).parent / "processes.c"
 FLAGS = ("-O2", "-fopenmp", "-Wall", "-Wextra", "-ffp-contract=off", "-frounding-math")
 CASES = (
     "forked forked_by_number daemons forked_beside_others memory_limit enough_memory process_limit filtered rounding exceptions traps "
-    "error_number signals cancellation affinity own_threads"
+    "error_number signals cancellation asynchronous affinity own_threads"
 ).split()
 
 

@@ -64,7 +64,6 @@ def test_others_may_have_threads(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("#include <pthread.h>\nvoid g(void) { pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0); }", "cancelled"),
         ("int unshare(int);\nvoid g(void) { unshare(1 << 28); }", "'unshare'"),
         ("int prctl(int, ...);\nenum { PR_SET_SECCOMP = 22 };\nvoid g(void) { prctl(PR_SET_SECCOMP, 1); }", "SECCOMP"),
     ],
