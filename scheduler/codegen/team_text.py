@@ -21,62 +21,7 @@ feature macros, or on what the program calls its own functions.
 
 from __future__ import annotations
 
-_FLOATS = """#ifdef __x86_64__
-struct pe_floats { /* MXCSR, and the control word of the x87 registers, whose exceptions go to MXCSR, too */
-    unsigned pe_sse;
-    unsigned short pe_x87;
-};
-static inline __attribute__((__unused__)) struct pe_floats pe_floats(void)
-{
-    struct pe_floats pe_f;
-    __asm__ __volatile__("stmxcsr %0; fnstcw %1" : "=m"(pe_f.pe_sse), "=m"(pe_f.pe_x87) : : "memory");
-    return pe_f;
-}
-static inline __attribute__((__unused__)) void pe_set_floats(struct pe_floats pe_f)
-{
-    __asm__ __volatile__("fnclex; ldmxcsr %0; fldcw %1" : : "m"(pe_f.pe_sse), "m"(pe_f.pe_x87) : "memory");
-}
-static inline __attribute__((__unused__)) unsigned pe_raised(void)
-{
-    unsigned short pe_x87;
-    __asm__ __volatile__("fnstsw %0" : "=m"(pe_x87) : : "memory");
-    return (pe_floats().pe_sse | pe_x87) & 0x3f;
-}
-static inline __attribute__((__unused__)) void pe_raise(unsigned pe_flags)
-{
-    unsigned pe_sse = pe_floats().pe_sse | pe_flags;
-    __asm__ __volatile__("ldmxcsr %0" : : "m"(pe_sse) : "memory");
-}
-static inline __attribute__((__unused__)) int pe_traps(void)
-{
-    struct pe_floats pe_f = pe_floats();
-    return (~pe_f.pe_sse & 0x1f80) || (~pe_f.pe_x87 & 0x3f);
-}
-enum { pe_openat = 257, pe_read = 0, pe_close = 3, pe_mmap = 9, pe_munmap = 11, pe_futex = 202, pe_sigmask = 14 };
-#else
-struct pe_floats { /* FPCR and FPSR */
-    unsigned long pe_control, pe_status;
-};
-static inline __attribute__((__unused__)) struct pe_floats pe_floats(void)
-{
-    struct pe_floats pe_f;
-    __asm__ __volatile__("mrs %0, fpcr; mrs %1, fpsr" : "=r"(pe_f.pe_control), "=r"(pe_f.pe_status) : : "memory");
-    return pe_f;
-}
-static inline __attribute__((__unused__)) void pe_set_floats(struct pe_floats pe_f)
-{
-    __asm__ __volatile__("msr fpcr, %0; msr fpsr, %1" : : "r"(pe_f.pe_control), "r"(pe_f.pe_status) : "memory");
-}
-static inline __attribute__((__unused__)) unsigned pe_raised(void) { return pe_floats().pe_status & 0x9f; }
-static inline __attribute__((__unused__)) void pe_raise(unsigned pe_flags)
-{
-    struct pe_floats pe_f = pe_floats();
-    pe_f.pe_status |= pe_flags;
-    pe_set_floats(pe_f);
-}
-static inline __attribute__((__unused__)) int pe_traps(void) { return (pe_floats().pe_control & 0x9f00) != 0; }
-enum { pe_openat = 56, pe_read = 63, pe_close = 57, pe_mmap = 222, pe_munmap = 215, pe_futex = 98, pe_sigmask = 135 };
-#endif"""
+from scheduler.codegen.floats_text import DEFINITION as FLOATS
 
 _SHARED = '__extension__ __attribute__((__weak__, __visibility__("hidden")))'
 
@@ -228,19 +173,21 @@ _TEAM = """struct pe_team {{
 }};
 static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
 {{
-    struct pe_team pe_t = {{pe_floats(), 0, 1, 0, 0, 0}};
-    pe_cancel_type(0, &pe_t.pe_type); /* deferred, or restoring the state would forget that it was cancelled */
-    pe_cancel_state(1, &pe_t.pe_state);
-    pe_t.pe_threads = pe_threads();
+    struct pe_team pe_t = {{pe_floats(), 0, pe_threads(), 0, 0, 0}};
+    if (pe_t.pe_threads > 1) {{
+        pe_cancel_type(0, &pe_t.pe_type); /* deferred, or restoring the state would forget that it was cancelled */
+        pe_cancel_state(1, &pe_t.pe_state);
+    }}
     return pe_t;
 }}
 static inline __attribute__((__unused__)) struct pe_floats pe_join(const struct pe_team *pe_t)
 {{
-    struct pe_floats pe_own = pe_floats();
+    struct pe_floats pe_own = pe_t->pe_floats;
     if (pe_thread()) {{
         if (!pe_quiet)
             pe_be_quiet(0);
         pe_quiet = 1;
+        pe_own = pe_floats();
         pe_set_floats(pe_t->pe_floats);{join}
     }}
     return pe_own;
@@ -256,10 +203,12 @@ static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, st
 }}
 static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t)
 {{
-    if (pe_t->pe_flags & ~pe_raised())
-        pe_raise(pe_t->pe_flags);{dismiss}
-    pe_cancel_state(pe_t->pe_state, &pe_t->pe_state);
-    pe_cancel_type(pe_t->pe_type, &pe_t->pe_type);
+    if (pe_t->pe_threads > 1) {{
+        if (pe_t->pe_flags & ~pe_raised())
+            pe_raise(pe_t->pe_flags);{dismiss}
+        pe_cancel_state(pe_t->pe_state, &pe_t->pe_state);
+        pe_cancel_type(pe_t->pe_type, &pe_t->pe_type);
+    }}
 }}"""
 
 _ALONE = """static inline __attribute__((__unused__)) int pe_threads(void) { return 1; }
@@ -286,24 +235,23 @@ static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, st
 }
 static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t) { (void)pe_t; }"""
 
-_ERRNO = 'extern int *pe_errno(void) __asm__("__errno_location");\n'
+_ERRNO = (
+    'extern int *pe_errno(void) __asm__("__errno_location");\n',
+    "\n        *pe_errno() = 0;",
+    "\n        if (*pe_errno())\n            __atomic_store_n(&pe_t->pe_error, *pe_errno(), __ATOMIC_RELAXED);",
+    "\n        if (pe_t->pe_error)\n            *pe_errno() = pe_t->pe_error;",
+)
 
 
 def definition(errno: bool) -> str:
     """`errno`: the program looks at it, so that what a thread's mathematical functions set goes to the caller."""
-    team = _TEAM.format(
-        join="\n        *pe_errno() = 0;" if errno else "",
-        leave="\n        if (*pe_errno())\n            __atomic_store_n(&pe_t->pe_error, *pe_errno(), __ATOMIC_RELAXED);"
-        if errno
-        else "",
-        dismiss="\n    if (pe_t->pe_error)\n        *pe_errno() = pe_t->pe_error;" if errno else "",
-    )
-    return f"""/* How many threads a parallel loop may have in this process, and which one runs; what they do for their team. */
+    declared, join, leave, dismiss = _ERRNO if errno else ("",) * 4
+    return f"""/* How many threads a parallel loop may have in this process, which one runs, and what they do for their team. */
 #if defined _OPENMP && defined __linux__ && defined __LP64__ && !defined __ANDROID__ && \\
     (defined __SSE__ || defined __aarch64__)
-{_FLOATS}
+{FLOATS}
 {_THREADS}
-{_ERRNO if errno else ""}{team}
+{declared}{_TEAM.format(join=join, leave=leave, dismiss=dismiss)}
 #else
 {_ALONE}
 #endif"""

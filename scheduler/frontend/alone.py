@@ -1,4 +1,4 @@
-"""Nests that must not have threads, or not be rewritten, because of what the program does with signals and processes."""
+"""Nests that must have no threads, or not be rewritten, for what the program does with signals and processes."""
 
 from __future__ import annotations
 
@@ -26,4 +26,6 @@ def without_threads(source: SourceFile, program: Processes) -> SourceFile:
 def _interrupting(nest: LoopNest) -> Rejection:
     assert nest.span is not None
     reason = "a signal handler runs it, which may interrupt what tuned loops call"
-    return Rejection(nest.span, reason, "let the handler set a flag, and do the work elsewhere", nest.function, nest.span)
+    return Rejection(
+        nest.span, reason, "let the handler set a flag, and do the work elsewhere", nest.function, nest.span
+    )

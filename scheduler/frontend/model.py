@@ -99,9 +99,9 @@ class Sharing:
     """What pragmas in and around a nest say of it. `context`: who runs it, as code that replaces it must know.
 
     `""`: one thread, which may start others; `team`: all threads of a parallel region, which share its loops; `thread`:
-    one thread of several, by itself, or one that must start no others, for which `reason` says why. `reordered`: arrays whose updates the user lets be done in any order (reduction,
-    atomic, critical). `protected`: (begin, end, pragma) of code that one thread at a time runs. `hints`: (loop, text)
-    of pragmas to the compiler.
+    one thread of several, by itself, or one that must start no others, for which `reason` says why. `reordered`: arrays
+    whose updates the user lets be done in any order (reduction, atomic, critical). `protected`: (begin, end, pragma) of
+    code that one thread at a time runs. `hints`: (loop, text) of pragmas to the compiler.
     """
 
     shared: tuple[Shared, ...] = ()

@@ -1,9 +1,9 @@
 """What a program does with signals, threads and its process that a nest must not have threads for, as far as its text
 shows it. What shows when the program runs is asked then (`scheduler.codegen.team_text`).
 
-A signal handler that jumps leaves a nest in the middle, when threads still work at it. A handler may interrupt anything,
-`malloc` and the OpenMP runtime as well, so that it can call neither (signal-safety(7)). Some calls are for processes, or
-for threads, that are alone: unshare(2), setns(2), seccomp(2), pkeys(7).
+A signal handler that jumps leaves a nest in the middle, when threads still work at it. A handler may interrupt
+anything, `malloc` and the OpenMP runtime as well, so that it can call neither (signal-safety(7)). Some calls are for
+processes, or for threads, that are alone: unshare(2), setns(2), seccomp(2), pkeys(7).
 
 Functions are followed by their names, in this file and others of the program; a macro is one of them.
 """
@@ -14,12 +14,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-_JUMPS = frozenset("longjmp siglongjmp _longjmp __builtin_longjmp setcontext swapcontext".split())
-_INSTALLS = frozenset("signal sigaction sigset bsd_signal sysv_signal __sysv_signal sigvec".split())
-_ALONE = frozenset(
-    "unshare setns SYS_unshare SYS_setns seccomp seccomp_init seccomp_load PR_SET_SECCOMP SYS_seccomp __NR_seccomp "
-    "pkey_set pkey_alloc pkey_mprotect".split()
-)
+_JUMPS = frozenset((
+    "longjmp", "siglongjmp", "_longjmp", "__builtin_longjmp", "setcontext", "swapcontext",
+))  # fmt: skip
+_INSTALLS = frozenset((
+    "signal", "sigaction", "sigset", "bsd_signal", "sysv_signal", "__sysv_signal", "sigvec",
+))  # fmt: skip
+_ALONE = frozenset((
+    "unshare", "setns", "SYS_unshare", "SYS_setns", "seccomp", "seccomp_init", "seccomp_load", "PR_SET_SECCOMP",
+    "SYS_seccomp", "__NR_seccomp", "pkey_set", "pkey_alloc", "pkey_mprotect",
+))  # fmt: skip
 _NOTABLE = _JUMPS | _ALONE
 
 _CALLS = "|".join(sorted(_INSTALLS)).encode()
@@ -29,7 +33,9 @@ _DIRECTIVE = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
 _OTHER = re.compile(rb"^[ \t]*#(?![ \t]*define\b)[^\n]*", re.MULTILINE)
 _BRACE = re.compile(rb"^\}|[{}]", re.MULTILINE)
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*(\(?)")
-_HANDLING = re.compile(rb"\b(?:(?:SIG[A-Z][A-Z0-9]+|sa_handler|sa_sigaction|struct\s+sigaction)\b|(?:%b)\s*\()" % _CALLS)
+_HANDLING = re.compile(
+    rb"\b(?:(?:SIG[A-Z][A-Z0-9]+|sa_handler|sa_sigaction|struct\s+sigaction)\b|(?:%b)\s*\()" % _CALLS
+)
 _INSTALLING = re.compile(rb"\b(?:%b)\s*\((?![^;]*\bSIG_(?:IGN|DFL)\b)" % _CALLS)
 
 

@@ -64,7 +64,8 @@ int main(void)
 """
 SCHEDULES = {
     "plain": "parallelize(i)",
-    "packed": "interchange(j, k); interchange(i, j); tile([j, k, i], [32, 32, 32]); interchange(j_t, k_t); register_block([i, j], [4, 8]); "
+    "packed": "interchange(j, k); interchange(i, j); tile([j, k, i], [32, 32, 32]); interchange(j_t, k_t); "
+    "register_block([i, j], [4, 8]); "
     "pack(k_t, b, [1, 0], 1, 8); parallelize(i_t, 1, 1)",
 }
 

@@ -1,8 +1,8 @@
 """Parallel regions in every process: programs that fork, set limits, change how they round, load libraries."""
 
 import os
+import re
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,8 @@ from tests.compilers import usable
 
 PROGRAM = Path(__file__).parent / "processes.c"
 FLAGS = ("-O2", "-fopenmp", "-Wall", "-Wextra", "-ffp-contract=off", "-frounding-math")
-CASES = (
-    "forked forked_by_number daemons forked_beside_others memory_limit enough_memory process_limit filtered rounding exceptions traps "
-    "error_number signals cancellation asynchronous affinity own_threads"
-).split()
+LOADING = {"closed", "loaded_in_child"}
+CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in {"name", *LOADING}]
 
 
 def nests(errno: bool) -> str:
@@ -67,5 +65,5 @@ def test_libraries(program: Path, tmp_path: Path) -> None:
     Path(f"{library}2").write_bytes(library.read_bytes())
     loading = tmp_path / "loading"
     subprocess.run([cc, "-O2", "-w", f'-DLOADS="{library}"', PROGRAM, "-o", loading, "-lm"], check=True)
-    for case in ("closed", "loaded_in_child"):
+    for case in sorted(LOADING):
         run(loading, case)

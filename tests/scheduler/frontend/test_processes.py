@@ -39,7 +39,9 @@ def test_handlers_that_jump(how: str) -> None:
 
 @pytest.mark.parametrize("jump", ["longjmp(env, 1)", "__builtin_longjmp(pad, 1)", "THROW(1)", "swapcontext(&x, &y)"])
 def test_ways_to_jump(jump: str) -> None:
-    before = "#include <ucontext.h>\n#define THROW(n) siglongjmp(env, n)\nstatic void *pad[5]; static ucontext_t x, y;\n"
+    before = (
+        "#include <ucontext.h>\n#define THROW(n) siglongjmp(env, n)\nstatic void *pad[5]; static ucontext_t x, y;\n"
+    )
     code = f"static void on(int n) {{ seen = n; if (n) {jump}; }}\n{INSTALLED['signal']}"
     assert contexts(read(HEAD + before + code))[0]
 
