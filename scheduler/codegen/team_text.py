@@ -173,11 +173,10 @@ _TEAM = """struct pe_team {{
 }};
 static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
 {{
-    struct pe_team pe_t = {{pe_floats(), 0, pe_threads(), 0, 0, 0}};
-    if (pe_t.pe_threads > 1) {{
-        pe_cancel_type(0, &pe_t.pe_type); /* deferred, or restoring the state would forget that it was cancelled */
-        pe_cancel_state(1, &pe_t.pe_state);
-    }}
+    struct pe_team pe_t = {{pe_floats(), 0, 1, 0, 0, 0}};
+    pe_cancel_type(0, &pe_t.pe_type); /* deferred, or restoring the state would forget that it was cancelled */
+    pe_cancel_state(1, &pe_t.pe_state);
+    pe_t.pe_threads = pe_threads();
     return pe_t;
 }}
 static inline __attribute__((__unused__)) struct pe_floats pe_join(const struct pe_team *pe_t)
@@ -203,12 +202,10 @@ static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, st
 }}
 static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t)
 {{
-    if (pe_t->pe_threads > 1) {{
-        if (pe_t->pe_flags & ~pe_raised())
-            pe_raise(pe_t->pe_flags);{dismiss}
-        pe_cancel_state(pe_t->pe_state, &pe_t->pe_state);
-        pe_cancel_type(pe_t->pe_type, &pe_t->pe_type);
-    }}
+    if (pe_t->pe_flags && pe_t->pe_flags & ~pe_raised())
+        pe_raise(pe_t->pe_flags);{dismiss}
+    pe_cancel_state(pe_t->pe_state, &pe_t->pe_state);
+    pe_cancel_type(pe_t->pe_type, &pe_t->pe_type);
 }}"""
 
 _ALONE = """static inline __attribute__((__unused__)) int pe_threads(void) { return 1; }
@@ -239,14 +236,14 @@ _ERRNO = (
     'extern int *pe_errno(void) __asm__("__errno_location");\n',
     "\n        *pe_errno() = 0;",
     "\n        if (*pe_errno())\n            __atomic_store_n(&pe_t->pe_error, *pe_errno(), __ATOMIC_RELAXED);",
-    "\n        if (pe_t->pe_error)\n            *pe_errno() = pe_t->pe_error;",
+    "\n    if (pe_t->pe_error)\n        *pe_errno() = pe_t->pe_error;",
 )
 
 
 def definition(errno: bool) -> str:
     """`errno`: the program looks at it, so that what a thread's mathematical functions set goes to the caller."""
     declared, join, leave, dismiss = _ERRNO if errno else ("",) * 4
-    return f"""/* How many threads a parallel loop may have in this process, which one runs, and what they do for their team. */
+    return f"""/* How many threads a parallel loop may have in this process, which one runs, and what they do. */
 #if defined _OPENMP && defined __linux__ && defined __LP64__ && !defined __ANDROID__ && \\
     (defined __SSE__ || defined __aarch64__)
 {FLOATS}
