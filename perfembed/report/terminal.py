@@ -71,6 +71,7 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
             add("normalized", report.normalization)
         add("schedule", report.schedule)
         add("for", given(report))
+        add("no threads", report.no_threads)
         add("measured", told(report))
         add("checked", "; ".join(report.checks))
     if report.candidates and (verbose or report.status in ("tuned", "kept")):

@@ -63,6 +63,7 @@ def _decision(report: NestReport) -> list[str]:
                 ("one call", change),
                 ("speedup", interval),
                 ("for", given(report)),
+                ("no threads", report.no_threads),
                 ("tried", tried(report) if report.candidates or report.failed else ""),
                 ("normalized first", spelled(report.normalization)),
                 ("checked", "; ".join(report.checks)),

@@ -26,7 +26,9 @@ from perfembed.tuning.source import nothing_tunable, parse_all, with_inputs_apar
 from profilers.build import CompilerConfig, prepare_harness
 from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import SourceFile
+from scheduler.frontend.alone import without_threads
 from scheduler.frontend.model import Rejection
+from scheduler.frontend.processes import processes
 from scheduler.ir.nest import Span
 
 
@@ -86,17 +88,19 @@ def open_project(
     if how.command is None:
         texts = _read(paths, options)
         build = _compiled(texts, how, options, tell)
+        program = [unit.path for unit in build.others]
     else:
         environment = dict(options.environment)
         tell(f"building in a copy of the folder, to see how: {how.command}")
         build = BuildCommand(
             how.command, how.program, Path.cwd(), scratch / "build", environment, options.world.writable
         )
+        program = [unit.path for unit in build.units]
         texts = _read(paths, options) if paths else _read(_worth_reading(build), options)
         build.units = _units_by_name(build, texts)
     prepare_harness(build.compiler, dict(options.environment))
     with watch.phase("front end"):
-        return _opened(texts, build, options, tolerant=not paths)
+        return _opened(texts, build, options, not paths, [path for path in program if os.path.isfile(path)])
 
 
 def _read(paths: Sequence[str], options: TuneOptions) -> dict[str, bytes]:
@@ -183,8 +187,13 @@ def found_commands(paths: Sequence[str]) -> str | None:
 # ------------------------------------------------------------------------------------ what stands in it
 
 
-def _opened(texts: Mapping[str, bytes], build: Build, options: TuneOptions, tolerant: bool) -> Project:
-    """`tolerant`: files that cannot be read are left alone. Raises SourceRejected, UsageError (a --function)."""
+def _opened(
+    texts: Mapping[str, bytes], build: Build, options: TuneOptions, tolerant: bool, program: Sequence[str]
+) -> Project:
+    """`tolerant`: files that cannot be read are left alone; `program`: more files that are compiled for it.
+
+    Raises SourceRejected, UsageError (a --function).
+    """
     named = build.named if isinstance(build, BuildCommand) else str
     units = {unit.path: unit for unit in build.units}
     files = [(path, content, units[path].compiler) for path, content in texts.items()]
@@ -192,6 +201,9 @@ def _opened(texts: Mapping[str, bytes], build: Build, options: TuneOptions, tole
         sources = parse_all(files, options, tolerant)
     except SourceRejected as problem:
         raise SourceRejected(named(problem.message), problem.advice) from None
+    whole = processes(Path(path).read_bytes() for path in program)
+    whole = whole.united(source.processes for source in sources)
+    sources = tuple(without_threads(source, whole) for source in sources)
     mains = [source.path for source in sources if source.has_main]
     if isinstance(build, CompileAndLink) and len(mains) > 1:
         raise SourceRejected(f"{' and '.join(mains)}: each has a main", "name the files of one program")

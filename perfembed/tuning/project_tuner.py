@@ -307,6 +307,8 @@ class Tuning:
         if outcome.chosen is not None:
             self.chosen[nest.name] = ledger, outcome.chosen
         report = tuned(source.path, nest, inputs.share, outcome)
+        if sharing is not None:
+            report = replace(report, no_threads=sharing.reason)
         if given := self.given.get(nest.name):
             report = replace(report, given=tuple(f"{spelled(text)} = {value}" for text, value in sorted(given.items())))
         if outcome.retrieved is not None:

@@ -228,6 +228,7 @@ class NestReport:
     picture: NestPicture | None = None  # where `TuneOptions.pictures`
     inside: float = 0.0  # the part of `share` in which another nest was running, which calls this one's function
     given: tuple[str, ...] = ()  # the values that the schedule is for (`l->stride = 1`): others run the original loops
+    no_threads: str = ""  # why it must not have any, where something in the program forbids them
 
 
 @dataclass(frozen=True, slots=True)

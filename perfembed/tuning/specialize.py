@@ -130,7 +130,8 @@ def with_nests(source: SourceFile, others: Mapping[str, tuple[SourceFile, LoopNe
             whole, other = others[nest.name]
             premises[nest.name] = whole.premises[other.name]
             if other.name in whole.sharing:
-                sharing[nest.name] = whole.sharing[other.name]
+                known = sharing.get(nest.name, whole.sharing[other.name])  # who runs it does not change
+                sharing[nest.name] = replace(whole.sharing[other.name], context=known.context, reason=known.reason)
             nest = replace(other, name=nest.name)
         nests.append(nest)
     return replace(source, nests=tuple(nests), premises=premises, sharing=sharing)

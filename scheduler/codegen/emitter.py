@@ -38,6 +38,7 @@ from scheduler.codegen.pack_text import pack_code, printer_inside
 from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.privates import block_of
 from scheduler.codegen.reduction import Reduced, reduced
+from scheduler.codegen.regions import region
 from scheduler.codegen.register import expand, micro_lines
 from scheduler.codegen.streamed import WRITES, Streamed, chunked, streamed, streaming
 from scheduler.codegen.text import block, indented
@@ -220,7 +221,10 @@ class Emitter:
         if loop.parallel is not None and any(WRITES in line for line in own):
             own.append("pe_streamed();")
         lines = block(head, [*skip, *own])
-        return [*found.before, *(p + found.clauses for p in pragmas), *lines, *found.after]
+        lines = [*(p + found.clauses for p in pragmas), *lines]
+        if loop.parallel is not None and self.context != "team":
+            lines = region(lines, self.fresh)
+        return [*found.before, *lines, *found.after]
 
     def reduced(self, loop: TreeLoop) -> bool:
         return any(name == loop.name for name, _, _ in self.reductions)
@@ -253,8 +257,8 @@ class Emitter:
             collapse = f" collapse({depth})" if depth > 1 else ""
             if self.context == "thread":
                 raise CodegenUnsupported("the loop is run by one thread of several")
-            kind = "for" if self.context == "team" else "parallel for"
-            return [f"#pragma omp {kind}{simd} schedule({mark.schedule}{chunk}){collapse}"]
+            alone = " nowait" if self.context != "team" else ""  # the region ends behind it
+            return [f"#pragma omp for{simd} schedule({mark.schedule}{chunk}){collapse}{alone}"]
         if simd:
             return ["#pragma omp simd"]
         if loop.unroll > 1:

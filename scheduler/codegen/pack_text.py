@@ -9,6 +9,7 @@ from scheduler.codegen.expr import Printer
 from scheduler.codegen.heap import STACK_BYTES
 from scheduler.codegen.integer_text import CHOICE, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr, IntOp, Packed, add, scale
+from scheduler.codegen.regions import region
 from scheduler.codegen.text import block
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
@@ -133,7 +134,7 @@ def _copy(node: Packed, buffer: Buffer, printer: Printer, fresh: Callable[[str],
     else:
         body = _panel_loops(node, buffer, printer, variables, stops[mark.panel_dim], head, fresh)
     if together:
-        body.insert(0, "#pragma omp parallel for schedule(static)")
+        body = region(["#pragma omp for schedule(static) nowait", *body], fresh)
     return body if node.needed is None else block(f"if ({printer.integer(node.needed)[0]})", body)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from scheduler.codegen.premises import DEFINITIONS
 from scheduler.codegen.ranges_text import DEFINITION as RANGES
 from scheduler.codegen.rows_text import DEFINITION as ROWS
+from scheduler.codegen.team_text import definition as team_definition
 from scheduler.ir.nest import LoopNest
 
 INDENT = "    "
@@ -111,19 +112,7 @@ static inline __attribute__((__unused__)) void *pe_alloc(unsigned long pe_size)
     ),
     ("pe_sqrt", _root("double", "", "_Float64", "f64")),
     ("pe_sqrtf", _root("float", "f", "_Float32", "f32")),
-    (
-        "pe_threads",
-        """/* How many threads a parallel loop may have, and which one runs. */
-#ifdef _OPENMP
-extern int omp_get_max_threads(void); /* declared here: not every compiler comes with omp.h */
-extern int omp_get_thread_num(void);
-static inline __attribute__((__unused__)) int pe_threads(void) { return omp_get_max_threads(); }
-static inline __attribute__((__unused__)) int pe_thread(void) { return omp_get_thread_num(); }
-#else
-static inline __attribute__((__unused__)) int pe_threads(void) { return 1; }
-static inline __attribute__((__unused__)) int pe_thread(void) { return 0; }
-#endif""",
-    ),
+    ("pe_threads", team_definition(errno=False)),
     (
         "pe_stream",
         """/* Copies to memory past the caches, where the machine can; pe_streamed before others read it. */
@@ -218,7 +207,11 @@ def helpers_for(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(definitions)
 
 
-_EXACT_ROOTS = {"pe_sqrt": _exact_root("double", ""), "pe_sqrtf": _exact_root("float", "f")}
+_WITH_ERRNO = {
+    "pe_sqrt": _exact_root("double", ""),
+    "pe_sqrtf": _exact_root("float", "f"),
+    "pe_threads": team_definition(errno=True),
+}
 
 
 def preamble(text: str, again: bool = False, errno: bool = False) -> str:
@@ -228,7 +221,7 @@ def preamble(text: str, again: bool = False, errno: bool = False) -> str:
     """
     lines: list[str] = []
     for name, definition in helpers_for(text):
-        definition = _EXACT_ROOTS.get(name, definition) if errno else definition
+        definition = _WITH_ERRNO.get(name, definition) if errno else definition
         guard = f"pe_has_{name.removeprefix('pe_')}"
         lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
     return "".join(line + "\n" for line in lines)
@@ -236,7 +229,7 @@ def preamble(text: str, again: bool = False, errno: bool = False) -> str:
 
 _WORDS = re.compile(
     r"\b(?:(?:un)?signed|char|short|int|long|float|double|static"
-    r"|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll)\b"
+    r"|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll|num_threads|nowait)\b"
 )
 
 

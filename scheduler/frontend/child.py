@@ -6,15 +6,18 @@ import pickle
 import resource
 import sys
 import threading
+from dataclasses import replace
 from typing import Any
 
+from scheduler.frontend.alone import without_threads
 from scheduler.frontend.csyntax import Unit
 from scheduler.frontend.exact import check_macro_loops
 from scheduler.frontend.extract import extract
 from scheduler.frontend.lexical import uses_trigraphs
-from scheduler.frontend.libclang import cindex
+from scheduler.frontend.libclang import cindex, included_texts
 from scheduler.frontend.lower import Lowering
 from scheduler.frontend.model import Failure, Request, SourceFile
+from scheduler.frontend.processes import processes
 from scheduler.frontend.records import separate
 from scheduler.frontend.structure import structured
 
@@ -55,7 +58,8 @@ def parse(request: Request) -> SourceFile | Failure:
     _make_plain(unit)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
-    return extract(unit, request.given)
+    found = processes((unit.active, *included_texts(tu).values()))
+    return without_threads(replace(extract(unit, request.given), processes=found), found)
 
 
 def _make_plain(unit: Unit) -> None:

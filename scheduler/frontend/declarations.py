@@ -32,6 +32,7 @@ from scheduler.frontend.libclang import (
     TypeKind,
     skipped_ranges,
 )
+from scheduler.frontend.threadprivate import threadprivate
 from scheduler.ir.names import safe_name
 
 _LONG_INITIALIZER = 50_000  # bytes
@@ -56,7 +57,6 @@ _SCALARS = {
 }
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 _NAME = re.compile(r"[\w$]+")
-_THREAD_PRIVATE = re.compile(rb"#[ \t]*pragma[ \t]+omp[ \t]+threadprivate[ \t]*\(([^)\n]*)\)")
 
 
 class Declarations:
@@ -75,11 +75,7 @@ class Declarations:
         self.helpers: list[Cursor] = []
         self.depth = 0
         self.in_file = True
-        self.threadprivate = {
-            name.strip().decode("utf-8", "replace")
-            for names in _THREAD_PRIVATE.findall(content)
-            for name in names.split(b",")
-        }
+        self.threadprivate = threadprivate((content, *libclang.included_texts(tu).values()))
 
     # ------------------------------------------------------------------------------ declarations
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scheduler.errors import SchedulerError
+from scheduler.frontend.processes import Processes
 from scheduler.ir.nest import Expr, LoopNest, Span
 
 
@@ -98,9 +99,9 @@ class Sharing:
     """What pragmas in and around a nest say of it. `context`: who runs it, as code that replaces it must know.
 
     `""`: one thread, which may start others; `team`: all threads of a parallel region, which share its loops; `thread`:
-    one thread of several, by itself. `reordered`: arrays whose updates the user lets be done in any order (reduction,
-    atomic, critical). `protected`: (begin, end, pragma) of code that one thread at a time runs. `hints`: (loop, text)
-    of pragmas to the compiler.
+    one thread of several, by itself, or one that must start no others, for which `reason` says why. `reordered`: arrays
+    whose updates the user lets be done in any order (reduction, atomic, critical). `protected`: (begin, end, pragma) of
+    code that one thread at a time runs. `hints`: (loop, text) of pragmas to the compiler.
     """
 
     shared: tuple[Shared, ...] = ()
@@ -108,6 +109,7 @@ class Sharing:
     reordered: tuple[str, ...] = ()
     protected: tuple[tuple[int, int, str], ...] = ()
     hints: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class SourceFile:
     """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
     reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
-    where nests hold bodies from there.
+    where nests hold bodies from there; `processes`: of the file and what it includes.
     """
 
     path: str
@@ -130,6 +132,7 @@ class SourceFile:
     trigraphs: bool = False
     headers: tuple[bytes, ...] = ()
     fixable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    processes: Processes = field(default_factory=Processes)
 
 
 @dataclass(frozen=True, slots=True)
