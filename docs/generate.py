@@ -23,6 +23,7 @@ from perfembed.cli.main import app
 from profilers.counters import STATISTICS, counters, feature_names, metrics
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.original import emit_original
+from scheduler.frontend.flags import FLAGS
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -502,12 +503,48 @@ def transformations_page() -> str:
     return "\n".join(parts)
 
 
+# ---------------------------------------------------------------------------------------------- compiler flags
+
+_FLAGS = """\
+What each compiler flag means to the reading of a file, wherever it comes from: `--cflags`, a build, a
+compile_commands.json, `perfembed cc`, `#pragma GCC optimize` and `target`, or such attributes. Where flags contradict
+each other the last one counts; what attributes and pragmas say counts for the whole file. Flags that begin with `-f` or
+`-m` and are not in this table leave the file as it is, and the report says so; all other flags say nothing about loops.
+
+A written file is compiled with other flags, too. What differs then is tested in it, and where a test fails the original
+loops run: by macros, by sizes and types, `pe_exact()` (no `-fwrapv`, for which compilers have no macro: clang without
+optimization runs the original loops) and `pe_library()` (no `-fno-builtin`). That arrays of different types do not
+overlap, and that nobody compiles it with `-fno-strict-aliasing`, cannot be tested: a comment above such loops says so.
+"""
+_EFFECTS = {
+    "nothing": "changes nothing",
+    "parser": "changes what is read",
+    "standard": "changes what is read; C of before 1999 is refused",
+    "openmp": "changes what is read",
+    "wraps": "signed arithmetic may wrap around",
+    "traps": "signed arithmetic may end the program",
+    "untyped": "arrays of different types may overlap",
+    "sanitizer": "as it says",
+    "library": "functions may be the program's own",
+    "refused": "no loop is changed",
+}
+
+
+def flags_page() -> str:
+    rows = [
+        [" ".join(code(w) if w.startswith("-") else w for w in f.shown.split()), _EFFECTS[f.effect], cell(f.why)]
+        for f in FLAGS
+    ]
+    return f"# Compiler flags\n\n{_NOTE}\n{_FLAGS}\n{table(('flags', 'effect', 'how, or why'), rows)}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "exit-codes.md": exit_codes_page,
     "views.md": views_page,
     "metrics.md": metrics_page,
     "transformations.md": transformations_page,
+    "flags.md": flags_page,
 }
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from perfembed.building.arguments import expanded
 from perfembed.cli.session import Session
 from perfembed.errors import UsageError
 from perfembed.flags import absolute
@@ -139,8 +140,8 @@ def weights_folder(option: str | None, environment: Mapping[str, str]) -> str | 
 def compiler_flags(
     cflags: str, defines: list[str] | None, includes: list[str] | None, standard: str | None
 ) -> tuple[str, ...]:
-    """One list of flags in the order a compiler wants them, paths from here made absolute. Raises UsageError."""
-    flags = list(words(cflags, "--cflags"))
+    """The flags in the order a compiler wants them, @files read, paths from here made absolute. Raises UsageError."""
+    flags = expanded(words(cflags, "--cflags"))
     flags += [f"-D{define}" for define in defines or ()]
     flags += [f"-I{folder}" for folder in includes or ()]
     return absolute((*flags, f"-std={standard}") if standard else flags, os.getcwd())

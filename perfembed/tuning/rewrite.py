@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
-from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.guards import runtime_condition, told_apart_by_type
 from scheduler.codegen.premises import PremiseTests
 from scheduler.codegen.splice import guarded, header_position, nest_text, spliced
 from scheduler.codegen.text import VERBATIM, preamble, values_in_front, words
@@ -74,6 +74,8 @@ def rewrite_with_places(
         if hidden := source.premises[rewrite.nest.name].hidden:
             names = ", ".join(map(spelled, hidden))
             comment += f"; holds what {names} of other files did then: tune again when they change"
+        if told_apart_by_type(rewrite.nest):
+            comment += "; arrays of different types do not overlap in C: tune again for -fno-strict-aliasing"
         runtime = runtime_condition(replayer.nest, replayer.model)
         condition = tests.condition(spelled(runtime) if runtime else None)
         defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]

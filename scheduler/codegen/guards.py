@@ -44,6 +44,15 @@ def runtime_condition(nest: LoopNest, model: Model) -> str | None:
     return " && ".join(parts) or None
 
 
+def told_apart_by_type(nest: LoopNest) -> bool:
+    """Whether it is by C's rule alone (-fstrict-aliasing) that arrays are taken not to overlap."""
+    stored = {u.access.array for p in placed_statements(nest) for u in uses(p) if u.is_write}
+    pointers = [a for a in nest.arrays if a.storage is Storage.POINTER]
+    others = [a for a in nest.arrays if a.storage in _MAY_OVERLAP]
+    pairs = ((a, b) for a in pointers for b in others if a is not b and {a.name, b.name} & stored)
+    return any(not _Guard.same_memory(a, b) and not a.shares(b) for a, b in pairs)
+
+
 def untestable(nest: LoopNest) -> str:
     """Why there is no such test for a nest as it was read, whatever its schedule; empty where there is one."""
     expanded = expand_privates(nest)
@@ -174,7 +183,7 @@ class _Guard:
                 if (first.name not in written and second.name not in written) or first.shares(second):
                     apart.append(frozenset((first.name, second.name)))
                     continue
-                if Storage.POINTER not in (first.storage, second.storage) or not self._same_memory(first, second):
+                if Storage.POINTER not in (first.storage, second.storage) or not self.same_memory(first, second):
                     apart.append(frozenset((first.name, second.name)))
                     if not with_rows:  # else stores may still reach the tables
                         continue
@@ -187,7 +196,7 @@ class _Guard:
                 parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
             if first.name in written and not self._local_scalar(first):
                 for p in self.nest.parameters:
-                    if p.exposed and self._same_memory(first, Array(p.name, p.ctype)):
+                    if p.exposed and self.same_memory(first, Array(p.name, p.ctype)):
                         place = f"&{p.base or p.name}"
                         if first.rows:
                             areas.setdefault(place, [plain_area(p.name, place, f"{place} + 1", False)])
@@ -213,8 +222,10 @@ class _Guard:
         return array.storage is Storage.LOCAL and array.is_scalar
 
     @staticmethod
-    def _same_memory(first: Array, second: Array) -> bool:
+    def same_memory(first: Array, second: Array) -> bool:
         """Objects of different types do not share memory in C, character types excepted."""
+        if first.untyped or second.untyped:
+            return True
         a, b = scalar_type(first.ctype), scalar_type(second.ctype)
         if a is None or b is None or 8 in (a.bits, b.bits) or 1 in (a.bits, b.bits):
             return True

@@ -1,4 +1,4 @@
-"""The tests of a nest's premises in C: calls of the macros and the function that `premises.DEFINITIONS` has."""
+"""The tests of a nest's premises in C, and the macros and functions that they call."""
 
 from __future__ import annotations
 
@@ -6,9 +6,60 @@ from collections.abc import Iterator
 
 from scheduler.codegen.expr import Printer
 from scheduler.frontend.model import Premises
+from scheduler.ir.types import FUNCTIONS
 
 _LONGEST = 3000  # C99 compilers take literals of 4095 characters
 _WIDTH = 100
+_OF_ONE = frozenset(("log", "log2", "log10", "acos", "acosh"))
+_UNKNOWN = frozenset(("rint", "nearbyint"))  # to gcc, whatever the number
+
+TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_ARGS__)\n"
+
+DEFINITIONS: tuple[tuple[str, str], ...] = (
+    (
+        "pe_same",
+        "/* Whether macros expand to what they did when the loops were tuned. */\n"
+        + TEXT
+        + "#define pe_same(text, ...) (!__builtin_strcmp(text, pe_text(__VA_ARGS__)))",
+    ),
+    (
+        "pe_is",
+        "/* Whether an object or a type name has the type it had. */\n"
+        "#define pe_is(what, type) __builtin_types_compatible_p(__typeof__(what), type)",
+    ),
+    (
+        "pe_exact",
+        """/* Whether signed arithmetic does not wrap around (-fwrapv), for which compilers have no macro. */
+static inline __attribute__((__unused__)) int pe_exact(void)
+{
+#ifdef __clang__
+    static volatile int pe_any;
+    int pe_a = pe_any;
+    return __builtin_constant_p(pe_a + 1 > pe_a);
+#else
+    int pe_a = 0;
+    return __builtin_choose_expr(__builtin_constant_p(pe_a + 1 > pe_a), 1, 0);
+#endif
+}""",
+    ),
+    (
+        "pe_library",
+        """/* Whether the compiler knows what a mathematical function gives (not with -fno-builtin). */
+#ifdef __clang__
+#define pe_library(call) 1
+#else
+#define pe_library(call) __builtin_choose_expr(__builtin_constant_p(call), 1, 0)
+#endif""",
+    ),
+    (
+        "pe_agree",
+        """/* Whether a function gives the number it gave. */
+static inline __attribute__((__unused__)) int pe_agree(double pe_a, double pe_b)
+{
+    return pe_a == pe_b || (pe_a != pe_a && pe_b != pe_b);
+}""",
+    ),
+)
 
 
 def same_tests(texts: list[tuple[str, str]]) -> Iterator[str]:
@@ -46,6 +97,20 @@ def values_tests(premises: Premises) -> Iterator[str]:
     """Of enumerators, sizes and constants."""
     for text, value in premises.values:
         yield f"{text} == {value}"
+
+
+def arithmetic_tests(premises: Premises) -> Iterator[str]:
+    """That signed arithmetic does not wrap around, and that functions are those of the C library."""
+    if premises.exact:
+        yield "pe_exact()"
+    for name in premises.library:
+        if name.removesuffix("f") in _UNKNOWN:
+            continue
+        parameters, _ = FUNCTIONS[name]
+        first = "1" if name.removesuffix("f") in _OF_ONE else "0"  # of these numbers compilers know the values
+        arguments = [first, *("1" for _ in parameters[1:])]
+        suffix = {"float": ".0f", "double": ".0"}.get(parameters[0], "")
+        yield f"pe_library({name}({', '.join(a + suffix for a in arguments)}))"
 
 
 def samples_tests(premises: Premises) -> Iterator[str]:

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scheduler.codegen.foreign import foreign_names
-from scheduler.codegen.premise_tests import same_tests, samples_tests, types_tests, values_tests
+from scheduler.codegen.misread import misread_branch, misread_macro
+from scheduler.codegen.premise_tests import TEXT, arithmetic_tests, same_tests, samples_tests, types_tests, values_tests
 from scheduler.frontend import SourceFile
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.model import Premises
@@ -34,33 +35,10 @@ _STRING = r'"(?:[^"\\]|\\.)*"'
 _WIDTH = 100
 _CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
 _KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
-_TEXT = "#define pe_text_(...) #__VA_ARGS__\n#define pe_text(...) pe_text_(__VA_ARGS__)\n"
 _ABI = (
     "defined __GNUC__ && __STDC_VERSION__ >= 199901L",
     "__SIZEOF_INT__ == 4 && __SIZEOF_LONG__ == 8 && __SIZEOF_POINTER__ == 8",
     "(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16)",  # 16: 0 but for _Float16, of gcc where vectors have it
-)
-
-DEFINITIONS: tuple[tuple[str, str], ...] = (
-    (
-        "pe_same",
-        "/* Whether macros expand to what they did when the loops were tuned. */\n"
-        + _TEXT
-        + "#define pe_same(text, ...) (!__builtin_strcmp(text, pe_text(__VA_ARGS__)))",
-    ),
-    (
-        "pe_is",
-        "/* Whether an object or a type name has the type it had. */\n"
-        "#define pe_is(what, type) __builtin_types_compatible_p(__typeof__(what), type)",
-    ),
-    (
-        "pe_agree",
-        """/* Whether a function gives the number it gave. */
-static inline __attribute__((__unused__)) int pe_agree(double pe_a, double pe_b)
-{
-    return pe_a == pe_b || (pe_a != pe_a && pe_b != pe_b);
-}""",
-    ),
 )
 
 
@@ -132,6 +110,8 @@ class Surroundings:
                 self._untestable[nest.name], items = foreign, ()
             elif torn := [item for item in items if item.partition("(")[0] in self._torn]:
                 self._untestable[nest.name], items = f"the macro '{torn[0]}' holds half of a pair of parentheses", ()
+            elif (misread := self._misread(premises)) is not None:
+                self._untestable[nest.name], items = misread, ()
             elif (changed := self._changed(premises)) is not None:
                 self._untestable[nest.name], items = changed, ()
             self._items[nest.name] = items
@@ -140,7 +120,7 @@ class Surroundings:
             condition = " && ".join(part for part in (self.abi, self._directive[nest.name]) if part)
             lines += [f"#if {condition}", f"pe_holds_{number}", "#endif\n"]
             marks.append((nest.span.begin, "\n" + "\n".join(lines)))
-        return self._with(marks, _TEXT)
+        return self._with(marks, TEXT)
 
     def tests(self, second: str) -> dict[str, PremiseTests | Untestable]:
         """Of each nest by its name; `second`: what came of the second probe."""
@@ -164,6 +144,7 @@ class Surroundings:
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
                 parts = (*same_tests(texts), *types_tests(premises), *values_tests(premises), *samples_tests(premises))
+                parts += tuple(arithmetic_tests(premises))
                 found[nest.name] = PremiseTests(self._directive[nest.name], parts)
         return found
 
@@ -227,6 +208,17 @@ class Surroundings:
             if self._defined[use.name] > 1:
                 return f"'{use.name}', on which {whose} depends, is defined more than once"
         return None
+
+    def _misread(self, premises: Premises) -> str | None:
+        """Where the parser took the text for another one than the compiler does."""
+        ranges = [premises.function, *premises.texts]
+        around = [c for c in self.conditionals if any(_overlap(c, r) for r in ranges) and self._reached(c)]
+        branch = misread_branch(around, self._active, self.source.skipped)
+        if branch is not None:
+            return f"the C parser reads another branch of '#if {branch.branches[0].condition}' than the compiler"
+        used = {use.name for begin, end in ranges for use in self._names(begin, end)}
+        name = misread_macro(used, self._macros, self.source.macros, self._defined)
+        return None if name is None else f"the C parser takes '{name}' for something else than the compiler does"
 
     def _changed(self, premises: Premises) -> str | None:
         around = [c for c in self.conditionals if any(_overlap(c, text) for text in premises.texts)]

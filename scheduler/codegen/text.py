@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scheduler.codegen.premises import DEFINITIONS
+from scheduler.codegen.premise_tests import DEFINITIONS
 from scheduler.codegen.ranges_text import DEFINITION as RANGES
 from scheduler.codegen.rows_text import DEFINITION as ROWS
 from scheduler.codegen.team_text import definition as team_definition

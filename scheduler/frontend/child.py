@@ -11,10 +11,11 @@ from typing import Any
 
 from scheduler.frontend.alone import without_threads
 from scheduler.frontend.csyntax import Unit
+from scheduler.frontend.dialect import flags_in
 from scheduler.frontend.exact import check_macro_loops
 from scheduler.frontend.extract import extract
 from scheduler.frontend.lexical import uses_trigraphs
-from scheduler.frontend.libclang import cindex, included_texts
+from scheduler.frontend.libclang import cindex, included_texts, macro_texts
 from scheduler.frontend.lower import Lowering
 from scheduler.frontend.model import Failure, Request, SourceFile
 from scheduler.frontend.processes import processes
@@ -54,7 +55,10 @@ def parse(request: Request) -> SourceFile | Failure:
             break
     if errors:
         return Failure(diagnostics=tuple(errors))
-    unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments)).run()
+    texts = (request.content, *included_texts(tu).values())
+    dialect = request.dialect.joined(flags_in(texts))
+    unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments), dialect).run()
+    unit.macros = macro_texts(tu, texts)
     _make_plain(unit)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import scheduler
+from scheduler.frontend.dialect import dialect_of
 from scheduler.frontend.model import (
     Failure,
     ParseFailed,
@@ -26,9 +27,6 @@ from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
 _DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
-_KEPT = ("-D", "-U", "-I", "-std=", "-m", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-ansi")
-_KEPT_EXACT = ("-fsigned-char", "-funsigned-char", "-fshort-enums", "-trigraphs")
-_WITH_VALUE = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
 _GCC_WARNINGS = (
     "implicit-function-declaration",
     "implicit-int",
@@ -37,7 +35,6 @@ _GCC_WARNINGS = (
     "return-type",
 )
 _waiting: list[subprocess.Popen[bytes]] = []  # at most one, that `prepare_parser` started
-_IGNORED_WITH_VALUE = ("-o", "-x", "-L", "-l", "-T", "-Xlinker", "-MF", "-MT", "-MQ")
 
 
 @cache
@@ -55,22 +52,7 @@ def compiler_headers(cc: str) -> str | None:
 
 def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
     """Of the user's flags, those that decide what the C text means; OpenMP loops must stay loops."""
-    kept: list[str] = []
-    pending = ""
-    for argument in arguments:
-        if pending:
-            if pending != "drop":
-                kept.append(argument)
-            pending = ""
-        elif argument in _WITH_VALUE:
-            kept.append(argument)
-            pending = "keep"
-        elif argument in _IGNORED_WITH_VALUE:
-            pending = "drop"
-        elif argument == "-fopenmp":
-            kept.append("-D_OPENMP=201511")
-        elif argument in _KEPT_EXACT or argument.startswith(_KEPT):
-            kept.append(argument)
+    kept = list(dialect_of(arguments).parser)
     headers = compiler_headers(cc)
     if headers is not None:
         kept += ["-isystem", headers]
@@ -122,8 +104,8 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
 
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
     """What the parser process is asked about a file."""
-    arguments = parser_arguments(options.arguments, options.cc)
-    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1, options.given)
+    arguments, dialect = parser_arguments(options.arguments, options.cc), dialect_of(options.arguments)
+    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1, options.given, dialect)
 
 
 def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:

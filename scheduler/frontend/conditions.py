@@ -7,7 +7,7 @@ from scheduler.frontend.arith import bits, is_integer, value_range
 from scheduler.frontend.context import Context
 from scheduler.frontend.csyntax import Bin, CCall, CExpr, Cond, Conv, Lit, Un, strip
 from scheduler.frontend.fold import fold
-from scheduler.frontend.integers import NotAffine, exact, limit, remainder
+from scheduler.frontend.integers import NotAffine, exact, limit, remainder, stays, wraps
 from scheduler.frontend.poly import Poly
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Constraint
@@ -39,7 +39,11 @@ def minmax(ctx: Context, expr: CExpr) -> tuple[str, tuple[Affine, ...]]:
                 other = {"min": "max", "max": "min"}.get(other, other)
             if kind != "one" and other != "one":
                 raise NotAffine
-            return (other if kind == "one" else kind), tuple(a + b for a in left for b in right)
+            sums = tuple(a + b for a in left for b in right)
+            if wraps(ctx, inner.ctype.name):
+                for each in sums:
+                    stays(ctx, each, inner.ctype.name)
+            return (other if kind == "one" else kind), sums
         raise NotAffine
     return "one", (exact(ctx, expr),)
 

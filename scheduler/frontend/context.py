@@ -246,6 +246,8 @@ class Context:
     loop_names: dict[int, str] = field(default_factory=dict)  # identity of a ForStmt -> its name in the nest
     given: Mapping[str, int] = field(default_factory=dict)  # what integers are taken to be, by what C calls them
     numbers: dict[str, int] = field(default_factory=dict)  # parameters of which that is so
+    called: set[str] = field(default_factory=set)  # functions of the C library
+    trusting: bool = False  # signed arithmetic was taken not to wrap around
     wanted: set[str] = field(default_factory=set)  # parameters that keep something from being affine
 
     # ---------------------------------------------------------------------------------- statements
@@ -347,6 +349,7 @@ class Context:
             self.maybe_parameters[name] = variable
             low, high = value_range(variable.ctype.name)
             narrow = variable.ctype.name not in ("int", "long", "long long")
+            narrow = narrow or (self.unit.dialect.wraps and variable.ctype.name == "int")
             self.facts.ranges[name] = (low if narrow else None, high if narrow and high < 2**33 else None)
             if variable.text in self.given:
                 number = self.numbers[name] = self.given[variable.text]

@@ -12,6 +12,7 @@ from typing import Literal as OneOf
 from typing import Union
 
 from scheduler.frontend.arith import bits
+from scheduler.frontend.dialect import Dialect
 from scheduler.frontend.lexical import Directive, Text, active_part
 
 # ------------------------------------------------------------------------------------------ types
@@ -172,7 +173,8 @@ class Set:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CCall:
-    """`name` may be that of a member of what a function returns; `depth`: how many inlined functions it comes from."""
+    """`name` may be that of a member of what a function returns; it ends with a point where that only looks like a
+    function of the C library. `depth`: how many inlined functions it comes from."""
 
     name: str
     arguments: tuple[CExpr, ...]
@@ -273,7 +275,8 @@ class ForStmt:
     """`end` is behind the `;` of an unbraced body. `foreign`: which part of its header is which is not known.
 
     `bottom`: the condition is tested behind each iteration only. `macro`: it begins in what a macro expands to.
-    `positive`: an integer that must be at least 1, or else the loop is another one.
+    `positive`: an integer that must be at least 1, or else the loop is another one; `left_at`: then, what the iterator
+    as it was written is behind the loop.
     """
 
     init: CStmt | None
@@ -286,6 +289,7 @@ class ForStmt:
     bottom: bool = False
     macro: bool = False
     positive: CExpr | None = None
+    left_at: CExpr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -371,6 +375,8 @@ class Unit:
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
+    macros: dict[str, str] = field(default_factory=dict)  # as in SourceFile
+    dialect: Dialect = field(default_factory=Dialect)
     headers: tuple[bytes, ...] = ()  # texts of the included files that are not the system's; with helpers from there
     skipped: tuple[tuple[int, int], ...] = ()  # what conditionals leave out (`libclang.skipped_ranges`)
     written: tuple[Directive, ...] = field(init=False)  # all directives, in what is left out as well

@@ -21,6 +21,7 @@ from scheduler.frontend.csyntax import (
     Unit,
     Variable,
 )
+from scheduler.frontend.dialect import Dialect
 from scheduler.frontend.lexical import Directive
 from scheduler.frontend.libclang import (
     ClangType,
@@ -57,16 +58,19 @@ _SCALARS = {
 }
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 _NAME = re.compile(r"[\w$]+")
+_PLAIN = Dialect()
 
 
 class Declarations:
     """Reads declarations and types of one translation unit; `expr` of a subclass reads expressions."""
 
-    def __init__(self, tu: TranslationUnit, path: str, content: bytes, trigraphs: bool = False) -> None:
+    def __init__(
+        self, tu: TranslationUnit, path: str, content: bytes, trigraphs: bool = False, dialect: Dialect = _PLAIN
+    ) -> None:
         self.tu = tu
         self.path = path
         self.content = content
-        self.unit = Unit(path, content, trigraphs, skipped=tuple(skipped_ranges(tu, path)))
+        self.unit = Unit(path, content, trigraphs, skipped=tuple(skipped_ranges(tu, path)), dialect=dialect)
         self.text = self.unit.text
         self.includes: dict[str, Directive] = {}  # by the name of the file, where code is included into a function
         self.variables: dict[int, Variable] = {}

@@ -219,7 +219,8 @@ class Expressions(Declarations):
             foreign = definition.location.file.name != self.path
             if foreign and len(self.helpers) < 100 and not libclang.in_system_header(definition):
                 self.helpers.append(definition)
-        return CCall(target.spelling, arguments, ctype, at)
+        own = definition is None and target.spelling in self.unit.dialect.foreign
+        return CCall(target.spelling + "." * own, arguments, ctype, at)
 
 
 def asserted_in(cursor: Cursor) -> Cursor | None:

@@ -53,6 +53,7 @@ from scheduler.frontend.prepare import prepare
 from scheduler.frontend.scalar_uses import mentioned, statement_use
 from scheduler.frontend.scalars import flatten
 from scheduler.frontend.sharing import Marks, check_team, marks, sharing
+from scheduler.frontend.trapping import check_traps
 from scheduler.frontend.whole import taken_whole
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
@@ -68,6 +69,9 @@ _MISTAKES = (
     TypeError,
     ValueError,
     isl.Error,
+)
+_ENVIRONMENT = re.compile(
+    r"#\s*pragma\s+(?:STDC\s+FENV_ACCESS|fenv_access|float_control)\b\W*(?P<off>OFF|off|DEFAULT)?"
 )
 _DEFINE = re.compile(r"#define (\w+)(.*)", re.DOTALL)
 _WORDS = """break case char do double else float for goto if int long return short signed sizeof struct switch typedef
@@ -110,6 +114,8 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None) ->
         unit.trigraphs,
         unit.headers,
         finder.fixable,
+        unit.skipped,
+        unit.macros,
     )
 
 
@@ -277,6 +283,8 @@ class Finder:
         self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
     ) -> LoopNest:
         """Read body[first..last] as one nest, the functions it calls in place of the calls. Raises Refuse."""
+        if flagged := self.unit.dialect.refusal or self._looks_at_rounding(body[first].begin):
+            raise Refuse(body[first].begin, flagged, "compile it without, or move the loops to a file without")
         place = self.lines_span(body[first].begin, body[last].end)
         self.work.region = 0
         for stmt in body[first : last + 1]:
@@ -328,6 +336,8 @@ class Finder:
         if ctx.facts.contradictory(ctx.domain):
             raise Refuse(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
+        if self.unit.dialect.traps:
+            check_traps(nest, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.wanted}:
             self.fixable[name] = tuple(sorted(texts))
         self.premises[name] = premises(ctx, region, written, nest, span)
@@ -341,6 +351,13 @@ class Finder:
             reason = str(error).partition(": ")[2]
             raise Refuse(ctx.begin, reason, "use expressions of fewer levels") from None
         return nest
+
+    def _looks_at_rounding(self, begin: int) -> str:
+        """The pragma above that says that the program looks at, or changes, the state of floating-point arithmetic."""
+        above = [m for d in self.directives if d.begin < begin and (m := _ENVIRONMENT.match(d.text))]
+        if not above or above[-1]["off"]:
+            return ""
+        return f"after '{above[-1].string}' flags and modes of arithmetic matter, of which threads have their own"
 
     def _check_called(self, calls: Calls, found: Marks) -> None:
         """The texts of the functions that are put in place of calls, and where these stand. Raises Refuse."""

@@ -249,6 +249,7 @@ def _array(ctx: Context, info: ArrayInfo, inner: tuple[Affine, ...] | None, writ
         not written and info.storage != Storage.PRIVATE,
         members=info.members,
         rows=info.rows,
+        untyped=ctx.unit.dialect.untyped,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.frontend import integers, values
-from scheduler.frontend.arith import bits, is_unsigned
+from scheduler.frontend.arith import bits
 from scheduler.frontend.context import Context, Refuse, Substitution
 from scheduler.frontend.csyntax import (
     Bin,
@@ -59,7 +59,7 @@ def substitution_for(
     except NotAffine:
         if not _indexes(variable, rest) or not _stable(ctx, definition):
             return None
-    if found is not None and is_unsigned(variable.ctype.name) and bits(variable.ctype.name) == 64:
+    if found is not None and bits(variable.ctype.name) == 64 and integers.wraps(ctx, variable.ctype.name):
         try:
             found = Poly.of(integers.exact(ctx, _converted(definition, variable)))
         except NotAffine:

@@ -58,6 +58,8 @@ def header(ctx: Context, loop: ForStmt) -> Header:
         raise Refuse(loop.begin, "the loop header comes from a macro", "write the for loop out")
     if loop.positive is not None and not _positive_step(ctx, loop.positive):
         raise Refuse(loop.begin, NO_STEP, _STEP_ADVICE)
+    if loop.left_at is not None and ctx.unit.dialect.wraps and not _exact(ctx, loop.left_at):
+        raise Refuse(loop.begin, _WRAPS.format(_init(loop)[0].name.removesuffix("_round")), _WRAP_ADVICE)
     variable, start_expr = _init(loop)
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool":
         reason = f"the loop counts with '{variable.name}' of type '{variable.ctype.name}'"
@@ -208,7 +210,7 @@ def _stop(
         offset = _offset(own, variable)
     if offset is not None and not is_integer(limit.ctype.name):
         raise Refuse(condition.at, "the loop limit is not an integer", "compute an integer limit before the loop")
-    through = passages(own, variable)
+    through = passages(own, variable, ctx.unit.dialect.wraps)
     if offset is None or through is None:
         raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
     if occurs_in(variable, limit):
@@ -269,6 +271,15 @@ def _positive_step(ctx: Context, expr: CExpr) -> bool:
         return ctx.facts.require(step - 1, ctx.domain)
     except NotAffine:
         return False
+
+
+def _exact(ctx: Context, expr: CExpr) -> bool:
+    """Whether the value is affine and in the range of its type: proved, or assumed and tested."""
+    try:
+        integers.exact(ctx, expr)
+    except NotAffine:
+        return False
+    return True
 
 
 def _positive(ctx: Context, expr: CExpr) -> bool:
@@ -332,6 +343,13 @@ def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: 
     above = isinstance(condition, Bin) and condition.op == ">" and not is_unsigned(condition.left.ctype.name)
     signed_equal = not is_unsigned(variable.ctype.name) and not above
     if isinstance(start, tuple):
+        lowest = value_range(variable.ctype.name)[0]
+        if (
+            ctx.unit.dialect.wraps
+            and lowest
+            and not all(ctx.facts.require(s - (lowest + 1), ctx.domain) for s in start)
+        ):
+            raise Refuse(test.at, _WRAPS.format(variable.name), _WRAP_ADVICE)
         if signed_equal and not all(ctx.facts.require(s, ctx.domain) for s in start):
             raise Refuse(test.at, "the loop may start below 0 and never end", "use i-- > 0")
         first: Bound = tuple(s - 1 for s in start)

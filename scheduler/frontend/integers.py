@@ -1,8 +1,8 @@
 """Integer C expressions as polynomials and affine expressions, with C's wrap-around accounted for.
 
-`poly` gives a polynomial that is equal to the C value for signed types (overflow is undefined) and
-congruent to it modulo 2^width for unsigned ones. `exact` gives the value itself, and where unsigned
-arithmetic or a narrowing conversion could have wrapped it proves or assumes that it did not.
+`poly` gives a polynomial that is congruent to the C value modulo 2^width, and equal to it where arithmetic does not
+wrap around (`wraps`). `exact` gives the value itself, and where arithmetic that wraps or a narrowing conversion could
+have changed it proves or assumes that it did not.
 
 Long, because every operator of C has its own conditions.
 """
@@ -23,6 +23,19 @@ _MAX_DIVISIONS = 4  # nested; isl needs a multiple of the time for each
 
 class NotAffine(Exception):
     """The expression depends on data, or is not (piecewise) affine."""
+
+
+def wraps(ctx: Context, ctype: str) -> bool:
+    """Whether arithmetic in a type may wrap around; where that of a signed one is taken not to, it is noted."""
+    if is_unsigned(ctype) or ctx.unit.dialect.wraps:
+        return True
+    ctx.trusting = True
+    return False
+
+
+def _may_wrap(ctx: Context, expr: CExpr) -> bool:
+    """Whether the value may be another than that of the polynomial."""
+    return not _plain(ctx, expr) and fold(expr) is None and wraps(ctx, expr.ctype.name)
 
 
 def poly(ctx: Context, expr: CExpr) -> Poly:
@@ -164,12 +177,12 @@ def _conversion(ctx: Context, expr: Conv) -> Poly:
     inner = poly(ctx, expr.operand)
     low, high = value_range(target)
     if is_unsigned(target):
-        if bits(target) > bits(source) and is_unsigned(source):
+        if bits(target) > bits(source) and _may_wrap(ctx, expr.operand):
             _in_range(ctx, inner, expr.operand)
         return inner
     source_low, source_high = value_range(source)
     if low <= source_low and source_high <= high:
-        if is_unsigned(source):
+        if (is_unsigned(source) or bits(target) > bits(source)) and _may_wrap(ctx, expr.operand):
             _in_range(ctx, inner, expr.operand)
         return inner
     if bits(target) == 64:
@@ -195,14 +208,33 @@ def _plain(ctx: Context, expr: CExpr) -> bool:
 
 
 def _in_range(ctx: Context, value: Poly, expr: CExpr) -> None:
-    """The value of an expression of unsigned type did not wrap."""
+    """The value of an expression that may wrap around did not. Raises NotAffine."""
     if _plain(ctx, expr):
         return
     low, high = value_range(expr.ctype.name)
     if value.affine is None:
-        _limit_product(ctx, expr, min(high, 2**62))
+        _limit_product(ctx, expr, min(high, 2**62 - (low < 0)))
     else:
-        limit(ctx, value, low, high)
+        stays(ctx, value.affine, expr.ctype.name)
+
+
+def stays(ctx: Context, value: Affine, ctype: str) -> None:
+    """Prove or assume that the value of an expression is in the range of its type. Raises NotAffine."""
+    low, high = value_range(ctype)
+    if high == 2**63 - 1:
+        _limit_terms(ctx, value)
+    else:
+        limit(ctx, Poly.of(value), low, high)
+
+
+def _limit_terms(ctx: Context, value: Affine) -> None:
+    """Sums in 64 bits do not wrap: what is added is small enough, one by one. Raises NotAffine."""
+    most = 2**62 // (abs(value.const) + sum(abs(c) for _, c in value.terms) or 1)
+    for atom, _ in value.terms:
+        for name in sorted(Affine.of(atom).names()):
+            for side in (Affine.of(name), -Affine.of(name)):
+                if not ctx.facts.require(side + most, ctx.domain):
+                    raise NotAffine
 
 
 def limit(ctx: Context, value: Poly, low: int, high: int) -> None:
@@ -244,7 +276,7 @@ def _leaves(ctx: Context, expr: CExpr) -> list[Affine]:
         return [affine]
     if isinstance(expr, Conv):
         return _leaves(ctx, expr.operand)
-    if isinstance(expr, Bin) and expr.op in ("+", "*"):
+    if isinstance(expr, Bin) and (expr.op in ("+", "*") or (expr.op == "-" and not is_unsigned(expr.ctype.name))):
         return _leaves(ctx, expr.left) + _leaves(ctx, expr.right)
     raise NotAffine
 
@@ -258,7 +290,7 @@ def _largest(ctx: Context, expr: CExpr, limit: int) -> int:
         return _largest(ctx, expr.operand, limit)
     assert isinstance(expr, Bin)
     left, right = _largest(ctx, expr.left, limit), _largest(ctx, expr.right, limit)
-    return left + right if expr.op == "+" else left * right
+    return max(left, right) if expr.op == "-" else left + right if expr.op == "+" else left * right
 
 
 def exact(ctx: Context, expr: CExpr) -> Affine:
@@ -267,17 +299,19 @@ def exact(ctx: Context, expr: CExpr) -> Affine:
     affine = value.affine
     if affine is None:
         raise NotAffine
-    if is_unsigned(expr.ctype.name):
+    if _may_wrap(ctx, expr):
         if affine.is_constant:
             return Affine.constant(wrap(affine.const, expr.ctype.name))
         _in_range(ctx, value, expr)
+    elif affine.is_constant:
+        return Affine.constant(wrap(affine.const, expr.ctype.name))
     return affine
 
 
 def exact_poly(ctx: Context, expr: CExpr) -> Poly:
     """The value as a polynomial, for a subscript; 64-bit wrap-around cancels in an address."""
     value = poly(ctx, expr)
-    if is_unsigned(expr.ctype.name) and bits(expr.ctype.name) < 64:
+    if (bits(expr.ctype.name) < 64 or ctx.unit.dialect.traps) and _may_wrap(ctx, expr):
         _in_range(ctx, value, expr)
     return value
 

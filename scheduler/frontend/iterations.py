@@ -5,10 +5,10 @@ constant: `(unsigned)i + 2 < n`. Theorem: with `start` converted to T and the li
 loops take the same values, if
 
 1. the first value, with what is added to it, is in the range of every type that it passes through; and
-2. so is every later one, that which ends the loop included. Signed arithmetic does not leave its range (C11 6.5p5). Nor
-   need it be asked where the step is 1 or -1, no other condition ends the loop, and later types hold all numbers of the
-   type: a value that leaves the range then leads to a loop without end, which C lets compilers assume not to be there
-   (C11 6.8.5p6).
+2. so is every later one, that which ends the loop included. Signed arithmetic does not leave its range (C11 6.5p5; with
+   -fwrapv it may). Nor need it be asked where the step is 1 or -1, no other condition ends the loop, and later types
+   hold all numbers of the type: a value that leaves the range then leads to a loop without end, which C lets compilers
+   assume not to be there (C11 6.8.5p6).
 
 Each is proved, or assumed of the parameters and tested when the code runs, or else the loop is refused. Numbers of 64
 bits that code is generated for are within ±2**62 (`scheduler.codegen.guards`, `scheduler.codegen.opaque`).
@@ -62,8 +62,11 @@ class Passage:
     kept: bool = True
 
 
-def passages(own: CExpr, variable: Variable) -> list[Passage] | None:
-    """Of the side of a comparison that the iterator stands on; the first is the iterator's type. None for another."""
+def passages(own: CExpr, variable: Variable, wraps: bool) -> list[Passage] | None:
+    """Of the side of a comparison that the iterator stands on; the first is the iterator's type. None for another.
+
+    `wraps`: signed arithmetic may, too.
+    """
     around: list[Conv | Bin] = []
     while not isinstance(own, Ref):
         if isinstance(own, Conv):
@@ -77,7 +80,7 @@ def passages(own: CExpr, variable: Variable) -> list[Passage] | None:
     if own.var is not variable or not is_integer(own.ctype.name):
         return None
     ctype = variable.ctype.name
-    found = [Passage(*value_range(ctype), 0, not is_unsigned(ctype) and bits(ctype) >= 32)]
+    found = [Passage(*value_range(ctype), 0, not (wraps or is_unsigned(ctype)) and bits(ctype) >= 32)]
     offset = 0
     for part in reversed(around):
         ctype = part.ctype.name
@@ -90,7 +93,7 @@ def passages(own: CExpr, variable: Variable) -> list[Passage] | None:
                 return None
             more = -more if part.op == "-" else more
             offset = more - 2 ** bits(ctype) if is_unsigned(ctype) and more > high // 2 else more
-            found.append(Passage(low, high, offset, not is_unsigned(ctype)))
+            found.append(Passage(low, high, offset, not (wraps or is_unsigned(ctype))))
         elif not (low <= found[-1].low and found[-1].high <= high):
             found.append(Passage(low, high, offset, False))
     for k, passage in enumerate(found):
@@ -147,7 +150,9 @@ def takes_values(ctx: Context, loop: Counted, through: list[Passage], alone: boo
         if k and not _starts_in(ctx, loop, passage):
             return False
         endless = abs(loop.step) == 1 and passage.kept and alone
-        if not passage.defined and not endless and not _ends_in(ctx, loop, passage):
+        if passage.defined:
+            ctx.trusting = ctx.trusting or not endless
+        elif not endless and not _ends_in(ctx, loop, passage):
             return False
     return True
 

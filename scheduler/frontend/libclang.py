@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,7 @@ _complete(
     lambda number: CursorKind.UNEXPOSED_EXPR if 100 <= number < 200 else CursorKind.UNEXPOSED_STMT,
 )
 
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 _OPERATORS = "* / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,"
 BINARY = dict(enumerate(_OPERATORS.split(), start=3))
 UNARY = {1: "p++", 2: "p--", 3: "++", 4: "--", 5: "&", 6: "*", 7: "+", 8: "-", 9: "~", 10: "!"}
@@ -122,6 +124,23 @@ def included_texts(unit: Any) -> dict[str, bytes]:
                 found[file.name] = Path(file.name).read_bytes()
             except OSError:
                 return {}
+    return found
+
+
+def macro_texts(unit: Any, texts: Iterable[bytes]) -> dict[str, str]:
+    """What the macros that are named in these texts stand for, with their parameters and without blanks.
+
+    Of a unit that was parsed with PARSE_DETAILED_PROCESSING_RECORD; of a macro that is defined again the last one.
+    """
+    named = {word.decode() for text in texts for word in _WORD.findall(text)}
+    last: dict[str, Cursor] = {}
+    for cursor in unit.cursor.get_children():
+        if cursor.kind == CursorKind.MACRO_DEFINITION and cursor.spelling in named:
+            last[cursor.spelling] = cursor
+    found = {}
+    for name, cursor in last.items():
+        tokens = [t.spelling for t in cursor.get_tokens() if t.kind != cindex.TokenKind.COMMENT]
+        found[name] = re.sub(r"\s", "", "".join(tokens[1:]))
     return found
 
 

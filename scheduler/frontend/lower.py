@@ -47,6 +47,8 @@ class Lowering(Expressions):
     def run(self) -> Unit:
         bodies: list[Cursor] = []
         for cursor in self.tu.cursor.get_children():
+            if cursor.kind == CursorKind.MACRO_DEFINITION:
+                continue
             location = cursor.location
             if location.file is None or location.file.name != self.path:
                 continue

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scheduler.errors import SchedulerError
+from scheduler.frontend.dialect import Dialect
 from scheduler.frontend.processes import Processes
 from scheduler.ir.nest import Expr, LoopNest, Span
 
@@ -58,7 +59,8 @@ class Premises:
     `dead`: variables from outside that nothing was seen to read behind the nest. `whole_file`: what other
     functions do with pointers was looked at, too. `samples`: calls of inlined functions of other files, and what their
     bodies give there; `hidden`: those of them of which no sample can be taken; `bodies`: the texts of those, where they
-    are known. `openmp`: without OpenMP the text means something else.
+    are known. `openmp`: without OpenMP the text means something else. `exact`: signed arithmetic does not wrap around.
+    `library`: functions of the C library that are called.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -71,6 +73,8 @@ class Premises:
     hidden: tuple[str, ...] = ()
     bodies: tuple[bytes, ...] = ()
     openmp: bool = False
+    exact: bool = False
+    library: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,8 @@ class SourceFile:
     """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
     reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
-    where nests hold bodies from there; `processes`: of the file and what it includes.
+    where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
+    the file and in headers that are not the system's stood for, without blanks. `processes`: of the file and what it includes.
     """
 
     path: str
@@ -133,6 +138,8 @@ class SourceFile:
     headers: tuple[bytes, ...] = ()
     fixable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     processes: Processes = field(default_factory=Processes)
+    skipped: tuple[tuple[int, int], ...] = ()
+    macros: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,7 @@ class Request:
     memory_bytes: int
     cpu_s: int
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    dialect: Dialect = field(default_factory=Dialect)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
             continue
         for array in arrays.values():
             own = variable.ctype.name.removeprefix("unsigned ")
-            same = array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
+            same = ctx.unit.dialect.untyped or array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
             info = ctx.arrays.get(array.name)
             if (
                 info is not None

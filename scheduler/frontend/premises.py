@@ -55,7 +55,7 @@ def premises(
     return Premises(
         texts=texts,
         function=(ctx.function.begin, ctx.function.end),
-        values=_spelled((*_values(ctx, variables), *_layouts(ctx), *_constants(ctx, texts, own))),
+        values=_spelled((*_values(ctx, variables), *_layouts(ctx), *_constants(ctx, texts, own), *_doubles(region))),
         types=_spelled((*_types(ctx, variables), *_member_types(ctx), *_type_names(ctx, texts))),
         dead=tuple(sorted({spelled(v.whole.name) for v in _set_inside(ctx, region)})),
         whole_file=_looked_around(ctx, nest),
@@ -63,6 +63,8 @@ def premises(
         hidden=tuple(sorted({f.part_of or f.name for f in hidden})),
         bodies=tuple(dict.fromkeys(f.text for f in hidden)),
         openmp=ctx.only_openmp,
+        exact=ctx.trusting,
+        library=tuple(sorted(n for n in ctx.called if not n.startswith("__builtin_"))),
     )
 
 
@@ -115,6 +117,13 @@ def _constants(ctx: Context, texts: Texts, hidden: set[str]) -> Iterator[tuple[s
     for found in _meant(ctx, ctx.unit.constants, texts):
         if not hidden & set(re.findall(r"\w+", found.text)):
             yield found.text, str(found.meaning)
+
+
+def _doubles(region: tuple[CStmt, ...]) -> Iterator[tuple[str, str]]:
+    """That constants like 1.0 are doubles."""
+    exprs = (e for stmt in region for e in all_expressions(stmt))
+    if any(isinstance(e, Lit) and e.ctype.name == "double" for e in exprs):
+        yield "sizeof(1.0)", "8"
 
 
 def _type_names(ctx: Context, texts: Texts) -> Iterator[tuple[str, str]]:

@@ -205,7 +205,11 @@ def _call(ctx: Context, expr: CCall) -> Expr:
     expansion = inline.expand(ctx, expr)
     if expansion is None:
         if name in FUNCTIONS and expr.ctype.is_scalar:
+            ctx.called.add(expr.name)
             return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
+        if name.removesuffix(".") in FUNCTIONS:
+            reason = f"calls '{expr.function}', which may be a function of the program's own (-fno-builtin)"
+            raise Refuse(expr.at, reason, f"call __builtin_{expr.function}")
         raise Refuse(
             expr.at,
             f"calls '{expr.function}', which may have side effects",

@@ -80,6 +80,8 @@ def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
         rounded = Cond(runs, rounded, Lit("0", 0, kind, at), kind, at)
     moved = Bin("*", mine, as_type(step, LONG), LONG, at)
     place = moved if fold(start) == 0 and not down else _sum("-" if down else "+", start, moved, LONG, at)
+    steps = Bin("*", as_type(rounded, LONG), as_type(step, LONG), LONG, at)
+    behind = _sum("-" if down else "+", start, steps, LONG, at)
     copies = Substituted()
     lines = tuple(copies.stmt(stmt, {own: as_type(place, own.ctype)}) for stmt in body)
     written = replace(
@@ -89,6 +91,7 @@ def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
         increment=Step("++", mine, True, LONG, at),
         body=Compound(lines, loop.begin, loop.end),
         positive=step,
+        left_at=as_type(behind, own.ctype),
     )
     return Compound((written,), loop.begin, loop.end, loop)
 

@@ -258,6 +258,7 @@ class Array:
     loop around its scope, extent None where unknown); code generation drops them again where it can.
     `members`: the numbers of one type in an array of structures, whose last dimension is the place in the structure,
     counted in such numbers: what C calls each of them (`.re`, `.x[1]`), "" for what is something else.
+    `untyped`: it may share memory with objects of other types (-fno-strict-aliasing).
     """
 
     name: str
@@ -271,6 +272,7 @@ class Array:
     expanded: int = 0
     members: tuple[str, ...] = ()
     rows: int = 0
+    untyped: bool = False
 
     def shares(self, other: Array) -> bool:
         """Both are members of the same structures, of different types."""

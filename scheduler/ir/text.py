@@ -271,7 +271,7 @@ class _Writer:
         text += " flat" * array.flat + " const" * array.const
         if array.expanded:
             text += f" expanded {array.expanded}"
-        text += f" rows {array.rows}" * bool(array.rows)
+        text += f" rows {array.rows}" * bool(array.rows) + " untyped" * (array.untyped and not self.canonical)
         if array.base is not None and not self.canonical:
             text += f" base {json.dumps(array.base)}"
         if array.members and not self.canonical:

@@ -99,6 +99,7 @@ class _NestReader(ExpressionReader):
         flat, const = self.accept("flat"), self.accept("const")
         expanded = self.integer() if self.accept("expanded") else 0
         rows = self.integer() if self.accept("rows") else 0
+        untyped = self.accept("untyped")
         if not 0 <= rows < max(len(shape), 1):
             self.fail(f"array {name}: {rows} of {len(shape)} dimensions are tables of pointers")
         base = self.string() if self.accept("base") else None
@@ -107,7 +108,7 @@ class _NestReader(ExpressionReader):
             while self.kind == "string":
                 members.append(self.string())
         self.arrays[name] = Array(
-            name, ctype, tuple(shape), storage, flat, scope, base, const, expanded, tuple(members), rows
+            name, ctype, tuple(shape), storage, flat, scope, base, const, expanded, tuple(members), rows, untyped
         )
 
     # -------------------------------------------------------------------------------------- nodes

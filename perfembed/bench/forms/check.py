@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfembed.bench.flag_sets import FLAG_SETS
 from perfembed.bench.forms.model import FORMS, Campaign, Fault, Kind, Tally
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.specialize import with_nests
@@ -43,6 +44,7 @@ _THREADS = {"OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS"
 _COMPILE_S, _RUN_S = 200.0, 100.0
 _VECTOR_BYTES = 32
 _TRIES = 3
+_COMPILERS_FREEDOM = {"-fno-signed-zeros", "-fcx-limited-range"}
 _VALUES = (0, 1, 1, 2, 3, 4, 5, 8)
 
 
@@ -84,9 +86,14 @@ def _says(cc: str, path: Path, flags: tuple[str, ...]) -> str:
         return f"{broken.said}: it does not end well"
 
 
-def read(path: Path, cc: str = "gcc", given: Mapping[int, Mapping[str, int]] | None = None) -> SourceFile:
+def read(
+    path: Path,
+    cc: str = "gcc",
+    given: Mapping[int, Mapping[str, int]] | None = None,
+    flags: tuple[str, ...] = FLAGS,
+) -> SourceFile:
     """In this process: a parser of its own for each program would take longer than all else. Raises ParseFailed."""
-    options = ParseOptions(FLAGS, cc, given=given or {})
+    options = ParseOptions(flags, cc, given=given or {})
     request = parser_request(str(path), path.read_bytes(), options)
     return understood(parse(request), request, options)
 
@@ -118,14 +125,16 @@ def drawn_for(replayer: Replayer, rng: random.Random) -> Schedule:
         return ()
 
 
-def for_values(path: Path, cc: str, source: SourceFile, rng: random.Random) -> SourceFile:
+def for_values(
+    path: Path, cc: str, source: SourceFile, rng: random.Random, flags: tuple[str, ...] = FLAGS
+) -> SourceFile:
     """The file with half of the nests that are not affine read for random small values of integers in them."""
     given = {
         nest.span.begin: {text: rng.choice(_VALUES) for text in rng.sample(texts, rng.randint(1, min(2, len(texts))))}
         for nest in source.nests
         if (texts := source.fixable.get(nest.name)) and nest.span is not None and rng.random() < 0.5
     }
-    again = read(path, cc, given) if given else source
+    again = read(path, cc, given, flags) if given else source
     nests = {nest.span: nest for nest in again.nests if nest.span is not None and nest.span.begin in given}
     others = {nest.name: (again, nests[nest.span]) for nest in source.nests if nest.span in nests}
     return with_nests(source, others)
@@ -158,7 +167,8 @@ class Checker:
         path.write_text(FORMS[form](seed))
         written.unlink(missing_ok=True)
         try:
-            problem = self._problem(form, path, written, random.Random(f"schedules {name}"))
+            own = random.Random(f"flags {name}").choice(FLAG_SETS) if self.campaign.under_flags else ()
+            problem = self._problem(form, path, written, random.Random(f"schedules {name}"), own)
         except (Exception, RecursionError):
             problem = "internal error", traceback.format_exc()
         if problem is None:
@@ -169,7 +179,9 @@ class Checker:
             for kept in filter(Path.exists, (path, written)):
                 (self.campaign.keep / f"{name}-{kept.name}").write_bytes(kept.read_bytes())
 
-    def _problem(self, form: str, path: Path, written: Path, rng: random.Random) -> tuple[Kind, str] | None:
+    def _problem(
+        self, form: str, path: Path, written: Path, rng: random.Random, own: tuple[str, ...]
+    ) -> tuple[Kind, str] | None:
         counts, cc = self.tally.of(form), self.campaign.cc
         counts["programs"] += 1
         try:
@@ -179,15 +191,16 @@ class Checker:
                 counts["undefined"] += 1
                 return None
             return "program at fault", broken.said
-        source = read(path, cc)
+        flags = (*FLAGS, *own)
+        source = read(path, cc, flags=flags)
         counts["refused"] += len(source.rejections)
         failed = [r.reason for r in source.rejections if "analysis of the loop failed" in r.reason]
         if failed:
             return "internal error", failed[0]
         read_so = source
-        source = for_values(path, cc, source, rng)
+        source = for_values(path, cc, source, rng, flags)
         counts["for values"] += sum(a is not b for a, b in zip(source.nests, read_so.nests, strict=True))
-        before, after = CompilerConfig(cc, FLAGS), CompilerConfig(cc, (*FLAGS, "-fopenmp"))
+        before, after = CompilerConfig(cc, flags), CompilerConfig(cc, (*flags, "-fopenmp"))
         surveyed = survey(source, before, after, self.folder / "survey")
         rewrites = []
         for nest in source.nests:
@@ -209,15 +222,17 @@ class Checker:
         counts["rewritten"] += len(rewrites)
         counts["reordered"] += sum(bool(r.schedule) for r in rewrites)
         counts["parallel loops"] += content.count(b"#pragma omp parallel")
-        way = rng.choice(WAYS)
+        way = (*rng.choice(WAYS), *own)
         schedules = "\n".join(f"{r.nest.name}: {format_schedule(r.schedule)}" for r in rewrites)
         try:
             found = output(cc, written, *way)
         except Broken as broken:
             kind: Kind = "wrong output" if broken.compiles else "written file does not compile"
             return kind, f"{' '.join(way)}\n{schedules}\n{broken.said}"
-        if found != expected and _says(cc, path, way) != expected:
+        if found != expected and (says := _says(cc, path, way)) != expected:
             counts["compiled otherwise"] += 1  # the program itself says something else with these flags
+            if own and says != found and not _COMPILERS_FREEDOM & {*own}:
+                return "wrong output", f"{' '.join(way)}\n{schedules}\nexpected {says}\nfound    {found}"
         elif found != expected:
             return "wrong output", f"{' '.join(way)}\n{schedules}\nexpected {expected}\nfound    {found}"
         return None

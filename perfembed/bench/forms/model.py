@@ -35,7 +35,9 @@ constants, structures, tables of rows."""
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """`programs` of each form, from number `first` on. `keep`: a folder for programs that fail."""
+    """`programs` of each form, from number `first` on. `keep`: a folder for programs that fail. `under_flags`: each is
+    read, written and compiled under flags drawn for it (`flag_sets`).
+    """
 
     programs: int
     seed: int
@@ -45,6 +47,7 @@ class Campaign:
     cc: str = "gcc"
     keep: Path | None = None
     workdir: Path | None = None
+    under_flags: bool = False
 
 
 @dataclass(frozen=True, slots=True)

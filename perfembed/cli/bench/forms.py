@@ -23,6 +23,9 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="The campaign; the same seed, the same one.")] = 0,
     first: Annotated[int, typer.Option("--first", metavar="I", min=0, help="Number of the first program.")] = 0,
+    flags: Annotated[
+        bool, typer.Option("--flags", help="Read and compile each under flags that change what C means.")
+    ] = False,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, max=1024, help="Processes.")] = 1,
     keep: Annotated[
         str | None, typer.Option("--keep", metavar="DIR", help="What fails goes there, original and written.")
@@ -52,6 +55,7 @@ def command(
         forms=tuple(dict.fromkeys(forms or FORMS)),
         jobs=jobs,
         keep=Path(keep).absolute() if keep else None,
+        under_flags=flags,
     )
     result = run_campaign(campaign, lambda done, tally: say(f"{done} programs, {len(tally.faults)} faults", quiet))
     print(forms_document(result) if json else render_forms(result, Style(session.color(sys.stdout))))

@@ -25,6 +25,13 @@ def test_programs(form: str, tmp_path: Path) -> None:
     assert counts["rewritten"] >= 5 and counts["reordered"] >= 2 and counts["parallel loops"] >= 1, counts
 
 
+def test_programs_under_flags(tmp_path: Path) -> None:
+    forms = ("counters", "ranges")
+    result = run_campaign(Campaign(4, 3, forms=forms, workdir=tmp_path, under_flags=True), lambda done, tally: None)
+    assert not result.faults, render_forms(result, Style(False))
+    assert sum(counts["rewritten"] for counts in result.counts.values()) >= 4
+
+
 def test_what_is_wrong_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the written loops start one iteration late."""
     write = check.rewrite_source

@@ -41,3 +41,9 @@ def test_flags() -> None:
 def test_bad_quoting() -> None:
     with pytest.raises(UsageError, match="--args"):
         words("'a", "--args")
+
+
+def test_files_of_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "flags").write_text("-fwrapv '-DNAME=a b'")
+    monkeypatch.chdir(tmp_path)
+    assert compiler_flags("-O2 @flags", None, None, None) == ("-O2", "-fwrapv", "-DNAME=a b")
