@@ -114,8 +114,8 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None) ->
         unit.trigraphs,
         unit.headers,
         finder.fixable,
-        unit.skipped,
-        unit.macros,
+        skipped=unit.skipped,
+        macros=unit.macros,
     )
 
 
