@@ -1,4 +1,7 @@
-"""What tuning is asked for, what it tells while it runs, and what it gives back."""
+"""What tuning is asked for, what it tells while it runs, and what it gives back.
+
+Long, because every record of the document stands here.
+"""
 
 from __future__ import annotations
 
