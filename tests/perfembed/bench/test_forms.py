@@ -26,10 +26,10 @@ def test_programs(form: str, tmp_path: Path) -> None:
 
 
 def test_programs_under_flags(tmp_path: Path) -> None:
-    forms = ("counters", "ranges")
-    result = run_campaign(Campaign(4, 3, forms=forms, workdir=tmp_path, under_flags=True), lambda done, tally: None)
+    forms = ("counters",)
+    result = run_campaign(Campaign(3, 3, forms=forms, workdir=tmp_path, under_flags=True), lambda done, tally: None)
     assert not result.faults, render_forms(result, Style(False))
-    assert sum(counts["rewritten"] for counts in result.counts.values()) >= 4
+    assert sum(counts["rewritten"] for counts in result.counts.values()) >= 2
 
 
 def test_what_is_wrong_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
