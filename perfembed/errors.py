@@ -11,6 +11,7 @@ EXIT_ENVIRONMENT = 5
 EXIT_STOPPED = 6
 EXIT_DATABASE = 7
 EXIT_NOT_MEASURED = 8
+EXIT_NOT_READ = 9
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
@@ -28,6 +29,8 @@ EXITS = {
     "or the disk is full",
     EXIT_NOT_MEASURED: "no nest could be measured: what is made of them does not compile or run, "
     "though the program does",
+    EXIT_NOT_READ: "time or memory did not suffice to read a C file or analyse a nest, and nothing is known of it; "
+    "`populate` tries it again the next time",
     EXIT_INTERNAL: "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
     EXIT_INTERRUPTED: "interrupted; the best so far was written",
     EXIT_BROKEN_PIPE: "who read the output went away (`| head`)",
@@ -68,6 +71,12 @@ class NothingMeasured(PerfembedError):
     """The program compiles and runs, but nothing that is made of its nests does."""
 
     exit_code = EXIT_NOT_MEASURED
+
+
+class NotRead(PerfembedError):
+    """Time or memory did not suffice to read a C file: nothing is known of it, and another time it may be read."""
+
+    exit_code = EXIT_NOT_READ
 
 
 class EnvironmentMissing(PerfembedError):

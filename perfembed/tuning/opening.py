@@ -13,10 +13,11 @@ from perfembed.building.build import Build, Unit
 from perfembed.building.command import BuildCommand
 from perfembed.building.compile_commands import NAME, read_compile_commands
 from perfembed.building.compiling import CompileAndLink
-from perfembed.errors import NoTunableNest, SourceRejected, UsageError
+from perfembed.errors import NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
 from perfembed.flags import apart
 from perfembed.measuring.stopwatch import Budget, Stopwatch
+from perfembed.reading import AGAIN
 from perfembed.tuning.headers import loops_in_headers
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
 from perfembed.tuning.project import Project
@@ -61,6 +62,10 @@ def tune_project(
 
     with scratch_folder(options.workdir) as scratch:
         project = open_project(paths, how, options, tell, scratch, watch)
+        for problem in project.unread:
+            tell(f"warning: {problem}; what is in it is left alone")
+        if not project.nests and project.unread:
+            raise NotRead("\n".join(project.unread), AGAIN)
         if not project.nests:
             raise NoTunableNest(nothing_tunable(project.sources), "perfembed inspect FILE says why")
         files = [source.path for source in project.sources]
@@ -80,7 +85,7 @@ def open_project(
 ) -> Project:
     """The files (none: all that a build compiles) and the build they are part of, which is run in `scratch`.
 
-    Raises UsageError, SourceRejected, NoTunableNest.
+    Raises UsageError, SourceRejected, NotRead, NoTunableNest.
     """
     build: Build
     if how.command is None:
@@ -184,14 +189,15 @@ def found_commands(paths: Sequence[str]) -> str | None:
 
 
 def _opened(texts: Mapping[str, bytes], build: Build, options: TuneOptions, tolerant: bool) -> Project:
-    """`tolerant`: files that cannot be read are left alone. Raises SourceRejected, UsageError (a --function)."""
+    """`tolerant`: files that cannot be read are left alone. Raises SourceRejected, NotRead, UsageError."""
     named = build.named if isinstance(build, BuildCommand) else str
     units = {unit.path: unit for unit in build.units}
     files = [(path, content, units[path].compiler) for path, content in texts.items()]
+    unread: list[str] = []
     try:
-        sources = parse_all(files, options, tolerant)
-    except SourceRejected as problem:
-        raise SourceRejected(named(problem.message), problem.advice) from None
+        sources = parse_all(files, options, unread if tolerant else None)
+    except (SourceRejected, NotRead) as problem:
+        raise type(problem)(named(problem.message), problem.advice) from None
     mains = [source.path for source in sources if source.has_main]
     if isinstance(build, CompileAndLink) and len(mains) > 1:
         raise SourceRejected(f"{' and '.join(mains)}: each has a main", "name the files of one program")
@@ -204,7 +210,7 @@ def _opened(texts: Mapping[str, bytes], build: Build, options: TuneOptions, tole
     if sources:
         sources = (replace(sources[0], rejections=(*sources[0].rejections, *loops, *left_alone)), *sources[1:])
     runs = bool(mains) or not isinstance(build, CompileAndLink) or bool(build.others)
-    return Project(unique(sources), build, runs, flags_given=False)
+    return Project(unique(sources), build, runs, flags_given=False, unread=tuple(map(named, unread)))
 
 
 def _uses(source: SourceFile) -> str:

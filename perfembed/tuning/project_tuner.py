@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
-from perfembed.errors import EnvironmentMissing, NothingMeasured
+from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_NOT_READ, EnvironmentMissing, NothingMeasured
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget
@@ -178,7 +178,8 @@ class Tuning:
             flags=self.members.compiler.flags,
             machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
             interrupted=self.interrupted,
-            exit_code=130 if self.interrupted else 0,
+            exit_code=EXIT_INTERRUPTED if self.interrupted else EXIT_NOT_READ if self.project.unread else EXIT_DONE,
+            unread=self.project.unread,
             date=self.began,
             search=self.options.search,
             budget_s=self.options.budget_s,

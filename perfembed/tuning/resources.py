@@ -120,7 +120,7 @@ class Resources:
         """Begins to load what candidates come from; what is wrong with it is said where it is needed."""
 
         def load() -> None:
-            with contextlib.suppress(PerfembedError, OSError, ProfilersError, RuntimeError):
+            with contextlib.suppress(PerfembedError, OSError, ProfilersError, RuntimeError, MemoryError):
                 self.retrieval()  # RuntimeError: nobody needed it, and the interpreter ends
 
         if self.options.search == "transfer":

@@ -37,9 +37,7 @@ class TuneOptions:
     world: World = field(default_factory=World)  # that the program runs in
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
-    search: str = (
-        "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic"
-    )
+    search: str = "transfer"  # or one over schedules, such as "beam" or "random"
     evaluate: Evaluate = "run"
     guard: Guarding = "none"  # of a genetic search whose candidates are run
     profiling: Profiling = "never"  # of nests whose donors are looked for
@@ -271,6 +269,7 @@ class TuneResult:
     tolerance: float = 0.0  # by which numbers in the program's output may have differed, relative
     files: tuple[FileResult, ...] = ()
     program_output_note: str = ""  # how outputs were compared, where that was not word for word (`Outputs.note`)
+    unread: tuple[str, ...] = ()  # of files of the program, why time or memory did not suffice to read them
 
 
 @dataclass(frozen=True, slots=True)
