@@ -25,8 +25,8 @@ EXITS = {
     EXIT_SOURCE: "the C file does not parse, compile or run",
     EXIT_ENVIRONMENT: "the environment lacks something (a compiler, OpenMP): see `perfembed doctor`",
     EXIT_STOPPED: "`sql`: the query was stopped at its limit of time or memory",
-    EXIT_DATABASE: "the database cannot be used: locked by another process, damaged, of a newer version, "
-    "or the disk is full",
+    EXIT_DATABASE: "the database cannot be used: locked by another process, damaged, none at all (an empty file, "
+    "a folder), of a newer version, or the disk is full",
     EXIT_NOT_MEASURED: "no nest could be measured: what is made of them does not compile or run, "
     "though the program does",
     EXIT_NOT_READ: "time or memory did not suffice to read a C file or analyse a nest, and nothing is known of it; "
@@ -92,6 +92,6 @@ class QueryStopped(PerfembedError):
 
 
 class DatabaseProblem(PerfembedError):
-    """The optimization database cannot be used: damaged, locked, of a newer version, the disk full."""
+    """The optimization database cannot be used: damaged, none at all, locked, of a newer version, the disk full."""
 
     exit_code = EXIT_DATABASE

@@ -213,6 +213,7 @@ class _Search:
             threads=options.threads,
             environment=options.environment,
             world=World(Path.cwd()),
+            expect_exit=None,
         )
         source = parse(self.program.path, content, asked)
         with (

@@ -63,7 +63,7 @@ def tune_project(
     with scratch_folder(options.workdir) as scratch:
         project = open_project(paths, how, options, tell, scratch, watch)
         for problem in project.unread:
-            tell(f"warning: {problem}; what is in it is left alone")
+            progress(Message(f"warning: {problem}; what is in it is left alone", loud=True))
         if not project.nests and project.unread:
             raise NotRead("\n".join(project.unread), AGAIN)
         if not project.nests:

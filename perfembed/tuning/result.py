@@ -35,6 +35,7 @@ class TuneOptions:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     inputs: tuple[str, ...] = ()  # files that are compiled and linked with the program: other.c, lib.a
     world: World = field(default_factory=World)  # that the program runs in
+    expect_exit: int | None = 0  # the exit code it ends with; None: any
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
     search: str = "transfer"  # or one over schedules, such as "beam" or "random"
@@ -291,9 +292,10 @@ class NestFinished:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A step of the run worth telling ("capturing inputs", "verifying the program")."""
+    """A step of the run worth telling ("capturing inputs", "verifying the program"); `loud`: even when quiet."""
 
     text: str
+    loud: bool = False
 
 
 Event = NestStarted | CandidateMeasured | NestFinished | Message
