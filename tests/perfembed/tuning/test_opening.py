@@ -110,7 +110,7 @@ def test_a_project_with_a_makefile_is_tuned_in_place_and_made_again(grid: Path) 
 
 
 def test_files_that_there_was_no_time_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are left out, which is said and has an exit code; where they are named or nothing is left, it is a failure."""
+    """They are left out, which is said and has an exit code; where they are named or nothing is left, it fails."""
     monkeypatch.chdir(tmp_path)
     loop = "for (int i = 0; i < 9; i++) {}[i] = i;"
     Path("a.c").write_text(f"double a[9]; void f(void);\nint main(void) {{ {loop.format('a')} f(); return 0; }}\n")
