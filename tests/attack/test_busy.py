@@ -35,21 +35,21 @@ def busy() -> Iterator[None]:
     """This process, and what it starts, share one processor with the loops."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(_LOOPS)]
+    loop = (sys.executable, "-c", "while True: pass")  # each in a session: processor time may be shared out among those
+    loops = [subprocess.Popen(loop, start_new_session=True) for _ in range(_LOOPS)]
     try:
         yield
     finally:
-        for loop in loops:
-            loop.kill()
-        for loop in loops:
-            loop.wait()
+        for process in loops:
+            process.kill()
+            process.wait()
         os.sched_setaffinity(0, before)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """`long.c` takes the parser more than a second of processor time; `gemm.c` is a program."""
-    functions = "".join(_NEST.format(k) for k in range(_NESTS)) + "".join(_OTHER.format(k) for k in range(1800))
+    functions = "".join(_NEST.format(k) for k in range(_NESTS)) + "".join(_OTHER.format(k) for k in range(1500))
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "long.c").write_text(
