@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -73,7 +74,7 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _SHORTAGES:
             return _failed(name, EnvironmentMissing(str(error), _ULIMIT.get(error.errno, "")), session)
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
             return _failed(name, EnvironmentMissing("there is not enough memory", _ULIMIT[errno.ENOMEM]), session)
         # Typer's own usage errors have no public base class in every version: they know how to format themselves.
         usage = getattr(error, "format_message", None)

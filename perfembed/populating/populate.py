@@ -205,11 +205,10 @@ class _Search:
 
     def _nests(self, content: bytes, store: Store, source_id: str) -> None:
         options = self.options
-        flags = with_openmp(self.program.path, content, options.cflags, self.tell)
         asked = TuneOptions(
             functions=() if self.program.number is None else (FUNCTION,),
             cc=options.cc,
-            cflags=flags,
+            cflags=with_openmp(self.program.path, content, options.cflags, self.tell),
             threads=options.threads,
             environment=options.environment,
             world=World(Path.cwd()),

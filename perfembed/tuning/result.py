@@ -61,9 +61,7 @@ class TuneOptions:
 
 def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evaluate:
     """How a search's candidates are evaluated where nothing is `asked`: what learns from them is guided by a model, but
-    for a genetic search with a guard.
-
-    Raises UsageError.
+    for a genetic search with a guard. Raises UsageError.
     """
     if asked is None:
         return "model+run" if search in ("beam", "mcts") or (search == "genetic" and guard == "none") else "run"

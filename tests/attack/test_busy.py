@@ -49,7 +49,7 @@ def busy() -> Iterator[None]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """`long.c` takes the parser more than a second of processor time; `gemm.c` is a program."""
-    functions = "".join(_NEST.format(k) for k in range(_NESTS)) + "".join(_OTHER.format(k) for k in range(1500))
+    functions = "".join(_NEST.format(k) for k in range(_NESTS)) + "".join(_OTHER.format(k) for k in range(1800))
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "long.c").write_text(
@@ -70,7 +70,7 @@ def test_inspect(folder: Path) -> None:
     quiet = ran(("inspect", "long.c", "--json"), folder, "quiet")
     with busy():
         run = ran(("inspect", "long.c", "--json"), folder, "busy")
-    assert run.wall_s > 2 * quiet.wall_s or quiet.wall_s > 20  # else nothing was tried
+    assert run.wall_s > 8  # else nothing was tried
     assert run.out == quiet.out and len(json.loads(run.out)["nests"]) == _NESTS
 
 
