@@ -386,10 +386,10 @@ def test_wrong_usage(run: Run, path: Path, tmp_path: Path, arguments: list[str],
     assert path.read_bytes() == before and not new.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a database\n" * 1000, None])
-def test_what_is_no_database(run: Run, path: Path, tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize("foreign", [b"", b"not a database\n" * 1000, None])
+def test_what_is_no_database(run: Run, path: Path, tmp_path: Path, foreign: bytes | None) -> None:
     other = tmp_path / "other"
-    other.mkdir() if content is None else other.write_bytes(content)
+    other.mkdir() if foreign is None else other.write_bytes(foreign)
     for arguments in (["info", "--db", str(other)], ["merge", str(other), "--db", str(path)]):
         code, out, err = run(*arguments)
         assert (code, out) == (7, "") and err == f"perfembed db: {other}: not a DuckDB database\n"
