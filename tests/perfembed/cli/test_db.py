@@ -392,7 +392,10 @@ def test_what_is_no_database(run: Run, path: Path, tmp_path: Path, foreign: byte
     other.mkdir() if foreign is None else other.write_bytes(foreign)
     for arguments in (["info", "--db", str(other)], ["merge", str(other), "--db", str(path)]):
         code, out, err = run(*arguments)
-        assert (code, out) == (7, "") and err == f"perfembed db: {other}: not a DuckDB database\n"
+        if foreign is None and arguments[0] == "merge":  # `merge` takes files alone
+            assert code == 2 and str(other) in err
+        else:
+            assert (code, out) == (7, "") and err == f"perfembed db: {other}: not a DuckDB database\n"
 
 
 def test_in_use(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
