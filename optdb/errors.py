@@ -63,6 +63,11 @@ _DAMAGE = (
 )
 
 
+def is_damage(message: str) -> bool:
+    """Whether DuckDB begins so where bytes of its file are not what it wrote; what a query says may stand behind it."""
+    return message.strip().lower().startswith(_DAMAGE)
+
+
 def translate(problem: Exception, path: Path) -> OptdbError:
     """What DuckDB (or the operating system) said about the database at `path`, as one of our errors."""
     text = str(problem)
@@ -82,7 +87,9 @@ def translate(problem: Exception, path: Path) -> OptdbError:
         return NotADatabase(f"{path}: not a DuckDB database")
     if "permission denied" in lower or "read-only file system" in lower:
         return NoPermission(f"{path}: permission denied", "check who owns the file and its folder")
-    if any(words in lower for words in ("no space left", "quota exceeded", "file too large", "out of disk")):
+    if "file too large" in lower:
+        return DiskFull(f"{path}: larger than `ulimit -f` allows", "raise the limit; nothing acknowledged is lost")
+    if any(words in lower for words in ("no space left", "quota exceeded", "out of disk")):
         return DiskFull(f"{path}: no space left on the disk", "free some space; nothing acknowledged is lost")
     if "version number" in lower or "newer version" in lower or "storage version" in lower:
         return NewerSchema(f"{path}: written by a newer DuckDB: {line}", "update duckdb")

@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from optdb.errors import Locked, MissingDatabase, NotADatabase, OptdbError, translate
+from optdb.errors import Locked, MissingDatabase, NotADatabase, OptdbError, is_damage, translate
 from optdb.locks import waiting_to_read
 from optdb.safe_sql_failures import DEFAULT_LIMITS, START_S, QueryFailed, QueryLimits, death, failure, position_of
 from optdb.safe_sql_process import Child, Ended
@@ -27,6 +27,7 @@ from optdb.safe_sql_process import Child, Ended
 _PAUSE_S = 0.05  # between two looks whether a database is still locked
 _GRACE_S = 0.3  # how long after the limit the child is given to say that it was interrupted
 _MAX_SQL_BYTES = 1 << 20
+_OF_THE_FILE = ("Data Corruption", "IO", "Serialization", "FATAL")  # errors that may be those of a damaged file
 _DEEPEST = 100  # deeper JSON stays text: whoever walks it may recurse
 _MAX_PARAMETERS_BYTES = 16 << 20
 
@@ -110,6 +111,8 @@ def _run(database: Path, sql: str, request: bytes, limits: QueryLimits) -> Query
         try:
             columns, rows, truncated = _result(child, started + limits.seconds + _GRACE_S)
         except _Failure as problem:
+            if problem.failed.get("type") in _OF_THE_FILE and is_damage(message := str(problem.failed.get("message"))):
+                raise translate(OptdbError(message), database) from None
             raise failure(problem.failed, sql, limits, time.monotonic() - started) from None
         except (Ended, ValueError, KeyError, TypeError, IndexError, InvalidOperation, RecursionError, EOFError):
             raise death(child, limits, time.monotonic() - started) from None

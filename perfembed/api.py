@@ -44,6 +44,7 @@ def tune(
     cflags: Sequence[str] = _FLAGS,
     arguments: Sequence[str] = (),
     world: World | None = None,
+    expect_exit: int | None = None,
     parameters: Mapping[str, int] | None = None,
     threads: int | None = None,
     reassociate: bool = False,
@@ -65,7 +66,8 @@ def tune(
     `guard`: of genetic, "classifier" or "model" says whether something is worth measuring. `schedules`:
     only these, as "NEST: step; step". `trust_openmp`: believe
     the pragmas where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the
-    program's, which runs in a copy of the current folder; `world`: what it is given instead of these. `parameters`:
+    program's, which runs in a copy of the current folder; `world`: what it is given instead of these. `expect_exit`:
+    the exit code it has to end with (None: any). `parameters`:
     the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a
     folder for what is measured of the machine's memory, once; without one nothing is. `environment`: of compilers
     and programs, by default little more than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws,
@@ -82,6 +84,7 @@ def tune(
         cc=cc,
         cflags=tuple(cflags),
         world=World(Path.cwd(), tuple(arguments)) if world is None else world,
+        expect_exit=expect_exit,
         parameters=tuple((parameters or {}).items()),
         threads=describe_machine().physical_cores if threads is None else threads,
         search=search,

@@ -11,6 +11,7 @@ EXIT_ENVIRONMENT = 5
 EXIT_STOPPED = 6
 EXIT_DATABASE = 7
 EXIT_NOT_MEASURED = 8
+EXIT_NOT_READ = 9
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader went away
@@ -24,10 +25,12 @@ EXITS = {
     EXIT_SOURCE: "the C file does not parse, compile or run",
     EXIT_ENVIRONMENT: "the environment lacks something (a compiler, OpenMP): see `perfembed doctor`",
     EXIT_STOPPED: "`sql`: the query was stopped at its limit of time or memory",
-    EXIT_DATABASE: "the database cannot be used: locked by another process, damaged, of a newer version, "
-    "or the disk is full",
+    EXIT_DATABASE: "the database cannot be used: locked by another process, damaged, none at all (an empty file, "
+    "a folder), of a newer version, or the disk is full",
     EXIT_NOT_MEASURED: "no nest could be measured: what is made of them does not compile or run, "
     "though the program does",
+    EXIT_NOT_READ: "time or memory did not suffice to read a C file or analyse a nest, and nothing is known of it; "
+    "`populate` tries it again the next time",
     EXIT_INTERNAL: "internal error, on one line; `--traceback` or `PERFEMBED_TRACEBACK=1` shows where",
     EXIT_INTERRUPTED: "interrupted; the best so far was written",
     EXIT_BROKEN_PIPE: "who read the output went away (`| head`)",
@@ -70,6 +73,12 @@ class NothingMeasured(PerfembedError):
     exit_code = EXIT_NOT_MEASURED
 
 
+class NotRead(PerfembedError):
+    """Time or memory did not suffice to read a C file: nothing is known of it, and another time it may be read."""
+
+    exit_code = EXIT_NOT_READ
+
+
 class EnvironmentMissing(PerfembedError):
     """Something this machine lacks: a compiler, OpenMP, a place to write."""
 
@@ -83,6 +92,6 @@ class QueryStopped(PerfembedError):
 
 
 class DatabaseProblem(PerfembedError):
-    """The optimization database cannot be used: damaged, locked, of a newer version, the disk full."""
+    """The optimization database cannot be used: damaged, none at all, locked, of a newer version, the disk full."""
 
     exit_code = EXIT_DATABASE

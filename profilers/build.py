@@ -16,6 +16,7 @@ from profilers.errors import CompilerMissing, HarnessError, ProfilersError
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed
 from profilers.run import DEFAULT_ENVIRONMENT, describe_signal, run_many
+from profilers.scratch import scratch_folder
 from profilers.workload import Workload
 
 _HARNESS = Path(__file__).with_name("harness.c")
@@ -65,7 +66,7 @@ def _version_of(path: str, environment: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=64)
 def _version(path: str, _stamp: tuple[int, int], environment: tuple[tuple[str, str], ...]) -> str:
-    command = Command((path, "--version"), Limits(wall_s=20), dict(environment), "/")
+    command = Command((path, "--version"), Limits.of_work(20.0), dict(environment), "/")
     finished = run_many((command,), jobs=1)[0]
     lines = finished.stdout.decode(errors="replace").splitlines()
     if not finished.ok or not lines:
@@ -83,7 +84,7 @@ def compile_workloads(
     environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
     memory_bytes: int = COMPILE_MEMORY_BYTES,
 ) -> tuple[Built | BuildFailed, ...]:
-    """Builds every workload, `jobs` compilers at a time, each within `timeout_s` seconds of wall time.
+    """Builds every workload, `jobs` compilers at a time, each within `timeout_s` seconds of processor time.
 
     Executables and refusals are kept in `workdir` by content, so that equal texts with equal flags
     are compiled once, also across calls; timeouts are not kept. A workload is asked for when a compiler is free: what
@@ -107,7 +108,7 @@ def _compile(
     memory_bytes: int,
 ) -> tuple[Built | BuildFailed, ...]:
     cc = compiler_path(config.cc, env)
-    limits = Limits(wall_s=timeout_s, memory_bytes=memory_bytes, output_bytes=1 << 16)
+    limits = Limits.of_work(timeout_s, memory_bytes, 1 << 16)
     identity = _identity(cc, env)
     harness = _build_harness(cc, config, workdir, env, identity)
 
@@ -156,10 +157,10 @@ def prepare_harness(config: CompilerConfig, environment: Mapping[str, str] = DEF
     """Begins to compile the harness while the caller does something else; who needs it first is told of problems."""
 
     def build() -> None:
-        with contextlib.suppress(ProfilersError, OSError), tempfile.TemporaryDirectory() as folder:
-            env = {**environment, "LC_ALL": "C", "TMPDIR": folder}
+        with contextlib.suppress(ProfilersError, OSError), scratch_folder() as folder:
+            env = {**environment, "LC_ALL": "C", "TMPDIR": str(folder)}
             cc = compiler_path(config.cc, env)
-            _build_harness(cc, config, Path(folder), env, _identity(cc, env))
+            _build_harness(cc, config, folder, env, _identity(cc, env))
 
     threading.Thread(target=build).start()
 
@@ -191,7 +192,7 @@ def _harness_in(
         return target
     unfinished_name = _unfinished(target.stem)
     argv = (cc, *abi, "-O2", "-std=gnu11", "-fno-fast-math", "-c", str(_HARNESS), "-o", unfinished_name)
-    finished = run_many((Command(argv, Limits(wall_s=60), env, workdir),), jobs=1)[0]
+    finished = run_many((Command(argv, Limits.of_work(60.0), env, workdir),), jobs=1)[0]
     if not finished.ok:
         (workdir / unfinished_name).unlink(missing_ok=True)
         raise HarnessError(f"{config.cc} cannot compile the harness: {_diagnostics(finished, '')}")

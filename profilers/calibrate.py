@@ -84,7 +84,7 @@ def build_calibration(machine: Machine, cc: str, environment: Mapping[str, str],
     argv = (compiler_path(cc, environment), *FLAGS, "-std=gnu11", f"-DPE_VECTOR_BYTES={machine.vector_bytes}")
     env = {**environment, "LC_ALL": "C", "TMPDIR": str(workdir.absolute())}
     finished = run_contained(
-        (*argv, str(_SOURCE), "-o", str(executable)), limits=Limits(wall_s=60.0), env=env, cwd=workdir
+        (*argv, str(_SOURCE), "-o", str(executable)), limits=Limits.of_work(60.0), env=env, cwd=workdir
     )
     if not finished.ok:
         raise HarnessError(f"{cc} cannot compile the calibration: {_complaint(finished)}")

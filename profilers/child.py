@@ -1,5 +1,7 @@
 """One contained child process: started, watched, its output read with limits."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import math
@@ -14,6 +16,7 @@ from hashlib import blake2b
 from typing import IO
 
 from profilers.errors import ContainmentError, NotExecutable
+from profilers.limits import check_file_size, limit_hit
 from profilers.supervisor import supervisor_binary
 
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_VERSION = 444, 1  # of every architecture
@@ -24,6 +27,7 @@ _LATE_S = 0.4  # how long after the wall limit the supervisor's report is waited
 
 
 _CHUNK = 1 << 16
+_PATIENCE = 10.0  # so many times as long as a process may work it is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,14 @@ class Limits:
     output_bytes: int = 1 << 20
     file_bytes: int = 16 << 30
     stack_bytes: int = 64 << 20
+
+    @classmethod
+    def of_work(cls, cpu_s: float, memory_bytes: int = 4 << 30, output_bytes: int = 1 << 20) -> Limits:
+        """For what has to come out the same whatever else the machine does, such as a compiler's verdict.
+
+        Each process has `cpu_s` of processor time; all are waited for many times as long.
+        """
+        return cls(wall_s=_PATIENCE * cpu_s, memory_bytes=memory_bytes, cpu_s=cpu_s, output_bytes=output_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +77,9 @@ class Command:
 class Finished:
     """How a contained child ended. `returncode` is minus the signal's number where a signal ended it.
 
-    `limit` says which limit ended it: "wall", "cpu", "memory", "processes" or "cancelled" (someone
-    signalled the supervisor), else None. `survivors` counts descendants that had to be killed.
-    `dropped`: a digest of the output that was not kept; empty where all was.
+    `limit` says which limit ended it, or what it started as a compiler's driver does: "wall", "cpu", "memory",
+    "processes", "file" (its size) or "cancelled" (someone signalled the supervisor), else None. `survivors` counts
+    descendants that had to be killed. `dropped`: a digest of the output that was not kept; empty where all was.
     """
 
     returncode: int
@@ -192,7 +204,10 @@ class Child:
             self.popen.wait(wait_s)
 
     def finished(self) -> Finished:
-        """The result, once the report is complete or will not come. Raises NotExecutable, ContainmentError."""
+        """The result, once the report is complete or will not come.
+
+        Raises NotExecutable, ContainmentError and FileSizeLimited.
+        """
         for stream in self.streams:
             stream.drain()
         if not self.report:  # said while this process was stopped, as by Ctrl-Z
@@ -212,8 +227,10 @@ class Child:
             raise NotExecutable(f"cannot execute {self.command.argv[0]}: {os.strerror(exec_errno)}")
         code = os.waitstatus_to_exitcode(status)
         limit = _REASONS[reason]
-        if limit is None and code == -signal.SIGXCPU:
-            limit = "cpu"
+        if limit is None and code:
+            limit = limit_hit(code, err.data)
+        if limit == "file":
+            check_file_size(self.command.argv[0], self.command.limits.file_bytes)
         return Finished(
             returncode=code,
             signal=-code if code < 0 else None,

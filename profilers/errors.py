@@ -13,6 +13,10 @@ class ContainmentError(ProfilersError):
     """The supervisor of a contained child could not be built, started or understood."""
 
 
+class FileSizeLimited(ProfilersError):
+    """A file that had to be written would be larger than the user's own limit (`ulimit -f`) allows."""
+
+
 class NotExecutable(ProfilersError):
     """The program to run does not exist or may not be executed."""
 

@@ -12,7 +12,7 @@ from profilers.errors import ProfilersError
 from profilers.run import run_contained
 from profilers.scratch import scratch_folder
 
-_LIMITS = Limits(wall_s=20)
+_LIMITS = Limits.of_work(20.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from types import ModuleType
+
+from profilers.scratch import scratch_folder
 
 _PIN_LIBRARY = "liblikwidpin.so"
 _CPU = (("CPU name", "osname"), ("CPU type", "name"), ("CPU family", "family"), ("CPU model", "model"))
@@ -46,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     if group < 0 or pylikwid.setup(group) < 0:
         print("pylikwid could not set the counters up", file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory(prefix="likwid-") as folder:
+    with scratch_folder() as folder:
         path = os.path.join(folder, "regions.txt")
         environment = {**os.environ, **_marker_environment(path, mode, asked.g, asked.C)} if asked.m else None
         if not asked.m and pylikwid.start() < 0:

@@ -19,7 +19,7 @@ FLAG = "-fopenmp"
 WITHOUT_THREADS = "-fopenmp-simd"
 """Vector pragmas only: needs no library."""
 
-_LIMITS = Limits(wall_s=20.0)
+_LIMITS = Limits.of_work(20.0)
 _PROGRAM = """
 #include <stdio.h>
 int omp_get_thread_num(void);

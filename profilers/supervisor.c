@@ -125,10 +125,12 @@ static long long now_ns(void)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+/* Never more than this process may use itself; but a stack may grow as far as it is allowed to. */
 static void limit(int what, long long soft, long long hard)
 {
     struct rlimit old, new = {(rlim_t)soft, (rlim_t)hard};
     if (getrlimit(what, &old)) return;
+    if (what != RLIMIT_STACK && old.rlim_cur != RLIM_INFINITY && new.rlim_cur > old.rlim_cur) new.rlim_cur = old.rlim_cur;
     if (old.rlim_max != RLIM_INFINITY && new.rlim_max > old.rlim_max) new.rlim_max = old.rlim_max;
     if (new.rlim_cur > new.rlim_max) new.rlim_cur = new.rlim_max;
     setrlimit(what, &new);

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 from profilers.errors import CompilerMissing, ContainmentError, ProfilersError
+from profilers.limits import check_file_size, limit_hit
 from profilers.scratch import claim_folder, remove_folder
 
 _SOURCE = Path(__file__).with_name("supervisor.c")
@@ -52,11 +53,13 @@ def supervisor_binary(search_path: str) -> Path:
         environment = {"PATH": search_path, "LC_ALL": "C", "TMPDIR": str(directory)}
         try:
             done = subprocess.run(
-                command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
+                command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as problem:
             raise ContainmentError(f"cannot compile the supervisor with {compiler}: {problem}") from problem
         if done.returncode != 0:
+            if limit_hit(done.returncode, done.stderr) == "file":
+                check_file_size(compiler)
             raise ContainmentError(
                 f"{compiler} cannot compile the supervisor: {done.stderr.decode(errors='replace')[:2000]}"
             )

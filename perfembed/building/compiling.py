@@ -14,7 +14,7 @@ from profilers.build import CompilerConfig, compiler_path
 from profilers.child import Command, Finished, Limits
 from profilers.run import DEFAULT_ENVIRONMENT, run_many
 
-COMPILE_LIMITS = Limits(wall_s=180.0, memory_bytes=8 << 30, output_bytes=1 << 16)
+COMPILE_LIMITS = Limits.of_work(180.0, 8 << 30, 1 << 16)
 _MESSAGE_LINES, _MESSAGE_CHARS = 12, 2000
 _OPENMP = re.compile(rb"undefined (?:reference to|symbol:) [`']?((?:omp|GOMP|__kmpc)_\w+)")
 _NO_MAIN = (b"undefined reference to `main'", b"undefined symbol: main")
@@ -140,7 +140,7 @@ def _failure(finished: Finished) -> NotBuilt | None:
     if finished.ok:
         return None
     if finished.timed_out:
-        return NotBuilt(f"the compiler did not finish within {COMPILE_LIMITS.wall_s:g} s")
+        return NotBuilt(f"the compiler did not finish within {COMPILE_LIMITS.cpu_s:g} s of processor time")
     if any(text in finished.stderr for text in _NO_MAIN):
         return NotBuilt("the file has no main, so there is no program to run")
     called = _OPENMP.search(finished.stderr)

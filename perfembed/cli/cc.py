@@ -25,7 +25,10 @@ def run_compiler(words: Sequence[str], environment: Mapping[str, str]) -> int:
 
     def say(text: str) -> None:
         if verbose:
-            print(f"perfembed cc: {text}", file=sys.stderr, flush=True)
+            warn(text)
+
+    def warn(text: str) -> None:
+        print(f"perfembed cc: {text}", file=sys.stderr, flush=True)
 
     if any(one.language == _CPLUSPLUS for one in line.inputs):
         say("C++ is compiled as it is")
@@ -35,7 +38,7 @@ def run_compiler(words: Sequence[str], environment: Mapping[str, str]) -> int:
     if line.sources and line.stage in ("compile", "assemble", "link") and expects_code(line.words):
         path = database or environment.get("PERFEMBED_DB") or _default(environment)
         if os.path.isfile(path):
-            code = _spliced(compiler, words, line, path, environment, say)
+            code = _spliced(compiler, words, line, path, environment, say, warn)
             if code is not None:
                 return code
     try:
@@ -61,6 +64,7 @@ def _spliced(
     database: str,
     environment: Mapping[str, str],
     say: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> int | None:
     """The exit code; None where nothing was done. Nothing that goes wrong here keeps anyone from compiling."""
     try:
@@ -70,7 +74,7 @@ def _spliced(
 
         folder = cache_folder(environment)
         cache = Path(folder) if folder is not None else None
-        return Wrapper(compiler, words, line, Path(database), cache, environment, say).run()
+        return Wrapper(compiler, words, line, Path(database), cache, environment, say, warn).run()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as problem:

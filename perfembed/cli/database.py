@@ -47,11 +47,9 @@ def optional_database(option: str | None, environment: Mapping[str, str]) -> str
 
 
 def database_error(error: OptdbError) -> PerfembedError:
-    """What the database said, as a command ends with it: a wrong path is wrong usage, the rest is exit code 7."""
-    from optdb.errors import MissingDatabase, NotADatabase
+    """What the database said, as a command ends with it: a path without one is wrong usage, the rest is exit code 7."""
+    from optdb.errors import MissingDatabase
 
     if isinstance(error, MissingDatabase):
         return UsageError(error.message, error.advice or "give another with --db PATH or PERFEMBED_DB")
-    if isinstance(error, NotADatabase):
-        return UsageError(error.message, error.advice)
     return DatabaseProblem(error.message, error.advice)

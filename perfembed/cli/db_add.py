@@ -27,7 +27,7 @@ from perfembed.cli.options import (
     thread_count,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.world import Args, Stdin, Workdir, world_of
+from perfembed.cli.world import Args, ExpectExit, Stdin, Workdir, world_of
 from perfembed.errors import EXIT_DONE, EXIT_VERIFICATION
 
 
@@ -48,6 +48,7 @@ def command(
     args: Args = "",
     stdin: Stdin = None,
     workdir: Workdir = None,
+    expect_exit: ExpectExit = 0,
     param: Parameters = None,
     threads: Threads = None,
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time for it.")] = "60s",
@@ -77,6 +78,7 @@ def command(
         cc=cc,
         cflags=flags,
         world=world,
+        expect_exit=expect_exit,
         parameters=parameter_values(param),
         threads=thread_count(threads),
         schedules=tuple(schedule),

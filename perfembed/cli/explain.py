@@ -38,7 +38,18 @@ from perfembed.cli.options import (
     weights_folder,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.world import Args, CheckFile, Env, RunLimit, Stdin, Tolerance, Workdir, Writable, world_of
+from perfembed.cli.world import (
+    Args,
+    CheckFile,
+    Env,
+    ExpectExit,
+    RunLimit,
+    Stdin,
+    Tolerance,
+    Workdir,
+    Writable,
+    world_of,
+)
 from perfembed.errors import UsageError
 
 
@@ -62,6 +73,7 @@ def command(
     check_file: CheckFile = None,
     tolerance: Tolerance = 0.0,
     run_limit: RunLimit = "60s",
+    expect_exit: ExpectExit = 0,
     writable: Writable = None,
     param: Parameters = None,
     threads: Threads = None,
@@ -116,6 +128,7 @@ def command(
         cc=cc,
         cflags=flags,
         world=world,
+        expect_exit=expect_exit,
         parameters=parameters,
         threads=thread_count(threads),
         search="transfer",

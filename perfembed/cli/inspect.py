@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,7 +28,10 @@ from perfembed.cli.options import (
 from perfembed.cli.places import print_lines, print_sarif
 from perfembed.cli.session import Session
 from perfembed.cli.world import Args, Env, RunLimit, Stdin, Workdir, Writable, world_of
-from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, UsageError
+from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_NOT_READ, UsageError
+
+if TYPE_CHECKING:
+    from perfembed.inspection.inspect_file import Inspection
 
 
 def command(
@@ -114,7 +118,7 @@ def command(
         found = list(several)
         if len(files) > 1:
             print(render_program_refusals(found, shares, style))
-            return EXIT_DONE if any(one.nests for one in found) else EXIT_NO_NEST
+            return _exit_code(found)
     inspection = found[0]
     if form == "sarif":
         from perfembed.report.findings import inspection_findings
@@ -130,4 +134,14 @@ def command(
         print("\n\n".join(render_refusals(one, style) for one in found))
     else:
         print(render_inspection(inspection, style, verbose=verbose))
+    return _exit_code(found)
+
+
+def _exit_code(found: Sequence[Inspection]) -> int:
+    """What there was no time for is said in any format."""
+    for one in found:
+        if not one.complete:
+            print(f"perfembed inspect: {one.path}: {one.warnings[-1]}", file=sys.stderr)
+    if not all(one.complete for one in found):
+        return EXIT_NOT_READ
     return EXIT_DONE if any(one.nests for one in found) else EXIT_NO_NEST

@@ -84,7 +84,7 @@ def command(
         points = node_points(embedded, file, seed)
         title = f"{len(points)} nodes of {len(embedded)} nests of {file}"
     else:
-        space, sources = open_sources(Path(database) if database is not None else None)
+        space, sources = open_sources(Path(database) if database is not None else None, strict=True)
         own = place_source(file, read_input(file), options, space) if file is not None else ()
         points = map_points(sources, own, file or "", space, seed, cache_folder(session.environment))
         # What cannot be analysed has no place.

@@ -37,7 +37,7 @@ from perfembed.cli.options import (
     weights_folder,
 )
 from perfembed.cli.session import Session
-from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, DatabaseProblem, UsageError
+from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_NOT_READ, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
     from perfembed.populating.events import PopulateOptions, PopulateResult
@@ -248,7 +248,7 @@ def command(
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     print(population_document(result) if json else render_population(result, path))
-    return EXIT_INTERRUPTED if result.interrupted else EXIT_DONE
+    return EXIT_INTERRUPTED if result.interrupted else EXIT_NOT_READ if result.unread else EXIT_DONE
 
 
 def _profile(options: ProfilingOptions, quiet: bool) -> int:

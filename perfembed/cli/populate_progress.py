@@ -21,7 +21,7 @@ def populate_progress(
 
         def plain(event: PopulateEvent) -> None:
             text = state.take(event)
-            if text and (not quiet or isinstance(event, Stored)):
+            if text and (not quiet or is_loud(event)):
                 print(text, file=stream, flush=True)
 
         yield plain
@@ -68,7 +68,8 @@ class _State:
             self.done += 1
             if isinstance(event, ProgramDone):
                 return ""
-            return f"{self.done}/{self.total} {one_line(event.program.path)}: skipped: {event.reason}"
+            what = "not done, waits for another run" if event.again else "skipped"
+            return f"{self.done}/{self.total} {one_line(event.program.path)}: {what}: {event.reason}"
         self.labels += event.labels
         self.best = max(self.best or 0.0, event.best or 0.0) or None
         best = f"best {times(event.best)}" if event.best else event.reason
@@ -93,3 +94,8 @@ def _stored(event: Stored) -> str:
     if event.report and event.report.lost:
         return f"a damaged spool file: {event.report.lost} records lost: {event.report.problems[0].reason}"
     return ""
+
+
+def is_loud(event: PopulateEvent) -> bool:
+    """Whether it is told even when quiet."""
+    return isinstance(event, Stored) or (isinstance(event, ProgramSkipped) and event.again)

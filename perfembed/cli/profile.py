@@ -30,7 +30,7 @@ from perfembed.cli.options import (
     thread_count,
 )
 from perfembed.cli.session import Session
-from perfembed.cli.world import Args, Env, RunLimit, Stdin, Workdir, Writable, world_of
+from perfembed.cli.world import Args, Env, ExpectExit, RunLimit, Stdin, Workdir, Writable, world_of
 from perfembed.errors import EXIT_DONE, DatabaseProblem
 
 
@@ -48,6 +48,7 @@ def command(
     env: Env = None,
     workdir: Workdir = None,
     run_limit: RunLimit = "60s",
+    expect_exit: ExpectExit = 0,
     writable: Writable = None,
     param: Parameters = None,
     threads: Threads = None,
@@ -87,6 +88,7 @@ def command(
         cc=cc,
         cflags=flags,
         world=world,
+        expect_exit=expect_exit,
         parameters=parameters,
         threads=thread_count(threads),
         seed=seed,

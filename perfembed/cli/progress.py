@@ -1,4 +1,4 @@
-"""Progress on stderr: a live line on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Progress on stderr: a live line on a terminal, plain lines elsewhere, when quiet only what is loud."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perfembed.tuning.result import Event, Message, NestFinished, NestStarted
 def progress_on(stream: TextIO, color: bool, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Event], None]]:
     """Gives the function that events are handed to."""
     if quiet:
-        yield lambda event: None
+        yield lambda event: _plain(stream, event, False) if isinstance(event, Message) and event.loud else None
     elif color:
         with _live(stream, verbose) as show:
             yield show
@@ -66,6 +66,8 @@ def _live(stream: TextIO, verbose: bool) -> Iterator[Callable[[Event], None]]:
             elif isinstance(event, NestFinished):
                 if text := _finished(event, verbose):
                     console.print(text, soft_wrap=True)
+            elif event.loud:
+                console.print(event.text, soft_wrap=True)
             else:
                 bar.update(task, description=event.text, refresh=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -26,7 +27,12 @@ from perfembed.errors import (
 from profilers.errors import ProfilersError
 
 _MAX_ADVICE = 10  # lines
-_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_ULIMIT = {
+    errno.ENOMEM: "ulimit -v, where it is set, allows too little",
+    errno.EFBIG: "ulimit -f allows no larger file",
+    errno.EAGAIN: "ulimit -u allows no more processes, or the system has too many",
+}
+_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, *_ULIMIT)
 
 
 @dataclass(slots=True)
@@ -67,7 +73,9 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
         return _failed(name, EnvironmentMissing(str(error)), session)
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _SHORTAGES:
-            return _failed(name, EnvironmentMissing(str(error)), session)
+            return _failed(name, EnvironmentMissing(str(error), _ULIMIT.get(error.errno, "")), session)
+        if isinstance(error, MemoryError) and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            return _failed(name, EnvironmentMissing("there is not enough memory", _ULIMIT[errno.ENOMEM]), session)
         # Typer's own usage errors have no public base class in every version: they know how to format themselves.
         usage = getattr(error, "format_message", None)
         if usage is not None:

@@ -52,6 +52,10 @@ Tolerance = Annotated[
     ),
 ]
 RunLimit = Annotated[str, typer.Option("--run-limit", metavar="TIME", help="How long one run of the program may take.")]
+ExpectExit = Annotated[
+    int,
+    typer.Option("--expect-exit", metavar="N", min=0, max=255, help="The exit code that the program ends with."),
+]
 Writable = Annotated[
     list[str] | None,
     typer.Option(

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from perfembed.errors import SourceRejected, UsageError
-from perfembed.in_time import in_time
+from perfembed.errors import UsageError
+from perfembed.in_time import Undone, in_time
 from perfembed.inspection.distances import view
 from perfembed.inspection.shares import RunShares
 from perfembed.inspection.views import DependenceView
+from perfembed.reading import read_file
 from scheduler.errors import TextError
-from scheduler.frontend import (
-    ParseFailed,
-    ParseOptions,
-    ParserDied,
-    Sharing,
-    SourceFile,
-    read_source,
-    render_diagnostic,
-)
+from scheduler.frontend import ParseOptions, Sharing, SourceFile, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span
 from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
@@ -33,7 +25,7 @@ from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Interchange, Vectorize
 
-_NEST_S = 3.0  # for the analysis of one nest
+_NEST_S, _ALL_S = 3.0, 20.0  # of processor time, for the analysis of one nest, and of all of a file
 Vectorizable = OneOf["yes", "as innermost", "no"]
 
 
@@ -110,31 +102,37 @@ class Inspection:
     warnings: tuple[str, ...]
     run: RunShares | None = None
 
+    @property
+    def complete(self) -> bool:
+        """Whether there was time for all nests."""
+        return not any(nest.problem == Undone.NO_TIME.value for nest in self.nests)
+
 
 def inspect_file(
-    path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = (), limit_s: float = 7.0
+    path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = (), limit_s: float = _ALL_S
 ) -> Inspection:
-    """Analyses the nests of the named functions (empty: of all). Raises SourceRejected, UsageError.
+    """Analyses the nests of the named functions (empty: of all). Raises as `read_file`, UsageError.
 
-    What is not analysed `limit_s` after the beginning, or takes too long itself, says so.
+    What takes too long itself, or is left after `limit_s` of processor time, says so.
     """
-    began = time.monotonic()
-    source = parse(path, content, options)
-    return inspect_source(source, functions, limit_s - (time.monotonic() - began))
+    return inspect_source(read_file(path, content, options), functions, limit_s)
 
 
-def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = 7.0) -> Inspection:
+def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = _ALL_S) -> Inspection:
     """The same of a file that was read. Raises UsageError."""
-    began = time.monotonic()
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
-    left_s = max(1.0, limit_s - (time.monotonic() - began))
     analysed = in_time(
-        _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=left_s
+        _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=limit_s
     )
+    late = sum(facts is Undone.NO_TIME for facts in analysed)
+    warnings = (f"time did not suffice to analyse {late} of {len(nests)} nests",) if late else ()
     return Inspection(
         source.path,
-        tuple(facts or _not_analysed(nest) for nest, facts in zip(nests, analysed, strict=True)),
+        tuple(
+            _not_analysed(nest, facts) if isinstance(facts, Undone) else facts
+            for nest, facts in zip(nests, analysed, strict=True)
+        ),
         tuple(
             RefusedNest(
                 r.function, r.span, r.reason, r.advice, render_diagnostic(source.content, r.span, r.reason, r.advice)
@@ -142,19 +140,8 @@ def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s:
             for r in source.rejections
             if not functions or r.function in functions
         ),
-        source.warnings,
+        (*source.warnings, *warnings),
     )
-
-
-def parse(path: str, content: bytes, options: ParseOptions) -> SourceFile:
-    """Raises SourceRejected when the file is not C or the parser did not survive it."""
-    try:
-        return read_source(path, options, content)
-    except ParseFailed as error:
-        first, *others = error.diagnostics or (f"{path}: not valid C",)
-        raise SourceRejected(first, "\n".join(others)) from None
-    except ParserDied as error:
-        raise SourceRejected(f"{path}: {error.reason}") from None
 
 
 def check_functions(source: SourceFile, functions: tuple[str, ...]) -> None:
@@ -165,9 +152,8 @@ def check_functions(source: SourceFile, functions: tuple[str, ...]) -> None:
             raise UsageError(f"{source.path}: there is no function {name}", f"functions: {', '.join(known) or 'none'}")
 
 
-def _not_analysed(nest: LoopNest) -> NestFacts:
-    problem = "the analysis takes too long"
-    return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), problem)
+def _not_analysed(nest: LoopNest, why: Undone) -> NestFacts:
+    return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), why.value)
 
 
 def _inspected(asked: tuple[LoopNest, Sharing | None]) -> NestFacts:

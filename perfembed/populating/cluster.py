@@ -120,7 +120,7 @@ def populate_cluster(
                 text = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
                 progress(ProgramSkipped(program, f"given up for now: {text}"))
             future.release()
-        result.complete = not waiting and not given_up
+        result.complete = not waiting and not given_up and not result.unread
     except KeyboardInterrupt:
         result.interrupted = True
         client.cancel(list(running), force=True)

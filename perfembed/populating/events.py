@@ -76,8 +76,11 @@ class NestSearched:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSkipped:
+    """`again`: for lack of time or of something on this machine; it is not done, but waits for another run."""
+
     program: Program
     reason: str
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ PopulateEvent = ProgramStarted | NestSearched | ProgramSkipped | ProgramDone | S
 
 @dataclass(slots=True)
 class PopulateResult:
-    """`complete`: no program is waiting any more."""
+    """`complete`: no program is waiting any more. `unread`: of those `skipped`, the ones that wait for another run."""
 
     programs: int = 0
     skipped: int = 0
@@ -116,6 +119,7 @@ class PopulateResult:
     seconds: float = 0.0
     complete: bool = False
     interrupted: bool = False
+    unread: int = 0
 
     def counting(self, progress: Callable[[PopulateEvent], None]) -> Callable[[PopulateEvent], None]:
         """Counts what it hands on."""
@@ -128,6 +132,7 @@ class PopulateResult:
             elif isinstance(event, ProgramSkipped | ProgramDone):
                 self.programs += 1
                 self.skipped += isinstance(event, ProgramSkipped)
+                self.unread += isinstance(event, ProgramSkipped) and event.again
             progress(event)
 
         return count

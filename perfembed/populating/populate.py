@@ -18,7 +18,7 @@ from optdb.codec import digest
 from optdb.errors import OptdbError
 from optdb.records import RunRecord, SourceRecord
 from perfembed.capture import World
-from perfembed.errors import NoTunableNest, PerfembedError
+from perfembed.errors import EnvironmentMissing, NotRead, NoTunableNest, PerfembedError
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
@@ -57,6 +57,7 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Allowed
 from scheduler.schedule import Schedule
 
+_ANOTHER_TIME = (NotRead, EnvironmentMissing)  # what says nothing of the program
 _PREDICTED = 1000  # schedules of a nest, where a model chooses which of them are measured
 
 
@@ -111,7 +112,7 @@ def populate(plan: Plan, options: PopulateOptions, progress: Callable[[PopulateE
             search_program(program, options, result.counting(progress))
             progress(settled(options.database, result))
         else:
-            result.complete = True
+            result.complete = not result.unread
     except KeyboardInterrupt:
         result.interrupted = True
         progress(settled(options.database, result))
@@ -129,7 +130,7 @@ def search_program(program: Program, options: PopulateOptions, progress: Callabl
     try:
         _Search(program, options, progress).run()
     except (PerfembedError, SchedulerError) as problem:
-        progress(ProgramSkipped(program, str(problem)))
+        progress(ProgramSkipped(program, str(problem), isinstance(problem, _ANOTHER_TIME)))
     else:
         progress(ProgramDone(program))
 
@@ -196,21 +197,22 @@ class _Search:
             store.append([source])
             try:
                 self._nests(content, store, source.source_id)
-            except (PerfembedError, SchedulerError):
-                store.end(time.time())  # it will not run another time either
+            except (PerfembedError, SchedulerError) as problem:
+                if not isinstance(problem, _ANOTHER_TIME):
+                    store.end(time.time())  # it will not run another time either
                 raise
             store.end(time.time())
 
     def _nests(self, content: bytes, store: Store, source_id: str) -> None:
         options = self.options
-        flags = with_openmp(self.program.path, content, options.cflags, self.tell)
         asked = TuneOptions(
             functions=() if self.program.number is None else (FUNCTION,),
             cc=options.cc,
-            cflags=flags,
+            cflags=with_openmp(self.program.path, content, options.cflags, self.tell),
             threads=options.threads,
             environment=options.environment,
             world=World(Path.cwd()),
+            expect_exit=None,
         )
         source = parse(self.program.path, content, asked)
         with (

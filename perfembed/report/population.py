@@ -40,7 +40,12 @@ def plan_document(plan: Plan) -> str:
 
 
 def render_population(result: PopulateResult, database: Path) -> str:
-    done = "all done" if result.complete else "interrupted" if result.interrupted else "the budget is spent"
+    if result.interrupted:
+        done = "interrupted"
+    elif result.unread:
+        done = f"{count(result.unread, 'program')} could not be read and wait for another run"
+    else:
+        done = "all done" if result.complete else "the budget is spent"
     lines = [
         f"{count(result.programs, 'program')}, {count(result.nests, 'nest')}, {count(result.labels, 'candidate')}"
         f"{f' ({result.drawn} drawn)' if result.drawn else ''} measured in {seconds(result.seconds)}: {done}",

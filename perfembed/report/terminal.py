@@ -106,6 +106,8 @@ def _program(result: TuneResult, style: Style) -> list[str]:
         add(
             "stopped", "interrupted; " + ("what was confirmed is kept" if tuned else "nothing was confirmed until then")
         )
+    for problem in result.unread:
+        add("not read", printable(problem))
     program = ""
     before, after = result.program_before_s, result.program_after_s
     if before and after:

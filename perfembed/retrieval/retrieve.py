@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from optdb.errors import OptdbError
 from perfembed.embedding.network.interface import profile_numbers
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
-from perfembed.errors import EnvironmentMissing
+from perfembed.errors import DatabaseProblem, EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.retrieval.donor_vectors import database_donors, seed_donors
 from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, alike, behaving, closest, nearest
@@ -79,13 +79,19 @@ def open_retrieval(
     return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
 
 
-def open_sources(database: Path | None) -> tuple[NestSpace, list[Donors]]:
-    """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights."""
+def open_sources(database: Path | None, strict: bool = False) -> tuple[NestSpace, list[Donors]]:
+    """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights.
+
+    A database that cannot be read has none; if `strict`, raises DatabaseProblem.
+    """
     space = usable_space()
     sources = [seed_donors(space)]
     if database is not None and database.exists():
-        with contextlib.suppress(OptdbError):  # a database that cannot be read is reported by what writes to it
+        try:
             sources.append(database_donors(database, space))
+        except OptdbError as problem:  # of a tuning it is reported by what writes to it
+            if strict:
+                raise DatabaseProblem(problem.message, problem.advice) from None
     return space, sources
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.in_time import in_time
+from perfembed.in_time import Undone, in_time
 from perfembed.inspection.distances import view
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.pictures import Ceilings, Level, NestPicture, NestWork, Peak, SourceLines
@@ -60,9 +60,9 @@ def drawn(tried: Sequence[NestInputs], winners: Winners, target: Target) -> Iter
 
 def pictures(nests: Sequence[Described]) -> list[NestPicture]:
     """Without sources. What takes too long is left out, and the picture says so."""
-    found = in_time(picture, nests, item_s=_NEST_S, total_s=_ALL_S)
+    found = in_time(picture, nests, item_s=_NEST_S, total_s=_ALL_S, wall_s=_ALL_S)
     late = NestPicture(problem="the analysis takes too long, or too much memory")
-    return [late if one is None else one for one in found]
+    return [late if isinstance(one, Undone) else one for one in found]
 
 
 def picture(described: Described) -> NestPicture:

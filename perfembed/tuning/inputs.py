@@ -30,6 +30,7 @@ MINIMUM_SHARE = 0.01
 _SLOW_S = 4.0
 _BANDWIDTH = 100e9  # bytes a second from memory: more than most machines have, for it is to be a bound
 _LEAST_GAIN = 0.05
+_AS_IT_SHOULD = "see what it is given (--args, --stdin, --workdir); where this is what it should do: --expect-exit {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def collect_inputs(
     whose time counts: what it starts may go on meanwhile. `read_again`: what becomes of the project once it is known
     with which values its nests run (`known_values`, where nothing is given).
 
-    Raises SourceRejected where the program does not compile or run.
+    Raises SourceRejected where the program does not compile or run, or ends with another exit code than it should.
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
@@ -128,7 +129,10 @@ def _collected(
     profile = profile_program(project.sources, project.build, options.world, scratch / "profile", environment)
     if isinstance(profile, ProgramFailed):
         raise SourceRejected(f"{project.paths}: {profile.reason}", profile.advice)
-    for note in (*profile.program.stage.notes, *_unusual(profile)):
+    if options.expect_exit not in (None, profile.exit_code):
+        raise SourceRejected(f"{project.paths}: {_ending(profile)}", _AS_IT_SHOULD.format(profile.exit_code))
+    unusual = [f"{_ending(profile)}; that is taken as what it does"] if options.expect_exit is None else []
+    for note in (*profile.program.stage.notes, *(unusual if profile.exit_code else ())):
         progress(Message(note))
     for name in options.world.checked:
         if name not in profile.files:
@@ -162,11 +166,8 @@ def _collected(
     return Inputs(profile, tuple(found), tuple(skipped))
 
 
-def _unusual(profile: ProgramProfile) -> list[str]:
-    if profile.exit_code == 0:
-        return []
-    said = last_words(profile.stderr)
-    return [f"the program ends with exit code {profile.exit_code}{said}; that is taken as what it does"]
+def _ending(profile: ProgramProfile) -> str:
+    return f"the program ends with exit code {profile.exit_code}{last_words(profile.stderr)}"
 
 
 def _left_alone(nest: NestProfile, least_share: float, by_one: bool) -> str:

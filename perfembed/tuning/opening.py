@@ -13,10 +13,11 @@ from perfembed.building.build import Build, Unit
 from perfembed.building.command import BuildCommand
 from perfembed.building.compile_commands import NAME, read_compile_commands
 from perfembed.building.compiling import CompileAndLink
-from perfembed.errors import NoTunableNest, SourceRejected, UsageError
+from perfembed.errors import NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
 from perfembed.flags import apart
 from perfembed.measuring.stopwatch import Budget, Stopwatch
+from perfembed.reading import AGAIN
 from perfembed.tuning.headers import loops_in_headers
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
 from perfembed.tuning.project import Project
@@ -63,6 +64,10 @@ def tune_project(
 
     with scratch_folder(options.workdir) as scratch:
         project = open_project(paths, how, options, tell, scratch, watch)
+        for problem in project.unread:
+            progress(Message(f"warning: {problem}; what is in it is left alone", loud=True))
+        if not project.nests and project.unread:
+            raise NotRead("\n".join(project.unread), AGAIN)
         if not project.nests:
             raise NoTunableNest(nothing_tunable(project.sources), "perfembed inspect FILE says why")
         files = [source.path for source in project.sources]
@@ -82,7 +87,7 @@ def open_project(
 ) -> Project:
     """The files (none: all that a build compiles) and the build they are part of, which is run in `scratch`.
 
-    Raises UsageError, SourceRejected, NoTunableNest.
+    Raises UsageError, SourceRejected, NotRead, NoTunableNest.
     """
     build: Build
     if how.command is None:
@@ -192,15 +197,16 @@ def _opened(
 ) -> Project:
     """`tolerant`: files that cannot be read are left alone; `program`: more files that are compiled for it.
 
-    Raises SourceRejected, UsageError (a --function).
+    Raises SourceRejected, NotRead, UsageError (a --function).
     """
     named = build.named if isinstance(build, BuildCommand) else str
     units = {unit.path: unit for unit in build.units}
     files = [(path, content, units[path].compiler) for path, content in texts.items()]
+    unread: list[str] = []
     try:
-        sources = parse_all(files, options, tolerant)
-    except SourceRejected as problem:
-        raise SourceRejected(named(problem.message), problem.advice) from None
+        sources = parse_all(files, options, unread if tolerant else None)
+    except (SourceRejected, NotRead) as problem:
+        raise type(problem)(named(problem.message), problem.advice) from None
     whole = processes(Path(path).read_bytes() for path in program)
     whole = whole.united(source.processes for source in sources)
     sources = tuple(without_threads(source, whole) for source in sources)
@@ -216,7 +222,7 @@ def _opened(
     if sources:
         sources = (replace(sources[0], rejections=(*sources[0].rejections, *loops, *left_alone)), *sources[1:])
     runs = bool(mains) or not isinstance(build, CompileAndLink) or bool(build.others)
-    return Project(unique(sources), build, runs, flags_given=False)
+    return Project(unique(sources), build, runs, flags_given=False, unread=tuple(map(named, unread)))
 
 
 def _uses(source: SourceFile) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from perfembed.errors import EnvironmentMissing
+from profilers.build import compiler_path
+from profilers.errors import CompilerMissing
 from profilers.openmp import FLAG, WITHOUT_THREADS, openmp_advice, openmp_problem
 
 _IGNORED = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -50,8 +52,12 @@ def parallel_flags(
 ) -> tuple[str, ...]:
     """`flags` for what is measured: with OpenMP; where that cannot be had for one thread with its vector pragmas only.
 
-    Raises EnvironmentMissing where more threads are wanted, or the program itself needs it.
+    Raises EnvironmentMissing where more threads are wanted, or the program itself needs it, or there is no compiler.
     """
+    try:
+        compiler_path(cc, environment)
+    except CompilerMissing as error:
+        raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
     own = has_openmp(flags)
     problem = openmp_problem(cc, flags, environment)
     if not problem:

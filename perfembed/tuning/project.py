@@ -19,13 +19,15 @@ class Project:
     """Nests are known by their names: no two of `sources` have one of the same name.
 
     `runs`: whether there is a program to run, by which it is decided what is tuned. `flags_given`: whether the flags
-    are the user's choice for this one tuning, not those of a build.
+    are the user's choice for this one tuning, not those of a build. `unread`: why time or memory did not suffice to
+    read files of the program.
     """
 
     sources: tuple[SourceFile, ...]
     build: Build
     runs: bool
     flags_given: bool = True
+    unread: tuple[str, ...] = ()
 
     @property
     def paths(self) -> str:

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
-from perfembed.errors import EnvironmentMissing, NothingMeasured
+from perfembed.errors import (
+    EXIT_DATABASE,
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_READ,
+    EnvironmentMissing,
+    NothingMeasured,
+)
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget
@@ -157,7 +164,7 @@ class Tuning:
                 self._refute()
         files = write(self.project, self.winners, self.options)
         if self.recorder is not None and (problem := self.recorder.close()):
-            self.progress(Message(f"what was measured is not in the database yet: {problem}"))
+            self.progress(Message(f"warning: what was measured is not in the database yet: {problem}", loud=True))
         limits: Ceilings | None = None
         with contextlib.suppress(KeyboardInterrupt):  # what is written is written
             limits = self._draw(version) if self.options.pictures else None
@@ -178,7 +185,8 @@ class Tuning:
             flags=self.members.compiler.flags,
             machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
             interrupted=self.interrupted,
-            exit_code=130 if self.interrupted else 0,
+            exit_code=self._exit_code(),
+            unread=self.project.unread,
             date=self.began,
             search=self.options.search,
             budget_s=self.options.budget_s,
@@ -186,6 +194,13 @@ class Tuning:
             tolerance=self.options.world.tolerance,
             files=files,
         )
+
+    def _exit_code(self) -> int:
+        if self.interrupted:
+            return EXIT_INTERRUPTED
+        if self.recorder is not None and self.recorder.unusable:
+            return EXIT_DATABASE
+        return EXIT_NOT_READ if self.project.unread else EXIT_DONE
 
     def _place(self, report: NestReport) -> tuple[float, int, int]:
         """By the share of the time, then in the order of the files."""

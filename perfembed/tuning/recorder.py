@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from optdb.errors import OptdbError
+from optdb.database import Database
+from optdb.errors import Damaged, NewerSchema, NotADatabase, OptdbError
 from optdb.records import RunRecord, SourceRecord
+from perfembed.errors import DatabaseProblem
 from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions
@@ -19,16 +21,19 @@ from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 
+_UNUSABLE = (Damaged, NewerSchema, NotADatabase)
+_WITHOUT = "--no-db tunes without one, --db PATH with another"
 _WAIT_S = 1.0  # for others that have the database open: what is not ingested now is so by the next command
 
 
 class Recorder:
-    """One run of `tune`. Nothing it does fails: `problem` says why nothing is kept."""
+    """One run of `tune`. `problem` says why nothing is kept; `unusable`: the database will not be right by itself."""
 
     def __init__(self, options: TuneOptions, sources: Sequence[SourceFile], machine: Machine) -> None:
-        """`options.database` is set; its folder is made."""
+        """`options.database` is set; its folder is made. Raises DatabaseProblem where it is damaged, or none."""
         assert options.database is not None
         self.problem = ""
+        self.unusable = False
         self._options, self._machine = options, machine
         self._sources = {
             source.path: SourceRecord.of(
@@ -37,6 +42,7 @@ class Recorder:
             for source in sources
         }
         self._path = Path(options.database)
+        self._check()
         now = time.time()
         run = RunRecord(
             uuid.uuid4().hex, options.seed, options.search, options.budget_s, installed_versions(), "tune", now
@@ -76,5 +82,16 @@ class Recorder:
             self._store.end(time.time())
             settle(self._path, wait_s=_WAIT_S)
         except OptdbError as problem:
+            self.unusable = isinstance(problem, _UNUSABLE)
             return str(problem)
         return self._store.problem
+
+    def _check(self) -> None:
+        if not self._path.exists():
+            return
+        try:
+            Database.open(self._path, read_only=True, wait_s=0.0).close()
+        except _UNUSABLE as problem:
+            raise DatabaseProblem(problem.message, f"{problem.advice}\n{_WITHOUT}".strip()) from None
+        except OptdbError:
+            return  # in use: what is measured waits for it

@@ -77,14 +77,17 @@ class Resources:
             )
 
     def recorder(self, sources: Sequence[SourceFile]) -> Recorder | None:
-        """Where measurements go; a database that cannot be used is no reason not to tune."""
+        """Where measurements go; that others have the database open is no reason not to tune.
+
+        Raises DatabaseProblem where it is damaged, or none.
+        """
         if self.options.database is None:
             return None
         from perfembed.tuning.recorder import Recorder  # here, not above: only runs with a database need DuckDB
 
         recorder = Recorder(self.options, sources, self.machine)
         if recorder.problem:
-            self.progress(Message(f"what is measured is not stored: {recorder.problem}"))
+            self.progress(Message(f"warning: what is measured is not stored: {recorder.problem}", loud=True))
             return None
         return recorder
 
@@ -120,7 +123,7 @@ class Resources:
         """Begins to load what candidates come from; what is wrong with it is said where it is needed."""
 
         def load() -> None:
-            with contextlib.suppress(PerfembedError, OSError, ProfilersError, RuntimeError):
+            with contextlib.suppress(PerfembedError, OSError, ProfilersError, RuntimeError, MemoryError):
                 self.retrieval()  # RuntimeError: nobody needed it, and the interpreter ends
 
         if self.options.search == "transfer":

@@ -38,11 +38,10 @@ class TuneOptions:
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     inputs: tuple[str, ...] = ()  # files that are compiled and linked with the program: other.c, lib.a
     world: World = field(default_factory=World)  # that the program runs in
+    expect_exit: int | None = 0  # the exit code it ends with; None: any
     parameters: tuple[tuple[str, int], ...] = ()
     threads: int = 1
-    search: str = (
-        "transfer"  # or one over schedules: "beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic"
-    )
+    search: str = "transfer"  # or one over schedules, such as "beam" or "random"
     evaluate: Evaluate = "run"
     guard: Guarding = "none"  # of a genetic search whose candidates are run
     profiling: Profiling = "never"  # of nests whose donors are looked for
@@ -65,9 +64,7 @@ class TuneOptions:
 
 def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evaluate:
     """How a search's candidates are evaluated where nothing is `asked`: what learns from them is guided by a model, but
-    for a genetic search with a guard.
-
-    Raises UsageError.
+    for a genetic search with a guard. Raises UsageError.
     """
     if asked is None:
         return "model+run" if search in ("beam", "mcts") or (search == "genetic" and guard == "none") else "run"
@@ -275,6 +272,7 @@ class TuneResult:
     tolerance: float = 0.0  # by which numbers in the program's output may have differed, relative
     files: tuple[FileResult, ...] = ()
     program_output_note: str = ""  # how outputs were compared, where that was not word for word (`Outputs.note`)
+    unread: tuple[str, ...] = ()  # of files of the program, why time or memory did not suffice to read them
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +294,10 @@ class NestFinished:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A step of the run worth telling ("capturing inputs", "verifying the program")."""
+    """A step of the run worth telling ("capturing inputs", "verifying the program"); `loud`: even when quiet."""
 
     text: str
+    loud: bool = False
 
 
 Event = NestStarted | CandidateMeasured | NestFinished | Message

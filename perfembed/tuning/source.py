@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from perfembed.errors import SourceRejected, UsageError
+from perfembed.errors import NotRead, SourceRejected, UsageError
 from perfembed.flags import absolute, apart
+from perfembed.reading import read_file
 from perfembed.tuning.result import TuneOptions
 from profilers.build import CompilerConfig
 from profilers.openmp import openmp_advice
@@ -24,25 +25,28 @@ def with_inputs_apart(options: TuneOptions) -> TuneOptions:
 
 
 def parse(path: str, content: bytes, options: TuneOptions) -> SourceFile:
-    """Reads the nests of a file. Raises SourceRejected, UsageError (an unknown --function)."""
+    """Reads the nests of a file. Raises SourceRejected, NotRead, UsageError (an unknown --function)."""
     return parse_all(((path, content, CompilerConfig(options.cc, options.cflags)),), options)[0]
 
 
 def parse_all(
-    files: Sequence[tuple[str, bytes, CompilerConfig]], options: TuneOptions, tolerant: bool = False
+    files: Sequence[tuple[str, bytes, CompilerConfig]], options: TuneOptions, unread: list[str] | None = None
 ) -> tuple[SourceFile, ...]:
-    """Reads the nests of files, each as it is compiled; several at a time. `tolerant`: none of those it cannot read.
+    """Reads the nests of files, each as it is compiled; several at a time.
 
-    Raises SourceRejected, UsageError (an unknown --function).
+    `unread`: there are none in files that cannot be read; for which time or memory did not suffice is added to it.
+    Without it raises SourceRejected, NotRead. Raises UsageError (an unknown --function).
     """
 
     def read(file: tuple[str, bytes, CompilerConfig]) -> SourceFile:
         path, content, compiler = file
         try:
             return _read(path, content, compiler, dict(options.environment))
-        except SourceRejected as problem:
-            if not tolerant:
+        except (SourceRejected, NotRead) as problem:
+            if unread is None:
                 raise
+            if isinstance(problem, NotRead):
+                unread.append(problem.message)
             rejection = Rejection(Span(path, 0, 0, 1, 1), f"the file cannot be read: {problem.message}", "", None)
             return SourceFile(path, content, (), (rejection,), (), False, ())
 
@@ -69,13 +73,11 @@ def again(source: SourceFile, compiler: CompilerConfig, given: Mapping[int, Mapp
 
 def _read(path: str, content: bytes, compiler: CompilerConfig, environment: Mapping[str, str]) -> SourceFile:
     try:
-        return read_source(path, ParseOptions(arguments=compiler.flags, cc=compiler.cc), content)
-    except ParseFailed as error:
-        no_header = "'omp.h' file not found" in str(error)
-        advice = openmp_advice(compiler.cc, environment) if no_header else ""
-        raise SourceRejected(str(error), advice) from None
-    except ParserDied as error:
-        raise SourceRejected(f"{path}: {error}") from None
+        return read_file(path, content, ParseOptions(arguments=compiler.flags, cc=compiler.cc))
+    except SourceRejected as problem:
+        if "'omp.h' file not found" not in f"{problem.message}\n{problem.advice}":
+            raise
+        raise SourceRejected(problem.message, openmp_advice(compiler.cc, environment)) from None
 
 
 def nothing_tunable(sources: Sequence[SourceFile]) -> str:

@@ -46,11 +46,12 @@ class Wrapper:
         cache: Path | None,
         environment: Mapping[str, str],
         say: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
-        """`cache`: a folder for what was read of the database; `say`: a line for those who want to know."""
+        """`cache`: a folder for what was read of the database; `say`: a line for who wants to know; `warn`: for all."""
         self.compiler, self.words, self.line = tuple(compiler), tuple(words), line
         self.database, self.cache = database, cache
-        self.environment, self.say = environment, say
+        self.environment, self.say, self.warn = environment, say, warn
 
     def run(self) -> int | None:
         """The exit code; None where nothing is known of anything, and nothing was done."""
@@ -94,6 +95,7 @@ class Wrapper:
         """Waits for the compiler, and puts what is faster in the place of what it made. Its exit code."""
         from profilers.build import CompilerConfig
         from profilers.scratch import scratch_folder
+        from scheduler.frontend import ParserStopped
 
         name = next((word for word in self.compiler if os.path.basename(word) not in _LAUNCHERS), self.compiler[-1])
         compiler = CompilerConfig(name, tuple(self.line.compile))
@@ -104,6 +106,9 @@ class Wrapper:
                 folder.mkdir()
                 try:
                     found = self._text(source.path, content, compiler, known, folder)
+                except ParserStopped as problem:
+                    self.warn(f"warning: {source.path}: compiled as it is, without its schedules: {problem.reason}")
+                    continue
                 except Exception as problem:  # of one file: the others may go on
                     found = " ".join(str(problem).split())
                 if isinstance(found, str):

@@ -20,7 +20,7 @@ from profilers.specification import TimingSettings
 _FRAME = Path(__file__).with_name("count.h")
 _FRAME_FLAGS = ("-O2", "-fopenmp", "-w")
 _LINK_FLAGS = frozenset({"-no-pie", "-pie", "-static", "-static-pie", "-fno-pie", "-fno-PIE"})  # the text depends on
-_COMPILE_LIMITS = Limits(wall_s=30.0, memory_bytes=COMPILE_MEMORY_BYTES, output_bytes=32 << 20)
+_COMPILE_LIMITS = Limits.of_work(30.0, COMPILE_MEMORY_BYTES, 32 << 20)
 _ONLY_HERE = "#if !defined __x86_64__ || defined __ILP32__\n#error counters are for x86-64\n#endif\n"
 _ONCE = TimingSettings(min_samples=1, max_samples=1, target_seconds=0.0, batch_seconds=0.0)
 

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import islpy as isl
 
 from scheduler.affine.model import Answer, Band, Linear, Node, Question, Setting, Several, Statements
+from scheduler.limits import lower_limit
 
 _MEMORY_BYTES = 1 << 30
 _FLOW_OPERATIONS = 300_000
@@ -96,8 +97,8 @@ class Nest:
 
 def main() -> None:
     question: Question = pickle.load(sys.stdin.buffer)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    lower_limit(resource.RLIMIT_AS, _MEMORY_BYTES)
+    lower_limit(resource.RLIMIT_CORE, 0)
     nest = Nest(question)
     at_once = min(_AT_ONCE, len(os.sched_getaffinity(0)))
     waiting = sorted(question.settings, key=lambda setting: not setting.quick)

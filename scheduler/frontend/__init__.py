@@ -4,11 +4,13 @@ from scheduler.frontend.clang import read_source
 from scheduler.frontend.diagnostics import render_diagnostic
 from scheduler.frontend.model import (
     RACE,
+    CompilerAbsent,
     FrontendError,
     Function,
     ParseFailed,
     ParseOptions,
     ParserDied,
+    ParserStopped,
     Premises,
     Rejection,
     Shared,
@@ -18,11 +20,13 @@ from scheduler.frontend.model import (
 
 __all__ = [
     "RACE",
+    "CompilerAbsent",
     "FrontendError",
     "Function",
     "ParseFailed",
     "ParseOptions",
     "ParserDied",
+    "ParserStopped",
     "Premises",
     "Rejection",
     "Shared",

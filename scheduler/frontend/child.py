@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 import resource
+import signal
 import sys
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +23,7 @@ from scheduler.frontend.model import Failure, Request, SourceFile
 from scheduler.frontend.processes import processes
 from scheduler.frontend.records import separate
 from scheduler.frontend.structure import structured
+from scheduler.limits import lower_limit
 
 _STACK_BYTES = 256 << 20
 _MAX_DIAGNOSTICS = 20
@@ -85,9 +88,10 @@ def _reads_nothing(index: Any, request: Request) -> bool:
 
 def main() -> None:
     request = pickle.load(sys.stdin.buffer)
-    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (request.cpu_s, request.cpu_s + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    lower_limit(resource.RLIMIT_AS, request.memory_bytes)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    left_s = request.timeout_s - time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, max(left_s, 1e-6))  # SIGPROF ends it; finer than RLIMIT_CPU, which may be set
     sys.setrecursionlimit(20_000)
     answer: list[SourceFile | Failure] = []
 
@@ -95,14 +99,17 @@ def main() -> None:
         try:
             answer.append(parse(request))
         except MemoryError:
-            answer.append(Failure(reason="the C parser ran out of memory"))
+            answer.append(Failure(no_memory=True))
         except RecursionError:
             answer.append(Failure(reason="the file nests too deeply"))
 
     threading.stack_size(_STACK_BYTES)
     thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    try:
+        thread.start()
+        thread.join()
+    except RuntimeError:  # no room for its stack
+        answer.append(Failure(no_memory=True))
     if answer:
         sys.stdout.buffer.write(pickle.dumps(answer[0], protocol=pickle.HIGHEST_PROTOCOL))
         sys.stdout.buffer.flush()

@@ -6,6 +6,9 @@ import contextlib
 import os
 import pickle
 import re
+import resource
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -15,10 +18,12 @@ from pathlib import Path
 import scheduler
 from scheduler.frontend.dialect import dialect_of
 from scheduler.frontend.model import (
+    CompilerAbsent,
     Failure,
     ParseFailed,
     ParseOptions,
     ParserDied,
+    ParserStopped,
     Rejection,
     Request,
     SourceFile,
@@ -26,6 +31,7 @@ from scheduler.frontend.model import (
 from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
+_COMPILER_CPU_S, _COMPILER_WALL_S = 60, 600  # for the user's compiler, where it is asked
 _DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 _GCC_WARNINGS = (
     "implicit-function-declaration",
@@ -39,11 +45,17 @@ _waiting: list[subprocess.Popen[bytes]] = []  # at most one, that `prepare_parse
 
 @cache
 def compiler_headers(cc: str) -> str | None:
-    """The folder of the compiler's own headers (stddef.h, omp.h)."""
+    """The folder of the compiler's own headers (stddef.h, omp.h); None of what is no compiler. Raises ParserStopped."""
     try:
         done = subprocess.run(
-            [cc, "-print-file-name=include"], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
+            [cc, "-print-file-name=include"],
+            capture_output=True,
+            timeout=_COMPILER_WALL_S,
+            check=True,
+            stdin=subprocess.DEVNULL,
         )
+    except subprocess.TimeoutExpired:
+        raise ParserStopped(f"{cc} did not say within {_COMPILER_WALL_S} s where its headers are") from None
     except (OSError, subprocess.SubprocessError):
         return None
     folder = os.fsdecode(done.stdout.strip())
@@ -67,7 +79,10 @@ def prepare_parser() -> None:
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
-    """The loop nests of a C file; none where only `cc` understands it. Raises ParseFailed, ParserDied."""
+    """The loop nests of a C file; none where only `cc` understands it.
+
+    Raises ParseFailed, CompilerAbsent, ParserDied (or ParserStopped).
+    """
     name = os.fspath(path)
     if name.startswith("-"):  # libclang would take it for an option, or for its standard input
         name = f"./{name}"
@@ -88,47 +103,68 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
     request = parser_request(name, content, options)
     process = _waiting.pop() if _waiting else _started()
     try:
-        output, errors = process.communicate(pickle.dumps(request), timeout=options.timeout_s)
+        output, errors = process.communicate(pickle.dumps(request), timeout=options.wall_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise ParserDied(f"the C parser needed more than {options.timeout_s:g} s") from None
+        raise ParserStopped(f"the C parser did not come to an end within {options.wall_s:g} s") from None
     except BaseException:
         process.kill()
         process.communicate()
         raise
     if process.returncode != 0 or not output:
-        raise ParserDied(_reason(process.returncode, errors))
+        raise _death(process.returncode, errors, options)
     return understood(pickle.loads(output), request, options)
 
 
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
     """What the parser process is asked about a file."""
     arguments, dialect = parser_arguments(options.arguments, options.cc), dialect_of(options.arguments)
-    return Request(name, content, arguments, options.memory_bytes, int(options.timeout_s) + 1, options.given, dialect)
+    return Request(name, content, arguments, options.memory_bytes, options.timeout_s, options.given, dialect)
 
 
 def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:
-    """What the parser answered; no nests where only `cc` understands the file. Raises ParseFailed, ParserDied."""
+    """What the parser answered; no nests where only `cc` understands the file. Raises as `read_source`."""
     name, content = request.path, request.content
     if isinstance(answer, Failure):
+        if answer.diagnostics:
+            _check_compiler(options.cc, answer.diagnostics)
         if answer.diagnostics and _compiles(name, content, options):
             return _not_understood(name, content, answer, options.cc)
         if answer.diagnostics:
             raise ParseFailed(answer.diagnostics)
-        raise ParserDied(answer.reason)
+        raise _no_memory(options) if answer.no_memory else ParserDied(answer.reason)
     return answer
+
+
+def _check_compiler(cc: str, diagnostics: tuple[str, ...]) -> None:
+    """Raises CompilerAbsent where a file may not be understood because there is none, or none with headers."""
+    if shutil.which(cc) is None:
+        raise CompilerAbsent(f"there is no compiler {cc}")
+    if compiler_headers(cc) is None and any("file not found" in text for text in diagnostics):
+        raise CompilerAbsent(f"{cc} does not say where its headers are, as gcc and clang do")
 
 
 def _compiles(name: str, content: bytes, options: ParseOptions) -> bool:
     """Whether the user's compiler takes a file (with the headers it includes) that the C parser does not."""
     folder = os.path.dirname(os.path.abspath(name))
     command = [options.cc, *options.arguments, "-w", "-iquote", folder, "-fsyntax-only", "-x", "c", "-"]
+    pipe, hole = subprocess.PIPE, subprocess.DEVNULL
     try:
-        done = subprocess.run(command, input=content, capture_output=True, timeout=60, check=False)
-    except (OSError, subprocess.SubprocessError):
+        with subprocess.Popen(command, stdin=pipe, stdout=hole, stderr=hole, start_new_session=True) as process:
+            try:
+                with contextlib.suppress(OSError, ValueError):  # it has ended, or may use less than that
+                    resource.prlimit(process.pid, resource.RLIMIT_CPU, (_COMPILER_CPU_S, _COMPILER_CPU_S))
+                process.communicate(content, timeout=_COMPILER_WALL_S)
+            except BaseException:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+    except subprocess.TimeoutExpired:
+        raise ParserStopped(f"{options.cc} did not compile it within {_COMPILER_WALL_S} s") from None
+    except OSError:
         return False
-    return done.returncode == 0
+    return process.returncode == 0
 
 
 def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> SourceFile:
@@ -164,12 +200,26 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _reason(code: int, errors: bytes) -> str:
-    if b"MemoryError" in errors or b"bad_alloc" in errors or b"LLVM ERROR: out of memory" in errors:
-        return "the C parser ran out of memory"
-    if code in (-24, -9):
-        return "the C parser used too much CPU time or memory"
+_MEMORY = (b"MemoryError", b"bad_alloc", b"LLVM ERROR: out of memory", b"llocate memory", b"failed to map segment")
+
+
+def _no_memory(options: ParseOptions) -> ParserStopped:
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    few = allowed != resource.RLIM_INFINITY and allowed < options.memory_bytes
+    return ParserStopped(f"the C parser ran out of memory{f' (`ulimit -v` allows {allowed >> 20} MiB)' * few}")
+
+
+def _death(code: int, errors: bytes, options: ParseOptions) -> ParserDied:
+    """Why there is no answer."""
+    if any(text in errors for text in _MEMORY):
+        return _no_memory(options)
+    if code == -signal.SIGPROF:
+        return ParserStopped(f"the C parser needed more than {options.timeout_s:g} s of processor time")
+    if code == -signal.SIGXCPU:
+        return ParserStopped("the C parser needed more processor time than `ulimit -t` allows")
+    if code == -signal.SIGKILL:
+        return ParserStopped("the C parser was killed: it used too much memory or processor time")
     if code < 0:
-        return f"the C parser crashed (signal {-code})"
+        return ParserDied(f"the C parser crashed (signal {-code})")
     last = errors.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no output"]
-    return f"the C parser failed: {last[0]}"
+    return ParserDied(f"the C parser failed: {last[0]}")

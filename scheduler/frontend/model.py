@@ -15,13 +15,17 @@ from scheduler.ir.nest import Expr, LoopNest, Span
 class ParseOptions:
     """`arguments` are compiler flags (-D, -I, -std, ...); `cc` is asked where its own headers are.
 
+    `timeout_s`: seconds of processor time that the parser may take, its start included; `wall_s`: how long it is waited
+    for, which only a machine with far too much to do exceeds.
+
     `given`: of the nest that begins at a byte, values that integers (by what C calls them) are taken to have: it is
     read as if they were numbers, under the assumption that they are.
     """
 
     arguments: tuple[str, ...] = ()
     cc: str = "gcc"
-    timeout_s: float = 8.0
+    timeout_s: float = 10.0
+    wall_s: float = 300.0
     memory_bytes: int = 4 << 30
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
@@ -151,17 +155,18 @@ class Request:
     content: bytes
     arguments: tuple[str, ...]
     memory_bytes: int
-    cpu_s: int
+    timeout_s: float  # of processor time
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     dialect: Dialect = field(default_factory=Dialect)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`diagnostics` of a file that does not parse, or the reason the parser gave up."""
+    """`diagnostics` of a file that does not parse, or the reason the parser gave up; `no_memory` is one."""
 
     diagnostics: tuple[str, ...] = ()
     reason: str = ""
+    no_memory: bool = False
 
 
 class FrontendError(SchedulerError):
@@ -177,8 +182,16 @@ class ParseFailed(FrontendError):
 
 
 class ParserDied(FrontendError):
-    """The parser process crashed, hung or ran out of memory."""
+    """The parser process crashed, or was stopped."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class ParserStopped(ParserDied):
+    """A limit of time or memory ended the parser process: nothing is known of the file."""
+
+
+class CompilerAbsent(FrontendError):
+    """A file needs headers of a compiler that there is not."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from optdb.errors import Locked, MissingDatabase, NotADatabase
+from optdb.errors import Damaged, Locked, MissingDatabase, NotADatabase
 from optdb.locks import reader_waits
 from optdb.safe_sql import Column, QueryFailed, QueryLimits, describe_database, run_query
 
@@ -208,6 +208,18 @@ def test_databases_that_cannot_be_opened(tmp_path: Path, database: Path) -> None
     with pytest.raises(NotADatabase):
         run_query(text, "SELECT 1")
     assert list(tmp_path.iterdir()) == [text]
+
+
+def test_damage_that_only_a_query_meets(tmp_path: Path) -> None:
+    path = tmp_path / "q.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT md5(i::VARCHAR) AS s FROM range(30000) r(i)")
+    content = bytearray(path.read_bytes())
+    content[-10_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(Damaged, match="the file is damaged"):
+        run_query(path, "SELECT count(DISTINCT s) FROM t")
+    assert failed(path, "SELECT error('Corrupt database file')").kind == "value"
 
 
 def test_a_database_in_use(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Building: in parallel, once per content, with refusals as values."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version, discard, prepare_harness
 from profilers.errors import CompilerMissing
 from profilers.outcome import BuildFailed
+from profilers.scratch import sweep
 from profilers.workload import Workload
 
 CONFIG = CompilerConfig("gcc", ("-O1",))
@@ -92,3 +95,21 @@ def test_callers_flags_reach_the_kernel(tmp_path):
     text = "#if !defined _OPENMP || !WANTED || __STDC_VERSION__ != 199901L\n#error flags\n#endif\n"
     built = compile_workloads([Workload("w", text + kernel("").source, (), 1)], config, tmp_path, 1)[0]
     assert isinstance(built, Built)
+
+
+def test_a_killed_preparation_leaves_what_the_next_run_removes(tmp_path):
+    """Its compiler writes to a folder of ours, not beside everybody's temporary files."""
+    temporary, compiler = tmp_path / "tmp", tmp_path / "slowcc"
+    temporary.mkdir()
+    compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && echo slow && exit\ntouch "$TMPDIR/cc1.s"; exec sleep 60\n')
+    compiler.chmod(0o755)
+    program = f"""import os, pathlib, time
+from profilers.build import CompilerConfig, prepare_harness
+prepare_harness(CompilerConfig({str(compiler)!r}, ()), {{"PATH": os.defpath}})
+while not list(pathlib.Path({str(temporary)!r}).rglob("cc1.s")):
+    time.sleep(0.01)
+os.kill(os.getpid(), 9)"""
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(temporary)}, timeout=60)
+    assert list(temporary.rglob("cc1.s"))
+    sweep(temporary)
+    assert list(temporary.iterdir()) == []

@@ -167,6 +167,7 @@ class _Kernel:
             cc=self.bench.cc,
             cflags=(*self.bench.flags, *self.extra),
             world=World(Path.cwd(), self.bench.arguments, limits=LIMITS),
+            expect_exit=None,
             threads=self.bench.threads,
             search=self.bench.search,
             budget_s=self.bench.budget_s,

@@ -357,9 +357,7 @@ def test_damage_in_the_spool_is_said(run: Run, path: Path) -> None:
         (["prune", "--run", "x", "--yes", "--db", "{new}"], "there is no such database"),
         (["export", "{new}.out", "--db", "{new}"], "there is no such database"),
         (["merge", "{new}"], "there is no such database"),
-        (["merge", "{text}", "--db", "{new}x"], "not a DuckDB database"),
         (["merge", "{our}"], "cannot be merged into itself"),
-        (["info", "--db", "{text}"], "not a DuckDB database"),
         (["info", "--db", ""], "the path is empty"),
         (["export", "{new}/x/y"], "does not exist"),
         (["import", "{new}"], "no such file or folder"),
@@ -386,6 +384,18 @@ def test_wrong_usage(run: Run, path: Path, tmp_path: Path, arguments: list[str],
     assert (code, out) == (2, "")
     assert err.startswith("perfembed db") and words in err and "Traceback" not in err
     assert path.read_bytes() == before and not new.exists()
+
+
+@pytest.mark.parametrize("foreign", [b"", b"not a database\n" * 1000, None])
+def test_what_is_no_database(run: Run, path: Path, tmp_path: Path, foreign: bytes | None) -> None:
+    other = tmp_path / "other"
+    other.mkdir() if foreign is None else other.write_bytes(foreign)
+    for arguments in (["info", "--db", str(other)], ["merge", str(other), "--db", str(path)]):
+        code, out, err = run(*arguments)
+        if foreign is None and arguments[0] == "merge":  # `merge` takes files alone
+            assert code == 2 and str(other) in err
+        else:
+            assert (code, out) == (7, "") and err == f"perfembed db: {other}: not a DuckDB database\n"
 
 
 def test_in_use(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

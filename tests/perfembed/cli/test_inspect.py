@@ -8,7 +8,9 @@ import pytest
 
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
-from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_USAGE
+from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_NO_NEST, EXIT_NOT_READ, EXIT_USAGE
+from perfembed.inspection.inspect_file import inspect_file
+from tests.little_time import no_time_to_read
 
 SOURCE = """\
 double a[100];
@@ -28,6 +30,25 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("a.c").write_text(SOURCE)
     return "a.c"
+
+
+def test_what_there_is_no_time_for(
+    source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_file, "__defaults__", ((), 0.0))
+    for form in ("text", "json", "remarks"):
+        assert main(["inspect", source, "--format", form], Session({})) == EXIT_NOT_READ
+        assert "a.c: time did not suffice to analyse 1 of 1 nests" in capsys.readouterr().err
+    no_time_to_read(monkeypatch, source)
+    assert main(["inspect", source], Session({})) == EXIT_NOT_READ
+    assert "a.c: not read: the C parser needed more than 0.01 s of processor time" in capsys.readouterr().err
+
+
+def test_without_a_compiler(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--cc", "no-such"], Session({})) == EXIT_DONE
+    Path("a.c").write_text(f"#include <stddef.h>\n{SOURCE}")
+    assert main(["inspect", source, "--cc", "no-such"], Session({})) == EXIT_ENVIRONMENT
+    assert "there is no compiler no-such" in capsys.readouterr().err
 
 
 def test_sarif(source: str, capsys: pytest.CaptureFixture[str]) -> None:

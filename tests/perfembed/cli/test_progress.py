@@ -49,6 +49,14 @@ def test_quiet() -> None:
     assert shown(color=True, quiet=True) == shown(color=False, quiet=True) == ""
 
 
+def test_what_is_loud_is_told_even_when_quiet() -> None:
+    stream = io.StringIO()
+    with progress_on(stream, False, quiet=True, verbose=False) as show:
+        show(Message("capturing"))
+        show(Message("warning: a file was not read", loud=True))
+    assert stream.getvalue() == "warning: a file was not read\n"
+
+
 def test_live() -> None:
     text = shown(color=True)
     assert "tuned    gemm_1" in text and "init_1" not in text

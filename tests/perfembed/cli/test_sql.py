@@ -115,7 +115,7 @@ def test_an_error_points_at_its_place(run: Run) -> None:
         (["SELECT 1", "--memory", "1"], 2, "--memory '1'"),
         (["SELECT 1", "--db", ""], 2, "the path is empty"),
         (["SELECT 1", "--db", "/nonexistent/x.duckdb"], 2, "no such database"),
-        (["SELECT 1", "--db", "/"], 2, "not a DuckDB database"),
+        (["SELECT 1", "--db", "/"], 7, "not a DuckDB database"),
         (["--param", "n=1"], 2, "--param without a query"),
         (["SELECT 1", "-o", "/nonexistent/x.csv"], 2, "does not exist"),
         (["SELECT count(*) FROM range(1000000000000)", "--time", "0.2s"], 6, "stopped after 0.2 s"),

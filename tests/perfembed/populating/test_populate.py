@@ -18,10 +18,11 @@ from perfembed.bench.population import content, inconsistencies, kill_tree, meas
 from perfembed.cli.generate import only_patterns
 from perfembed.errors import UsageError
 from perfembed.learning.cost_models import part_of
-from perfembed.populating.events import Place, PopulateOptions
-from perfembed.populating.populate import make_plan, recover, this_place
+from perfembed.populating.events import Place, PopulateEvent, PopulateOptions, PopulateResult, ProgramSkipped
+from perfembed.populating.populate import make_plan, populate, recover, this_place
 from perfembed.populating.programs import Program, programs_of, source_record
 from scheduler.generator.programs import GeneratorSettings
+from tests.little_time import no_time_to_read
 from tests.perfembed.populate_support import run, spooled, start, write_programs
 
 Programs = tuple[Path, Path, Path, Path]
@@ -68,6 +69,29 @@ def alone(programs: Programs, whole: Path, tmp_path: Path) -> Iterator[Callable[
         assert found["runs"] <= expected["runs"] and inconsistencies(path) == []
 
     yield check
+
+
+def test_what_there_was_no_time_to_read_is_not_done(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = programs_of([str(programs[0]), str(programs[3])], 0, 5)
+    options = PopulateOptions(tmp_path / "db.duckdb", schedules=2, cflags=("-O1",), environment=(("PATH", os.defpath),))
+    told: list[PopulateEvent] = []
+
+    def once() -> PopulateResult:
+        recover(options.database)
+        return populate(make_plan(listed, options), options, told.append)
+
+    with monkeypatch.context() as patch:
+        no_time_to_read(patch, "one.c")
+        result = once()
+    assert (result.programs, result.skipped, result.unread, result.complete) == (2, 2, 1, False)
+    (again,) = (event for event in told if isinstance(event, ProgramSkipped) and event.again)
+    assert "not read: the C parser needed more than" in again.reason
+    assert [program.path for program in make_plan(listed, options).waiting] == [str(programs[0])]
+    result = once()
+    assert (result.programs, result.skipped, result.nests, result.unread, result.complete) == (1, 0, 1, 0, True)
+    assert not make_plan(listed, options).waiting
 
 
 def test_a_share_is_drawn_from_all_that_is_legal(programs: Programs, tmp_path: Path) -> None:

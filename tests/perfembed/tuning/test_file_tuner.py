@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.api import tune
-from perfembed.errors import NothingMeasured, SourceRejected
+from perfembed.errors import EXIT_DATABASE, DatabaseProblem, NothingMeasured, SourceRejected
 from perfembed.tuning.result import Event, Message
 from perfembed.world import World
 from profilers.child import Limits
@@ -90,6 +90,9 @@ def test_a_program_with_a_world(tmp_path: Path) -> None:
     assert left == {"in.txt": "2.5", "log": "old\n", "gone": "precious"}
     with pytest.raises(SourceRejected, match="does not write nothing"):
         tune(path, output=output, threads=1, cflags=("-O1",), world=replace(world, checked=("nothing",)))
+    with pytest.raises(SourceRejected, match="ends with exit code 3") as unexpected:
+        tune(path, output=output, threads=1, cflags=("-O1",), world=world, expect_exit=0)
+    assert "--expect-exit 3" in unexpected.value.advice
 
 
 def test_a_program_that_never_ends_is_given_up(tmp_path: Path) -> None:
@@ -123,3 +126,28 @@ def test_where_nothing_of_ours_compiles_that_is_an_error(tmp_path: Path) -> None
     with pytest.raises(NothingMeasured, match=r"no nest could be measured.*__wrap_setitimer"):
         tune(path, output=output, threads=1, budget_s=30, cflags=("-O1", "-Wl,--wrap=setitimer"))
     assert not output.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database\n" * 1000, None])
+def test_a_database_that_is_none_is_said_before_anything_is_measured(tmp_path: Path, content: bytes | None) -> None:
+    path, database = tmp_path / "p.c", tmp_path / "x.duckdb"
+    path.write_text("double a[9];\nint main(void) { for (int i = 0; i < 9; i++) a[i] = i; return 0; }")
+    database.mkdir() if content is None else database.write_bytes(content)
+    with pytest.raises(DatabaseProblem, match="not a DuckDB database") as problem:
+        tune(path, output=tmp_path / "out.c", cflags=("-O1",), db=database)
+    assert "--no-db" in problem.value.advice and not (tmp_path / "out.c").exists()
+
+
+def test_a_database_that_is_damaged_deeper_down_is_said_at_the_end(tmp_path: Path) -> None:
+    path, database = tmp_path / "p.c", tmp_path / "x.duckdb"
+    path.write_text("double a[9];\nint main(void) { for (int i = 0; i < 9; i++) a[i] = i; return 0; }")
+    told: list[Event] = []
+
+    def break_it(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, Message) and event.text.startswith("running the program"):
+            database.write_bytes(b"")
+
+    result = tune(path, output=tmp_path / "out.c", cflags=("-O1",), db=database, budget_s=2, progress=break_it)
+    assert result.exit_code == EXIT_DATABASE and (tmp_path / "out.c").exists()
+    assert any(isinstance(event, Message) and event.loud and "not a DuckDB database" in event.text for event in told)

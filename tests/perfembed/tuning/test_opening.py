@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.capture import ProgramProfile
-from perfembed.errors import NoTunableNest, SourceRejected, UsageError
+from perfembed.errors import EXIT_NOT_READ, NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
@@ -25,6 +25,7 @@ from profilers.timing import Comparison, Round
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
+from tests.little_time import no_time_to_read
 
 GRID = Path(__file__).parent.parent / "building" / "grid"
 NAMES = ("main", "start", "product", "relax", "columns", "scale", "turn", "mix", "norm", "report")
@@ -106,6 +107,27 @@ def test_a_project_with_a_makefile_is_tuned_in_place_and_made_again(grid: Path) 
     subprocess.run(["make", "-s", "clean"], check=True)
     subprocess.run(["make", "-s", "grid", "LDFLAGS=-fopenmp", "CC=gcc -fopenmp"], check=True)
     assert output() == expected
+
+
+def test_files_that_there_was_no_time_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are left out, which is said and has an exit code; where they are named or nothing is left, it fails."""
+    monkeypatch.chdir(tmp_path)
+    loop = "for (int i = 0; i < 9; i++) {}[i] = i;"
+    Path("a.c").write_text(f"double a[9]; void f(void);\nint main(void) {{ {loop.format('a')} f(); return 0; }}\n")
+    Path("b.c").write_text(f"double b[9];\nvoid f(void) {{ {loop.format('b')} }}\n")
+    no_time_to_read(monkeypatch, "b.c")
+    told: list[Event] = []
+    result = tuned([], HowBuilt(command="gcc -O1 a.c b.c -o p"), told, dry_run=True, budget_s=2.0)
+    assert result.exit_code == EXIT_NOT_READ
+    (problem,) = result.unread
+    assert problem.startswith("b.c: not read: the C parser needed more than 0.01 s of processor time")
+    assert any(isinstance(event, Message) and event.loud and problem in event.text for event in told)
+    assert statuses(result)["main_0"][0] == "a.c"
+    with pytest.raises(NotRead, match=r"b\.c: not read"):
+        tuned(["a.c", "b.c"], HowBuilt(command="gcc -O1 a.c b.c -o p"), dry_run=True)
+    Path("a.c").write_text("void f(void);\nint main(void) { f(); return 0; }\n")
+    with pytest.raises(NotRead, match=r"b\.c: not read"):
+        tuned([], HowBuilt(command="gcc -O1 a.c b.c -o p"), dry_run=True)
 
 
 def test_a_library_that_another_program_calls(grid: Path) -> None:

@@ -1,6 +1,7 @@
 """The compiler wrapper: like the compiler itself, and faster where the database knows how."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -75,7 +76,9 @@ def known(database: Path, *schedules: str, flags: tuple[str, ...] = FLAGS, wrong
     settle(database)
 
 
-def cc(*words: str, database: Path | str = "none", **environment: str) -> subprocess.CompletedProcess[str]:
+def cc(
+    *words: str, database: Path | str = "none", memory_bytes: int = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
     program = "import sys; from perfembed.cli.entry import run; sys.argv[0] = 'perfembed'; run()"
     variables = {
         "PATH": os.defpath,
@@ -84,9 +87,9 @@ def cc(*words: str, database: Path | str = "none", **environment: str) -> subpro
         "XDG_CACHE_HOME": str(Path.cwd() / "cache"),
         **environment,
     }
-    return subprocess.run(
-        [sys.executable, "-c", program, "cc", *words], env=variables, capture_output=True, text=True, check=False
-    )
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory_bytes,) * 2)) if memory_bytes else None
+    words = (sys.executable, "-c", program, "cc", *words)
+    return subprocess.run(words, env=variables, capture_output=True, text=True, check=False, preexec_fn=limit)
 
 
 def output(path: str = "./a.out", *arguments: str) -> str:
@@ -199,6 +202,17 @@ def test_a_broken_database_is_no_reason_not_to_compile(project: Path, tmp_path: 
     (tmp_path / "a.duckdb").write_text("no database")
     done = cc(*FLAGS, "-c", "src/work.c", database=tmp_path / "a.duckdb")
     assert done.returncode == 0 and done.stderr == "" and Path("work.o").exists()
+
+
+def test_a_file_that_cannot_be_read_is_compiled_as_it_is_and_said(project: Path, tmp_path: Path) -> None:
+    database = tmp_path / "a.duckdb"
+    known(database, "parallelize(i)")
+    assert cc(*FLAGS, "-c", "src/work.c", database=database).stderr == "" and parallel("work.o")  # the cache is made
+    done = cc(*FLAGS, "-c", "src/work.c", database=database, memory_bytes=200 << 20)
+    assert done.returncode == 0 and not parallel("work.o")
+    assert (
+        "warning: src/work.c: compiled as it is, without its schedules: the C parser ran out of memory" in done.stderr
+    )
 
 
 def test_a_database_that_changes_is_read_again(project: Path, tmp_path: Path) -> None:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import random
-import time
+import resource
+import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from scheduler.frontend import FrontendError, ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
+from scheduler.frontend import (
+    CompilerAbsent,
+    FrontendError,
+    ParseFailed,
+    ParseOptions,
+    ParserDied,
+    ParserStopped,
+    SourceFile,
+    clang,
+    read_source,
+)
 from scheduler.frontend.clang import parser_arguments
 from tests.scheduler.frontend.support import lines
 
@@ -59,12 +73,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files(name: str) -> None:
-    began = time.monotonic()
+    began = _children_s()
     try:
         found: SourceFile | FrontendError = read_source("t.c", ParseOptions(timeout_s=6), HOSTILE[name])
     except FrontendError as error:
         found = error
-    assert time.monotonic() - began < 10
+    assert _children_s() - began < 10
     if isinstance(found, ParseFailed):
         assert all(d.count(":") >= 3 for d in found.diagnostics)
     elif isinstance(found, ParserDied):
@@ -113,10 +127,53 @@ def test_huge_files(tmp_path: Path) -> None:
 
 
 def test_time_and_memory_limits() -> None:
-    with pytest.raises(ParserDied, match=r"more than 0\.01 s"):
+    with pytest.raises(ParserStopped, match=r"more than 0\.01 s of processor time"):
         read_source("t.c", ParseOptions(timeout_s=0.01), LOOP)
-    with pytest.raises(ParserDied):
+    with pytest.raises(ParserStopped, match=r"did not come to an end within 0\.01 s"):
+        read_source("t.c", ParseOptions(wall_s=0.01), LOOP)
+    with pytest.raises(ParserStopped, match="out of memory"):
         read_source("t.c", ParseOptions(memory_bytes=64 << 20), LOOP)
+
+
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_CORE", "RLIMIT_FSIZE"])
+def test_limits_of_the_user(name: str) -> None:
+    what = {"RLIMIT_AS": 3 << 30, "RLIMIT_CPU": 5, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 1 << 20}[name]
+    done = _limited(name, what)
+    assert done.stdout == "1 nest\n", done.stderr
+
+
+def test_little_memory_is_said() -> None:
+    done = _limited("RLIMIT_AS", 200 << 20)
+    assert "ParserStopped" in done.stderr and "`ulimit -v` allows 200 MiB" in done.stderr
+
+
+def _limited(name: str, value: int) -> subprocess.CompletedProcess[str]:
+    """The loop is read in a process that may not raise its limits again."""
+    program = f"""import resource
+from scheduler.frontend import ParseOptions, read_source
+resource.setrlimit(resource.{name}, ({value}, {value}))
+print(len(read_source("t.c", ParseOptions(), {LOOP!r}).nests), "nest")"""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+def test_waiting_for_the_processor_does_not_count() -> None:
+    clang.prepare_parser()
+    (process,) = clang._waiting
+    process.send_signal(signal.SIGSTOP)  # as one that never has its turn
+    threading.Timer(2.5, process.send_signal, (signal.SIGCONT,)).start()
+    assert read_source("t.c", ParseOptions(timeout_s=2.4), LOOP).nests
+
+
+@pytest.mark.parametrize("cc", ["no-such-compiler", "true"])
+def test_without_a_compiler(cc: str) -> None:
+    assert read_source("t.c", ParseOptions(cc=cc), LOOP).nests
+    with pytest.raises(CompilerAbsent, match=cc):
+        read_source("t.c", ParseOptions(cc=cc), b"#include <stddef.h>\n" + LOOP)
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def test_reading_a_file(tmp_path: Path) -> None:
