@@ -41,3 +41,15 @@ def _busy_seconds() -> float | None:
 def _own_seconds() -> float:
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def crowding() -> float:
+    """How many times as long this process took as it had a processor, since it began: 1 on a quiet machine.
+
+    1.0 where the kernel does not say how long its threads waited for one (/proc/self/schedstat).
+    """
+    try:
+        ran, waited, _ = (int(word) for word in Path("/proc/self/schedstat").read_text().split())
+    except (OSError, ValueError):
+        return 1.0
+    return (ran + waited) / ran if ran > 0 else 1.0

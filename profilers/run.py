@@ -8,9 +8,11 @@ import selectors
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from profilers.child import Child, Command, Finished, Limits
+from profilers.deadline import OutOfTime, left_s
 
 DEFAULT_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"})
 
@@ -28,11 +30,13 @@ def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
     """Runs the commands, at most `jobs` at a time, and returns their results in order.
 
     A command is asked for when there is room for it: what makes them works while earlier ones run.
-    On any exception (KeyboardInterrupt too) everything started is killed before it is passed on.
+    On any exception (KeyboardInterrupt too) everything started is killed before it is passed on. Raises OutOfTime where
+    a deadline (`profilers.deadline`) ends one of them.
     """
     results: dict[int, Finished] = {}
     running: dict[int, Child] = {}
     spans: list[tuple[float, float]] = []
+    late: set[int] = set()  # those that the deadline would end
     waiting = enumerate(commands)
     more = True
     with selectors.DefaultSelector() as selector:
@@ -43,7 +47,10 @@ def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
                     if command is None:
                         more = False
                         break
-                    child = running[index] = Child(command)
+                    in_time = _in_time(command)
+                    if in_time is not command:
+                        late.add(index)
+                    child = running[index] = Child(in_time)
                     selector.register(child.control, selectors.EVENT_READ, (index, None))
                     for stream in child.streams:
                         selector.register(stream.file, selectors.EVENT_READ, (index, stream))
@@ -69,6 +76,8 @@ def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
                     results[index] = child.finished()
                     spans.append((child.started, child.started + results[index].wall_s))
                     del running[index]
+                    if results[index].limit == "wall" and index in late:
+                        raise OutOfTime(f"{child.command.argv[0]} was ended")
         except BaseException:
             spans += [(child.started, time.monotonic()) for child in running.values()]
             for child in running.values():
@@ -80,6 +89,14 @@ def run_many(commands: Iterable[Command], *, jobs: int) -> tuple[Finished, ...]:
             global _contained_s
             _contained_s += _covered(spans)
     return tuple(results[index] for index in sorted(results))
+
+
+def _in_time(command: Command) -> Command:
+    """The command with what is left of the time as its limit. Raises OutOfTime where nothing is."""
+    left = left_s()
+    if left <= 0:
+        raise OutOfTime(f"{command.argv[0] if command.argv else 'nothing'} was not started")
+    return command if left > command.limits.wall_s else replace(command, limits=replace(command.limits, wall_s=left))
 
 
 def _covered(spans: Iterable[tuple[float, float]]) -> float:

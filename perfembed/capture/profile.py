@@ -32,6 +32,7 @@ from perfembed.capture.recorded import named_values, recorded_values, values_tex
 from perfembed.capture.stage import Stage
 from perfembed.world import Left, Ran, World, last_words, run_failure
 from profilers.child import Limits
+from profilers.deadline import OutOfTime, forever, share_of_time, within
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -40,6 +41,7 @@ _HERE = Path(__file__).parent
 RECORDS = 2048  # calls kept of each nest; even, for it is halved when full
 _COMPARED_S = 2.0  # of programs that take longer, what they print is not compared with the original's
 _TRIES, _TRYING_S = 4, 60.0  # runs that look for nests that cannot be watched: at least, and for how long
+_TRYING_SHARE = 0.5  # of the time that is left, for them
 _WATCHING_S, _WATCHED = 1e-7, 0.1  # what timing a call takes, and what share of a run it may take
 _ALIKE = 0.05  # calls whose times differ by less are the same
 
@@ -82,6 +84,7 @@ class ProgramProfile:
     files: Mapping[str, Left]
     nests: tuple[NestProfile, ...]
     errno: bool = True  # whether the program may look at errno
+    built_s: float = 0.0  # what building it took
 
     @property
     def watching_s(self) -> float:
@@ -102,18 +105,20 @@ def profile_program(
     world: World,
     workdir: Path,
     environment: Mapping[str, str] = DEFAULT_ENVIRONMENT,
+    ran: Callable[[float], None] = lambda wall_s: None,
 ) -> ProgramProfile | ProgramFailed:
     """Builds the program with the nests of these files timed, and runs it in its world.
 
     It fails only where the program as it is fails, too. A nest that cannot be timed, or with whose calls the program
-    says something else, is left alone: it has a `problem`. The nests of all files have different names. Raises what
-    building and running raise: CompilerMissing, UsageError (`Stage.run`), NotExecutable, ContainmentError.
+    says something else, is left alone: it has a `problem`. The nests of all files have different names. `ran` is told
+    what the first run took, which no deadline but the world's ends. Raises what building and running raise:
+    CompilerMissing, UsageError (`Stage.run`), NotExecutable, ContainmentError, OutOfTime.
     """
     program = ProgramRun(build, Stage(world, workdir / "stage"), environment)
     plain = build_plain(texts_of(sources), program, workdir)
     if isinstance(plain, ProgramFailed):
         return plain
-    found = _Profiling(sources, program, plain, workdir).run()
+    found = _Profiling(sources, program, plain, workdir, ran).run()
     return replace(found, errno=looks_at_errno(plain)) if isinstance(found, ProgramProfile) else found
 
 
@@ -131,8 +136,16 @@ def instrumented(sources: Sequence[SourceFile], places: Iterable[tuple[LoopNest,
 class _Profiling:
     """The program as it is, and copies of it with some nests timed."""
 
-    def __init__(self, sources: Sequence[SourceFile], program: ProgramRun, plain: Made, workdir: Path) -> None:
+    def __init__(
+        self,
+        sources: Sequence[SourceFile],
+        program: ProgramRun,
+        plain: Made,
+        workdir: Path,
+        ran: Callable[[float], None],
+    ) -> None:
         self.sources, self.program, self.workdir = sources, program, workdir
+        self.tell_first: Callable[[float], None] | None = ran
         self.nests = tuple(nest for source in sources for nest in source.nests)
         self.world = program.world
         self.plain = plain
@@ -156,8 +169,13 @@ class _Profiling:
             tried[names] = self.timed(nests)
             return isinstance(tried[names], ProgramProfile)
 
-        kept = without_culprits(self.nests, works, max(_TRIES, int(_TRYING_S / max(took_s, 0.1))))
-        best = tried.get(tuple(nest.name for nest in kept)) if kept else self.timed(())
+        try:
+            with share_of_time(_TRYING_SHARE):
+                kept = without_culprits(self.nests, works, max(_TRIES, int(_TRYING_S / max(took_s, 0.1))))
+                best = tried.get(tuple(nest.name for nest in kept)) if kept else self.timed(())
+        except OutOfTime:  # the most of them that could be
+            good = (found for found in tried.values() if isinstance(found, ProgramProfile))
+            best = max(good, key=lambda found: len(found.nests), default=None)
         return self._without(best if isinstance(best, ProgramProfile) else None, tried)
 
     def _without(
@@ -190,9 +208,11 @@ class _Profiling:
         result = self.workdir.absolute() / "profile.txt"
         texts = instrumented(self.sources, ((nest, timed_place(k, nest)) for k, nest in enumerate(nests)))
         runtime = Runtime("profile", _HERE / "profile_runtime.c", _HERE / "instrument.h", _tables(result, nests))
+        began = time.monotonic()
         executable = build_program(texts, self.program, runtime, self.workdir)
         if isinstance(executable, ProgramFailed):
             return executable
+        built_s = time.monotonic() - began
         result.unlink(missing_ok=True)  # a program that the build runs may have left one
         ran = self._run(executable, self.program, self.world.limits)
         if reason := run_failure(ran.finished, self.world.limits):
@@ -207,7 +227,7 @@ class _Profiling:
         comparable = self.compared or ran.wall_s <= _COMPARED_S
         if comparable and (different := self.outputs.difference(lambda *how: self._run(executable, *how), ran)):
             return ProgramFailed("run", f"its output changes ({different})", ran.stdout, ran.stderr)
-        found = _profile(self.program, ran, self._read(text, nests, ran.wall_s))
+        found = replace(_profile(self.program, ran, self._read(text, nests, ran.wall_s)), built_s=built_s)
         if found.watching_s < _WATCHED * found.wall_s:
             return found
         # Timing the calls takes long: the shares are those of a run without that.
@@ -220,7 +240,13 @@ class _Profiling:
         return tuple(replace(n, other_threads=0) if n.name in known else n for n in _read(text, nests, wall_s))
 
     def _run(self, executable: Made, program: ProgramRun, limits: Limits) -> Ran:
-        return run_program(executable, program, (self.workdir.absolute(),), limits)
+        if (tell := self.tell_first) is None:
+            return run_program(executable, program, (self.workdir.absolute(),), limits)
+        self.tell_first = None
+        with within(forever):
+            ran = run_program(executable, program, (self.workdir.absolute(),), limits)
+        tell(ran.wall_s)
+        return ran
 
 
 def not_watched(reason: str) -> str:

@@ -30,6 +30,7 @@ from perfembed.capture.program import ProgramFailed, Runtime, build_program, run
 from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.capture.rows import rows_name
 from perfembed.world import last_words, run_failure
+from profilers.deadline import OutOfTime, left_s, share_of_time
 from profilers.workload import ELEMENT_TYPES, PAGE, CapturedFill, ConstantFill
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import Array, LoopNest
@@ -39,6 +40,8 @@ _WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_m
 DEFAULT_CAP_BYTES = 2 << 30
 _ROOMS = 4
 _SEARCH_S = 60.0  # for finding nests with which the program fails
+_SEARCH_SHARE = 0.5  # of the time that is left, for that
+_LATE = "the budget was spent before its inputs were captured"
 _BARRIER = '_Pragma("omp barrier")'
 _ALONE = {"OMP_THREAD_LIMIT": "1"}
 
@@ -93,10 +96,14 @@ def capture_nests(
     cap_bytes = room_for(workdir) if cap_bytes is None else cap_bytes
     found: dict[str, CapturedNest | CaptureFailed] = {}
     plans: list[_Plan] = []
+    half_s = left_s() / 2
     for index, nest in enumerate(nests):
         ran = profile.nest(nest.name)
         if ran.other_threads and not _context(sources, nest):
             found[nest.name] = CaptureFailed(nest.name, "the program runs it in several threads at once")
+            continue
+        if plans and left_s() < half_s:  # the first ones matter most
+            found[nest.name] = CaptureFailed(nest.name, _LATE)
             continue
         planned = _plan(nest, ran, workdir / f"nest{index}", cap_bytes, after)
         if isinstance(planned, CaptureFailed):
@@ -123,12 +130,16 @@ def capture_nests(
         problems.update({plan.nest.name: not_watched(problem) for plan in missing if problem})
         return problem is None or not missing
 
-    if plans and not works(tuple(plans)):  # the program runs well without our calls: it is one of them
-        waiting = [plan for plan in plans if not plan.delivered]
-        good = without_culprits(waiting, works, min(60, max(2, int(_SEARCH_S / max(profile.wall_s, 0.1)))))
-        rest = tuple(plan for plan in plans if plan not in waiting or plan in good)
-        if rest:
-            works(rest)
+    try:
+        if plans and not works(tuple(plans)):  # the program runs well without our calls: it is one of them
+            waiting = [plan for plan in plans if not plan.delivered]
+            with share_of_time(_SEARCH_SHARE):
+                good = without_culprits(waiting, works, min(60, max(2, int(_SEARCH_S / max(profile.wall_s, 0.1)))))
+            rest = tuple(plan for plan in plans if plan not in waiting or plan in good)
+            if rest:
+                works(rest)
+    except OutOfTime:
+        problems.update((plan.nest.name, _LATE) for plan in plans if not plan.delivered)
     for plan in plans:
         found[plan.nest.name] = _read(plan, problems.get(plan.nest.name), cap_bytes)
     return {nest.name: found[nest.name] for nest in nests}

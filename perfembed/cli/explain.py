@@ -113,6 +113,7 @@ def command(
         raise UsageError(f"--html {html}: there is no folder {html.parent}")
 
     from perfembed.cli.doctor import cache_folder
+    from perfembed.cli.pages import write_page
     from perfembed.cli.progress import progress_on
     from perfembed.report.documents import tune_document
     from perfembed.report.explanation import render_explanation, render_remarks
@@ -137,6 +138,7 @@ def command(
         measure=measure,
         without=tuple(without or ()),
         budget_s=budget_s,
+        began_s=session.began,
         seed=seed,
         database=None if no_db else optional_database(db, session.environment),
         weights=weights_folder(weights, session.environment),
@@ -146,11 +148,6 @@ def command(
     )
     with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
         result = tune(file, options, progress)
-    if html is not None:
-        try:
-            html.write_text(explanation_page(result), encoding="utf-8")
-        except OSError as problem:
-            raise UsageError(f"--html {html}: {problem.strerror}") from None
     if json:
         print(tune_document(result))
     elif remarks:
@@ -158,4 +155,7 @@ def command(
     else:
         width = min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
         print(render_explanation(result, Style(session.color(sys.stdout), width), verbose=verbose))
+    if html is not None:
+        sys.stdout.flush()
+        write_page(str(html), lambda: explanation_page(result), "perfembed explain", session)
     return result.exit_code

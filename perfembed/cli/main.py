@@ -29,7 +29,7 @@ from perfembed.cli import (
     tune,
     wrapper,
 )
-from perfembed.cli.session import Session, guarded
+from perfembed.cli.session import Session, guarded, process_began
 from perfembed.errors import EXIT_USAGE
 
 _COMPLETION = "_PERFEMBED_COMPLETE"  # as the script of `--show-completion` says
@@ -107,7 +107,7 @@ def main(arguments: list[str], session: Session) -> int:
 def run() -> None:
     """The command itself."""
     gc.set_threshold(100_000, 20, 100)  # much is kept and little of it is garbage: looking for that takes a tenth
-    session = Session()
+    session = Session(began=process_began())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a file name need not be text of this terminal
             stream.reconfigure(errors="backslashreplace")

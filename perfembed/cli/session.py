@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,11 +38,15 @@ _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFIL
 
 @dataclass(slots=True)
 class Session:
-    """The settings shared by all commands; `json` and `traceback` are set as their options are read."""
+    """The settings shared by all commands; `json` and `traceback` are set as their options are read.
+
+    `began`: when the command was started, on time.monotonic's clock.
+    """
 
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     json: bool = False
     traceback: bool = False
+    began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.traceback = self.traceback or self.environment.get("PERFEMBED_TRACEBACK", "") not in ("", "0")
@@ -50,6 +55,17 @@ class Session:
         """Whether a stream is a terminal that shows colours (https://no-color.org)."""
         plain = bool(self.environment.get("NO_COLOR")) or self.environment.get("TERM") == "dumb"
         return not plain and bool(getattr(stream, "isatty", bool)())
+
+
+def process_began() -> float:
+    """When this process was started, on time.monotonic's clock: before the interpreter was loaded. See proc(5)."""
+    now = time.monotonic()
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return now
+    return now - max(0.0, age)
 
 
 def guarded(name: str, action: Callable[[], int | None], session: Session) -> int:

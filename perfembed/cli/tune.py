@@ -188,7 +188,7 @@ def command(
     if form == "sarif" and len(named) != 1:
         raise UsageError("--format sarif takes one file")
 
-    from perfembed.files import check_output, read_input, write_output
+    from perfembed.files import check_output, read_input
 
     contents = [read_input(file) for file in named]
     places = output_places(named, output, output_dir, in_place, dry_run)
@@ -236,6 +236,7 @@ def command(
         same=alike,
         measure=measure,
         budget_s=budget_s,
+        began_s=session.began,
         reassociate=reassociate,
         trust_openmp=trust_openmp,
         seed=seed,
@@ -264,9 +265,11 @@ def command(
     else:
         print(render_result(result, style, quiet=quiet, verbose=verbose))
     if report is not None:
+        from perfembed.cli.pages import write_page
         from perfembed.report.tuning_page import tuning_page
 
-        write_output(report, tuning_page(result).encode("utf-8"))
-        if form == "text" and not quiet:
+        sys.stdout.flush()  # what was found is known, whatever becomes of its picture
+        drawn = write_page(report, lambda: tuning_page(result), "perfembed tune", session)
+        if drawn and form == "text" and not quiet:
             print(f"{style.paint('report'.ljust(9), 'bold')}{one_line(report)}")
     return result.exit_code

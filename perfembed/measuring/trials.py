@@ -52,7 +52,7 @@ class Trials:
         self.original: Original | None = None
         self.original_s = self.best_s = spared_s or 0.0
         self.around_s = READ_S * measurer.captured.total_bytes  # that a run takes besides, until one was timed
-        self.deadline = began + limits.budget_s * _SEARCH_SHARE
+        self.deadline = began + min(limits.budget_s * _SEARCH_SHARE, limits.budget_s - limits.closing_s)
         self.end = began + limits.budget_s
         self.limits = limits
         self._progress = progress

@@ -10,13 +10,15 @@ from scheduler.schedule import Schedule
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
     """A candidate is given up when it takes `stop_best` times as long as the best so far, or `stop_original` times as
-    long as the original. `finalists`: how many of the fastest are run again.
+    long as the original. `finalists`: how many of the fastest are run again. `closing_s`: of the budget, the least that
+    is left for confirming and checking.
     """
 
     budget_s: float
     stop_best: float | None
     stop_original: float
     finalists: int
+    closing_s: float = 0.0
 
 
 @dataclass(slots=True)

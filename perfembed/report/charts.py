@@ -14,6 +14,7 @@ from perfembed.report.html import text
 
 COLORS = 8  # classes c0 … c7 of the style sheet
 _BAR = 24  # pixels
+_LEAST, _MOST = 1e-100, 1e100  # that are drawn
 _LEAST_LABEL = 0.09  # of the width, for a bar to carry its name
 
 
@@ -51,9 +52,20 @@ def _round_step(rough: float) -> float:
     return next(power * f for f in (1, 2, 5, 10) if rough <= power * f * (1 + 1e-9))
 
 
+def of_this_world(value: float) -> bool:
+    """Whether a positive value can be drawn: a document may hold any, whose products and quotients are infinite."""
+    return _LEAST < value < _MOST
+
+
+def linear(last: float, before: float, behind: float) -> Scale:
+    """From 0 to `last`, with room for these shares of it before and behind; `last` that cannot be drawn counts as 1."""
+    last = last if of_this_world(last) else 1.0
+    return Scale(-before * last, (1 + behind) * last)
+
+
 def logarithmic(values: Iterable[float], below: float, above: float) -> Scale:
-    """Around all values that are of this world, with room for the factors below and above them."""
-    found = [value for value in values if 1e-100 < value < 1e100] or [1.0]
+    """Around all values that can be drawn, with room for the factors below and above them."""
+    found = [value for value in values if of_this_world(value)] or [1.0]
     return Scale(min(found) / below, max(found) * above, logarithmic=True)
 
 

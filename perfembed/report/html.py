@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -115,6 +115,14 @@ def details(summary: str, *content: str, opened: bool = False) -> str:
 
 def paragraph(value: object, kind: str = "") -> str:
     return f'<p class="{kind}">{text(value)}</p>' if kind else f"<p>{text(value)}</p>"
+
+
+def parts_or_why_not(make: Callable[[], list[str]]) -> list[str]:
+    """Parts of a page; in place of what cannot be drawn a sentence, for the other parts are worth having."""
+    try:
+        return make()
+    except Exception as problem:
+        return [paragraph(f"This cannot be drawn: {type(problem).__name__}: {problem}.", "undrawn")]
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from perfembed.report.charts import Plot, chart, logarithmic
+from perfembed.report.charts import Plot, chart, logarithmic, of_this_world
 from perfembed.report.html import head_cell, number_cell, paragraph, row, table
 from perfembed.report.style import count, day, percent, seconds
 from perfembed.tuning.pictures import Ceilings, NestWork
@@ -68,9 +68,9 @@ def _points(report: NestReport, work: NestWork) -> list[_Point]:
         ("as written", "circle", "before", report.original_s, work.original_bytes),
         ("as tuned", "diamond", "after", report.tuned_s, work.tuned_bytes),
     ):
-        if taken and moved and work.flops > 0 and taken > 0 and moved > 0:
+        if taken and moved and all(map(of_this_world, (taken, moved, work.flops))):
             point = _Point(name, shape, kind, taken, moved, work.flops / moved, work.flops / taken)
-            found += [point] if math.isfinite(point.intensity) and math.isfinite(point.rate) else []
+            found += [point] if of_this_world(point.intensity) and of_this_world(point.rate) else []
     return found
 
 
@@ -101,7 +101,8 @@ def _drawing(name: str, report: NestReport, work: NestWork, points: list[_Point]
     precision = _precision(work)
     peaks = _peaks(ceilings, precision)
     top, limit = max(peaks.values()), _limit(ceilings, precision)
-    least = work.flops / work.least_bytes if work.least_bytes else 0.0
+    moved = work.least_bytes or 0.0
+    least = work.flops / moved if of_this_world(moved) else 0.0
     ridges = [Roofline(top, level.bandwidth_gbs).ridge for level in ceilings.levels]
     x = logarithmic([*(p.intensity for p in points), least, *ridges], 4, 4)
     y = logarithmic([*(p.rate / 1e9 for p in points), *(peak / 1e9 for peak in peaks.values())], 6, 3)

@@ -44,6 +44,8 @@ def one_line(name: str) -> str:
 
 def seconds(value: float) -> str:
     """1.49 s, 145 ms, 12.3 µs: three digits."""
+    if value >= 1e9:  # of no clock
+        return f"{value:.3g} s"
     if value >= 120:
         return f"{int(value) // 60} min {int(value) % 60} s"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):

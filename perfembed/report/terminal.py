@@ -9,6 +9,7 @@ from perfembed.tuning.result import NestReport, TuneResult
 
 _COLORS = {"tuned": "green", "kept": "yellow", "skipped": "dim", "refused": "dim"}
 _LABEL = 9  # width of the first column
+_WAITED_S = 1.0  # for others: less is not worth a word
 
 
 def render_result(result: TuneResult, style: Style, *, quiet: bool = False, verbose: bool = False) -> str:
@@ -53,7 +54,9 @@ def told(report: NestReport) -> str:
     """What the interval beside a speedup says."""
     if report.told_coverage is None or report.runs is None:
         return ""
-    coverage = math.floor(1000 * report.told_coverage) / 10  # a probability that is promised is not rounded up
+    coverage = (
+        math.floor(1000 * min(report.told_coverage, 1.0)) / 10
+    )  # a probability that is promised is not rounded up
     return f"{report.runs} runs of each, in turns; the interval has the ratio in it in {coverage:g} % of cases at least"
 
 
@@ -137,5 +140,11 @@ def _program(result: TuneResult, style: Style) -> list[str]:
     else:
         add("wrote", "nothing" if tuned else "nothing: the original stays, nothing faster was confirmed")
     flags = one_line(" ".join((result.compiler, *result.flags)))
-    add("with", f"{flags}; {count(result.threads, 'thread')}; {result.machine}; {seconds(result.seconds)}")
+    add("with", f"{flags}; {count(result.threads, 'thread')}; {result.machine}; {took(result)}")
     return lines
+
+
+def took(result: TuneResult) -> str:
+    """How long all of it took, and what of that was no work of ours."""
+    waited = result.phases.get("waiting", 0.0)
+    return seconds(result.seconds) + (f", {seconds(waited)} of it waiting for others" if waited >= _WAITED_S else "")

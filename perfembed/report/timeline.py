@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from perfembed.report.charts import Plot, Scale, chart, logarithmic
+from perfembed.report.charts import Plot, chart, linear, logarithmic
 from perfembed.report.html import cell, code_cell, details, number_cell, paragraph, row, table
 from perfembed.report.style import count, seconds, times
 from perfembed.tuning.pictures import TrialReport
@@ -48,16 +48,17 @@ def best_so_far(trials: Sequence[TrialReport]) -> list[tuple[float, float]]:
 def _drawing(name: str, report: NestReport, shown: Sequence[TrialReport]) -> str:
     original = report.original_s if report.original_s and 0 < report.original_s < math.inf else None
     values = [t.seconds for t in shown if _timed(t) and t.seconds is not None] + ([original] if original else [])
-    last = max(t.at_s for t in shown) or 1.0
-    plot = Plot(Scale(-0.09 * last, 1.04 * last), logarithmic((v * 1e3 for v in values), 1.6, 1.4), _HEIGHT)
+    last = max(t.at_s for t in shown)
+    plot = Plot(linear(last, 0.09, 0.04), logarithmic((v * 1e3 for v in values), 1.6, 1.4), _HEIGHT)
     parts = plot.axes("seconds since the nest was begun", "ms a call, logarithmic")
     if original:
         parts.append(plot.line((0, original * 1e3), (plot.x.high, original * 1e3), "level"))
         said = f"as written: {seconds(original)}"
         parts.append(plot.label((plot.x.high, original * 1e3), said, dx=2, dy=-5))
     best = best_so_far(shown)
-    for (at, taken), (until, _) in zip(best, [*best[1:], (plot.x.high, 0.0)], strict=True):
-        parts.append(plot.line((at, taken * 1e3), (until, taken * 1e3), "best"))
+    until = [*(at for at, _ in best[1:]), plot.x.high]
+    for (at, taken), end in zip(best, until, strict=False):  # nothing is best where every one was given up
+        parts.append(plot.line((at, taken * 1e3), (end, taken * 1e3), "best"))
     for (_, before), (at, taken) in pairwise(best):
         parts.append(plot.line((at, before * 1e3), (at, taken * 1e3), "best"))
     for trial in sorted(shown, key=lambda t: t.chosen):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfembed.report.dependences import dependence_parts
 from perfembed.report.explanation_page import transfer_parts
-from perfembed.report.html import details, facts, paragraph, text
+from perfembed.report.html import details, facts, paragraph, parts_or_why_not, text
 from perfembed.report.roofline import roofline_parts, usable
 from perfembed.report.style import count, percent, seconds, times
 from perfembed.report.terminal import given, told, tried
@@ -19,22 +19,23 @@ _MOST_LINES = 600  # of a source
 
 def nest_parts(name: str, report: NestReport, result: TuneResult) -> list[str]:
     """A section; `name` is its own on the page."""
+    add = parts_or_why_not
     picture = report.picture or NestPicture()
     parts = [f'<section id="{name}">', f"<h2>{text(report.nest)}: {_verdict(report)}</h2>", *_decision(report)]
     if report.status == "tuned" and report.schedule:
         parts += ["<h3>The schedule, step by step</h3>", schedule_list(report.schedule)]
     if report.picture is not None:
         ceilings = result.ceilings if usable(result.ceilings) else None
-        parts += ["<h3>Roofline</h3>", *roofline_parts(f"{name}-roof", report, ceilings, result.threads)]
+        parts += ["<h3>Roofline</h3>", *add(lambda: roofline_parts(f"{name}-roof", report, ceilings, result.threads))]
     if report.trials:
-        parts += ["<h3>Candidates over time</h3>", *timeline_parts(f"{name}-time", report)]
-    if report.transfer is not None:
-        folded = transfer_parts(name, report.transfer)
+        parts += ["<h3>Candidates over time</h3>", *add(lambda: timeline_parts(f"{name}-time", report))]
+    if (transfer := report.transfer) is not None:
+        folded = add(lambda: transfer_parts(name, transfer))
         parts.append(details("Where the candidates come from: donors, steps, matched nodes", *folded, opened=True))
     if picture.before is not None or picture.after is not None:
-        parts += ["<h3>Source</h3>", _sources(report, picture)]
+        parts += ["<h3>Source</h3>", *add(lambda: [_sources(report, picture)])]
     if report.picture is not None:
-        parts += ["<h3>Dependences</h3>", *_dependences(picture)]
+        parts += ["<h3>Dependences</h3>", *add(lambda: _dependences(picture))]
     return [*parts, "</section>"]
 
 

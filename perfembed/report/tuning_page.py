@@ -6,8 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfembed.report.charts import Segment, bar, chart, swatch, written
-from perfembed.report.html import cell, facts, head_cell, number_cell, page, paragraph, row, table, text
+from perfembed.report.html import (
+    cell,
+    facts,
+    head_cell,
+    number_cell,
+    page,
+    paragraph,
+    parts_or_why_not,
+    row,
+    table,
+    text,
+)
 from perfembed.report.style import count, day, percent, seconds, times
+from perfembed.report.terminal import took
 from perfembed.report.tuning_nest import nest_parts
 from perfembed.tuning.result import NestReport, TuneResult
 
@@ -21,8 +33,18 @@ def tuning_page(result: TuneResult) -> str:
     others = [report for report in result.nests if report.status not in ("tuned", "kept")]
     names = [f"nest{number}" for number in range(len(shown))]
     parts = [f"<h1>perfembed: {text(result.path)}</h1>", *_head(result), _contents(shown, names, bool(others))]
-    parts += ['<section id="time">', "<h2>Where the program's time went</h2>", *_program_parts(result), "</section>"]
-    parts += ['<section id="phases">', "<h2>Where the tuning's time went</h2>", *_phase_parts(result), "</section>"]
+    parts += [
+        '<section id="time">',
+        "<h2>Where the program's time went</h2>",
+        *parts_or_why_not(lambda: _program_parts(result)),
+        "</section>",
+    ]
+    parts += [
+        '<section id="phases">',
+        "<h2>Where the tuning's time went</h2>",
+        *parts_or_why_not(lambda: _phase_parts(result)),
+        "</section>",
+    ]
     for name, report in zip(names, shown, strict=True):
         parts += nest_parts(name, report, result)
     if others:
@@ -43,9 +65,7 @@ def _head(result: TuneResult) -> list[str]:
     same = f"the original's within {result.tolerance:g}" if result.tolerance else "identical to the original's"
     same += f" {result.program_output_note}" if result.program_output_note else ""
     output = {True: same, False: "DIFFERS from the original's", None: ""}
-    waited = result.phases.get("waiting", 0.0)
-    took = seconds(result.seconds) + (f", {seconds(waited)} of it waiting for others" if waited >= 1 else "")
-    took += f"; the budget was {seconds(result.budget_s)}" if result.budget_s else ""
+    duration = took(result) + (f"; the budget was {seconds(result.budget_s)}" if result.budget_s else "")
     return [
         paragraph(said, "lead"),
         facts(
@@ -56,7 +76,7 @@ def _head(result: TuneResult) -> list[str]:
                 ("threads", str(result.threads)),
                 ("date", day(result.date)),
                 ("search", result.search),
-                ("the tuning took", took),
+                ("the tuning took", duration),
                 ("the program's output", output[result.program_output_equal]),
                 ("written", result.output_path or "nothing"),
                 ("interrupted", "what was confirmed until then is kept" if result.interrupted else ""),
@@ -209,6 +229,7 @@ def _phase_parts(result: TuneResult) -> list[str]:
 
 
 _PHASES = {
+    "starting": "loading the command",
     "front end": "reading the C file",
     "capture": "instrumenting the program and keeping the inputs of its nests",
     "retrieval": "finding donors and what they lead to",

@@ -13,6 +13,7 @@ from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.pictures import Ceilings, Level, NestPicture, NestWork, Peak, SourceLines
 from perfembed.tuning.winners import Winners
 from profilers.calibration import KINDS, PRECISIONS, CalibrationCache
+from profilers.deadline import left_s
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.estimate import Estimator
@@ -60,7 +61,8 @@ def drawn(tried: Sequence[NestInputs], winners: Winners, target: Target) -> Iter
 
 def pictures(nests: Sequence[Described]) -> list[NestPicture]:
     """Without sources. What takes too long is left out, and the picture says so."""
-    found = in_time(picture, nests, item_s=_NEST_S, total_s=_ALL_S, wall_s=_ALL_S)
+    total_s = min(_ALL_S, left_s())
+    found = in_time(picture, nests, item_s=_NEST_S, total_s=total_s, wall_s=total_s)
     late = NestPicture(problem="the analysis takes too long, or too much memory")
     return [late if isinstance(one, Undone) else one for one in found]
 

@@ -85,20 +85,22 @@ def collect_inputs(
     timed: Callable[[], None] = lambda: None,
     least_of_slow: float = 0.0,
     read_again: ReadForValues | None = None,
+    ran: Callable[[float], None] = lambda wall_s: None,
 ) -> Inputs:
     """Runs the program once to see where its time goes, and once more to capture the nests that matter, of all files.
 
     Nests that take less than `least_share` of the time (0 … 1) are left alone, of a program that takes long less than
     `least_of_slow`: to capture what it does last takes as long as all of it. `timed` is called once no run is left
     whose time counts: what it starts may go on meanwhile. `read_again`: what becomes of the project once it is known
-    with which values its nests run (`known_values`, where nothing is given).
+    with which values its nests run (`known_values`, where nothing is given). `ran`: as `profile_program`'s.
 
-    Raises SourceRejected where the program does not compile or run, or ends with another exit code than it should.
+    Raises SourceRejected where the program does not compile or run, or ends with another exit code than it should;
+    OutOfTime.
     """
     watch = watch or Stopwatch()
     with watch.phase("capture"):
         again = read_again or (lambda ran, least: known_values(left_to_one_thread(project, ran), ran, least).project)
-        return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow, again)
+        return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow, again, ran)
 
 
 ReadForValues = Callable[[ProgramProfile, float], Project]
@@ -121,12 +123,13 @@ def _collected(
     timed: Callable[[], None],
     least_of_slow: float,
     read_again: ReadForValues,
+    ran: Callable[[float], None],
 ) -> Inputs:
     if not project.runs:
         return made_up(project.nests, options, scratch)
     progress(Message("running the program to see where its time goes"))
     environment = dict(options.environment)
-    profile = profile_program(project.sources, project.build, options.world, scratch / "profile", environment)
+    profile = profile_program(project.sources, project.build, options.world, scratch / "profile", environment, ran)
     if isinstance(profile, ProgramFailed):
         raise SourceRejected(f"{project.paths}: {profile.reason}", profile.advice)
     if options.expect_exit not in (None, profile.exit_code):

@@ -45,6 +45,7 @@ class Effort:
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
     guard: Guarding = "none"  # of a genetic search whose candidates are run: what is not worth running
     spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
+    closing_s: float = 0.0  # of the budget, for confirming and checking, at least
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class NestTuner:
         self._retrieval = retrieval
         self._profiler = profiler
         self._spared = effort.spare_original and (in_program_s or 0.0) > _SLOW * effort.budget_s
-        limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists)
+        limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists, effort.closing_s)
         spared_s = in_program_s if self._spared else None
         self.trials = Trials(self.measurer, limit, self.outcome, progress, ledger, spared_s)
         if in_program_s is not None:
@@ -110,7 +110,7 @@ class NestTuner:
     def run(self) -> NestOutcome:
         """Searches until the budget is spent, then confirms. On Ctrl-C the best so far is confirmed.
 
-        Raises NestNotMeasurable.
+        Raises NestNotMeasurable, OutOfTime.
         """
         with self.conditions.watch.phase("legality"):
             return self._run()

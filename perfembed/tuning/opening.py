@@ -16,7 +16,7 @@ from perfembed.building.compiling import CompileAndLink
 from perfembed.errors import NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
 from perfembed.flags import apart
-from perfembed.measuring.stopwatch import Budget, Stopwatch
+from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.reading import AGAIN
 from perfembed.tuning.headers import loops_in_headers
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
@@ -24,6 +24,7 @@ from perfembed.tuning.project import Project
 from perfembed.tuning.project_tuner import Tuning
 from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
 from perfembed.tuning.source import nothing_tunable, parse_all, with_inputs_apart
+from perfembed.tuning.time_plan import in_budget, with_all_time
 from profilers.build import CompilerConfig, prepare_harness
 from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import SourceFile
@@ -56,25 +57,25 @@ def tune_project(
     and written.
     """
     options = with_inputs_apart(options)
-    watch = Stopwatch()
-    budget = Budget(options.budget_s, watch.now(), watch)
 
     def tell(text: str) -> None:
         progress(Message(text))
 
-    with scratch_folder(options.workdir) as scratch:
-        project = open_project(paths, how, options, tell, scratch, watch)
-        for problem in project.unread:
-            progress(Message(f"warning: {problem}; what is in it is left alone", loud=True))
-        if not project.nests and project.unread:
-            raise NotRead("\n".join(project.unread), AGAIN)
-        if not project.nests:
-            raise NoTunableNest(nothing_tunable(project.sources), "perfembed inspect FILE says why")
-        files = [source.path for source in project.sources]
-        for folder in {str(Path(target).resolve().parent) for target in _targets(files, options)}:
-            if os.path.isdir(folder):
-                sweep(Path(folder))
-        return Tuning(project, options, progress, scratch, budget).run()
+    with in_budget(options) as budget:
+        with scratch_folder(options.workdir) as scratch:
+            project = open_project(paths, how, options, tell, scratch, budget.watch)
+            for problem in project.unread:
+                progress(Message(f"warning: {problem}; what is in it is left alone", loud=True))
+            if not project.nests and project.unread:
+                raise NotRead("\n".join(project.unread), AGAIN)
+            if not project.nests:
+                raise NoTunableNest(nothing_tunable(project.sources), "perfembed inspect FILE says why")
+            files = [source.path for source in project.sources]
+            for folder in {str(Path(target).resolve().parent) for target in _targets(files, options)}:
+                if os.path.isdir(folder):
+                    sweep(Path(folder))
+            result = Tuning(project, options, progress, scratch, budget).run()
+        return with_all_time(result, budget)
 
 
 def open_project(

@@ -37,8 +37,10 @@ from perfembed.tuning.reports import blank, refused, tuned
 from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
 from perfembed.tuning.specialize import Given
+from perfembed.tuning.time_plan import TimePlan
 from perfembed.tuning.winners import Winners
 from perfembed.tuning.writing import write
+from profilers.deadline import OutOfTime, within
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
@@ -55,11 +57,10 @@ from scheduler.schedule import Schedule
 if TYPE_CHECKING:
     from perfembed.tuning.recorder import Recorder
 
-_LEAST_S = 1.0  # for a nest
 _LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
 _NOT_MEASURED = "the program runs, but not its nests alone: see whether --cflags has what only a whole file bears"
-_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
+_LATE = "the budget was spent before a schedule was confirmed"
 
 
 def _is_minor(inputs: NestInputs) -> bool:
@@ -78,6 +79,7 @@ class Tuning:
         self.progress = progress
         self.scratch = scratch
         self.budget, self.watch = budget, budget.watch
+        self.plan = TimePlan(budget)
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
         self.reports: dict[str, NestReport] = {}
@@ -140,24 +142,29 @@ class Tuning:
                     timed=self.resources.prepare,
                     least_of_slow=_LEAST_OF_SLOW,
                     read_again=self._read_for_values,
+                    ran=self.plan.ran,
                 )
-                profile = inputs.profile
+                profile = self.plan.profile = inputs.profile
                 if profile is not None and profile.errno:
                     self.members.look_at_errno()
                 self.inside = {nest.name: nest.inside for nest in profile.nests} if profile is not None else {}
-                self.budget.original_s = profile.wall_s if profile is not None else 0.0
                 self.resources.learn_rates(inputs.found, version, self.budget.left())
                 for skipped in inputs.skipped:
                     self._skip(skipped.nest, skipped.share, skipped.reason)
                 self.shares = {found.nest.name: found.share for found in inputs.found}
                 for position, found in enumerate(inputs.found, 1):
-                    budget_s = self._budget(inputs.found[position - 1 :], profile)
+                    budget_s = self.plan.of_first(inputs.found[position - 1 :])
                     if self.interrupted or budget_s is None:
                         break
                     self._tune_nest(found, budget_s, position, len(inputs.found))
                 self._check_that_some_ran()
             except KeyboardInterrupt:
                 self.interrupted = True
+            except OutOfTime:
+                self.progress(Message("the budget was spent in the middle of things: what was found until then counts"))
+            if (times := self.plan.crowding) > 1:
+                said = f"the machine is busy: everything took {times:.1f} times as long as it needs"
+                self.progress(Message(f"{said}; more candidates are tried with a longer --budget"))
             with self.watch.phase("checking"):
                 comparison = self.winners.verify(profile)
                 self.interrupted |= self.winners.interrupted
@@ -165,9 +172,7 @@ class Tuning:
         files = write(self.project, self.winners, self.options)
         if self.recorder is not None and (problem := self.recorder.close()):
             self.progress(Message(f"warning: what was measured is not in the database yet: {problem}", loud=True))
-        limits: Ceilings | None = None
-        with contextlib.suppress(KeyboardInterrupt):  # what is written is written
-            limits = self._draw(version) if self.options.pictures else None
+        limits = self._draw(version) if self.options.pictures else None
         reports = [replace(self._report_of(n), inside=self.inside.get(n.name, 0.0)) for n in self.project.nests]
         reports += [refused(rejection) for source in self.project.sources for rejection in source.rejections]
         return TuneResult(
@@ -178,7 +183,7 @@ class Tuning:
             program_after_s=comparison.tuned_s if comparison else None,
             program_output_equal=comparison.equal if comparison else None,
             program_output_note=comparison.note if comparison else "",
-            seconds=self.watch.now() - self.budget.began + self.watch.seconds("waiting"),
+            seconds=self.budget.wall_s(),
             phases=self.watch.spent(),
             threads=self.options.threads,
             compiler=version,
@@ -251,16 +256,6 @@ class Tuning:
             said = f"no nest could be measured: {error_line(problem)}"
             raise NothingMeasured(f"{self.project.paths}: {said}", _NOT_MEASURED)
 
-    def _budget(self, waiting: Sequence[NestInputs], profile: ProgramProfile | None) -> float | None:
-        """Seconds for the first of the nests that wait, by what each can gain; None where there are none left."""
-        checking_s = _CHECKING_S + (_CHECKING_RUNS * profile.wall_s if profile else 0.0)
-        checking_s = min(_CHECKING_SHARE * self.budget.seconds, checking_s)
-        left = self.budget.left() - checking_s
-        if left < _LEAST_S:
-            return None
-        share = waiting[0].gain_s / sum(inputs.gain_s for inputs in waiting)
-        return min(left, max(_LEAST_S, left * share))
-
     # ---------------------------------------------------------------------------------- tuning
 
     def _tune_nest(self, inputs: NestInputs, budget_s: float, position: int, total: int) -> None:
@@ -287,6 +282,7 @@ class Tuning:
                 guard=self.options.guard,
                 given=self.experts.get(nest.name),
                 spare_original=True,
+                closing_s=self.plan.closing_s,
             )
             tuner = NestTuner(
                 nest,
@@ -307,7 +303,10 @@ class Tuning:
             return
         outcome = tuner.outcome
         try:
-            tuner.run()
+            with within(self.plan.nest_left):
+                tuner.run()
+        except OutOfTime:
+            outcome.reason = _LATE
         except NestNotMeasurable as error:
             self.not_run.append(error.message)
             self._skip(nest, inputs.share, error.message)
@@ -350,12 +349,19 @@ class Tuning:
         )
 
     def _draw(self, version: str) -> Ceilings | None:
-        """Adds pictures to the reports of all nests that were tried; what the machine can do at best."""
+        """Adds pictures to the reports of all nests that were tried; what the machine can do at best.
+
+        What is written is written: nothing that happens here may end the run.
+        """
         from perfembed.tuning.describe import ceilings, drawn  # here, not above: most runs draw nothing
 
-        for nest, picture in drawn(self.tried, self.winners, self.resources.target()):
-            self.reports[nest.name] = replace(self._report_of(nest), picture=picture)
-        return ceilings(self.options.cache, self.machine, version, self.options.threads)
+        try:
+            for nest, picture in drawn(self.tried, self.winners, self.resources.target()):
+                self.reports[nest.name] = replace(self._report_of(nest), picture=picture)
+            return ceilings(self.options.cache, self.machine, version, self.options.threads)
+        except (Exception, KeyboardInterrupt) as problem:
+            self.progress(Message(f"what a page draws is not known: {type(problem).__name__}: {problem}"))
+            return None
 
     def _refute(self) -> None:
         """What the whole program does not bear is not kept as a schedule to use in it again."""

@@ -51,6 +51,7 @@ class TuneOptions:
     same: tuple[Same, ...] = ()  # what donors must have in common with a nest
     schedules: tuple[str, ...] = ()  # an expert's, `expert_schedules`: nothing else is tried
     budget_s: float = 60.0
+    began_s: float | None = None  # on time.monotonic's clock, when the budget begins; None: with the tuning
     reassociate: bool = False
     trust_openmp: bool = False
     seed: int = 0
@@ -70,10 +71,9 @@ def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evalua
         return "model+run" if search in ("beam", "mcts") or (search == "genetic" and guard == "none") else "run"
     if search == "transfer" and asked != "run":
         raise UsageError(f"--evaluate {asked} is of a search, not of a transfer", "say which: --search beam")
-    for evaluate in EVALUATIONS:
-        if evaluate == asked:
-            return evaluate
-    raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
+    if asked not in EVALUATIONS:
+        raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
+    return cast("Evaluate", asked)
 
 
 def profiling_named(name: str, search: str) -> Profiling:
@@ -87,12 +87,11 @@ def profiling_named(name: str, search: str) -> Profiling:
 
 def guard_named(name: str, search: str, evaluate: str | None) -> Guarding:
     """Raises UsageError for one that there is not, or that nothing would ask."""
-    for guard in GUARDS:
-        if guard == name:
-            if guard != "none" and (search != "genetic" or evaluate not in (None, "run")):
-                raise UsageError(f"--guard {name} is of --search genetic with --evaluate run")
-            return guard
-    raise UsageError(f"--guard {name!r}: expected {', '.join(GUARDS)}")
+    if name not in GUARDS:
+        raise UsageError(f"--guard {name!r}: expected {', '.join(GUARDS)}")
+    if name != "none" and (search != "genetic" or evaluate not in (None, "run")):
+        raise UsageError(f"--guard {name} is of --search genetic with --evaluate run")
+    return cast("Guarding", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,10 +13,13 @@ from perfembed.flags import absolute, apart
 from perfembed.reading import read_file
 from perfembed.tuning.result import TuneOptions
 from profilers.build import CompilerConfig
+from profilers.deadline import left_s
 from profilers.openmp import openmp_advice
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.frontend.model import Rejection
 from scheduler.ir.nest import Span
+
+_LEAST_S = 1.0  # of wall time, for the parser
 
 
 def with_inputs_apart(options: TuneOptions) -> TuneOptions:
@@ -35,24 +39,33 @@ def parse_all(
     """Reads the nests of files, each as it is compiled; several at a time.
 
     `unread`: there are none in files that cannot be read; for which time or memory did not suffice is added to it.
-    Without it raises SourceRejected, NotRead. Raises UsageError (an unknown --function).
+    Without it raises SourceRejected, NotRead. Files whose turn comes when half of the time (`profilers.deadline`) has
+    passed are left alone in any case. Raises UsageError (an unknown --function).
     """
 
     def read(file: tuple[str, bytes, CompilerConfig]) -> SourceFile:
         path, content, compiler = file
         try:
-            return _read(path, content, compiler, dict(options.environment))
+            return _read(path, content, compiler, dict(options.environment), ends - time.monotonic())
         except (SourceRejected, NotRead) as problem:
             if unread is None:
                 raise
             if isinstance(problem, NotRead):
                 unread.append(problem.message)
-            rejection = Rejection(Span(path, 0, 0, 1, 1), f"the file cannot be read: {problem.message}", "", None)
-            return SourceFile(path, content, (), (rejection,), (), False, ())
+            return _unread(path, content, f"the file cannot be read: {problem.message}", "")
 
+    def read_in_time(file: tuple[str, bytes, CompilerConfig]) -> SourceFile:
+        if time.monotonic() > enough:
+            reason = "the file was not read: half of the budget was spent on those before it"
+            if unread is not None:
+                unread.append(f"{file[0]}: {reason}")
+            return _unread(file[0], file[1], reason, "--budget allows more")
+        return read(file)
+
+    enough, ends = time.monotonic() + left_s() / 2, time.monotonic() + left_s()
     first = [read(file) for file in files[:1]]  # alone, for it may find the parser ready
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        sources = (*first, *pool.map(read, files[1:]))
+        sources = (*first, *pool.map(read_in_time, files[1:]))
     if not options.functions:
         return sources
     known = [function.name for source in sources for function in source.functions]
@@ -60,6 +73,12 @@ def parse_all(
         paths = ", ".join(path for path, _, _ in files)
         raise UsageError(f"{paths}: no function {', '.join(sorted(unknown))}", f"functions: {', '.join(known)}")
     return tuple(replace(s, nests=tuple(n for n in s.nests if n.function in options.functions)) for s in sources)
+
+
+def _unread(path: str, content: bytes, reason: str, advice: str) -> SourceFile:
+    """A file of which nothing is known."""
+    rejection = Rejection(Span(path, 0, 0, 1, 1), reason, advice, None)
+    return SourceFile(path, content, (), (rejection,), (), False, ())
 
 
 def again(source: SourceFile, compiler: CompilerConfig, given: Mapping[int, Mapping[str, int]]) -> SourceFile | None:
@@ -71,9 +90,13 @@ def again(source: SourceFile, compiler: CompilerConfig, given: Mapping[int, Mapp
         return None
 
 
-def _read(path: str, content: bytes, compiler: CompilerConfig, environment: Mapping[str, str]) -> SourceFile:
+def _read(
+    path: str, content: bytes, compiler: CompilerConfig, environment: Mapping[str, str], most_s: float
+) -> SourceFile:
+    """`most_s`: of wall time. Raises SourceRejected, NotRead."""
+    asked = ParseOptions(arguments=compiler.flags, cc=compiler.cc)
     try:
-        return read_file(path, content, ParseOptions(arguments=compiler.flags, cc=compiler.cc))
+        return read_file(path, content, replace(asked, wall_s=min(asked.wall_s, max(most_s, _LEAST_S))))
     except SourceRejected as problem:
         if "'omp.h' file not found" not in f"{problem.message}\n{problem.advice}":
             raise

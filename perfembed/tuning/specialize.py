@@ -14,6 +14,7 @@ from perfembed.capture import NestProfile, ProgramProfile
 from perfembed.capture.extents import broken_assumptions
 from perfembed.capture.recorded import recorded_values
 from perfembed.tuning.project import Project
+from profilers.deadline import left_s
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import opaque_parts
@@ -25,6 +26,7 @@ ReadAgain = Callable[[SourceFile, Mapping[int, Given]], SourceFile | None]
 _STEADY = 0.9  # of the time of a nest, that it ran with the same value
 _SMALL = 16  # a factor, a stride, a block of a few: rather than the size of the data
 _MOST_READINGS = 8
+_TIME = 0.2  # of what is left, for reading again
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +38,28 @@ class Specialized:
 
 
 def specialized(project: Project, profile: ProgramProfile, least_share: float, read_again: ReadAgain) -> Specialized:
-    """Nests with less than `least_share` of the program's time stay as they are."""
+    """Nests with less than `least_share` of the program's time stay as they are, and those that there is no time for.
+
+    The files in which the program spends most come first.
+    """
     known = {nest.name: nest for nest in profile.nests}
     given: dict[str, Given] = {}
-    sources = []
-    for source in project.sources:
+    read: dict[str, SourceFile] = {}
+    least_s = (1 - _TIME) * left_s()
+
+    def share(source: SourceFile) -> float:
+        return sum(known[nest.name].share for nest in source.nests if nest.name in known)
+
+    for source in sorted(project.sources, key=share, reverse=True):
         trials = {}
         for nest in source.nests:
             ran = known.get(nest.name)
             if nest.span is not None and ran is not None and not ran.problem and ran.share >= least_share:
                 trials[nest.span.begin] = _Trial(nest, ran, source.fixable.get(nest.name, ()))
-        found = _search(source, trials, read_again)
+        found = _search(source, trials, read_again, least_s)
         given |= {trial.nest.name: trial.given for trial in trials.values() if trial.given}
-        sources.append(with_nests(source, {trials[b].nest.name: again for b, again in found.items()}))
-    return Specialized(replace(project, sources=tuple(sources)), given)
+        read[source.path] = with_nests(source, {trials[b].nest.name: again for b, again in found.items()})
+    return Specialized(replace(project, sources=tuple(read[source.path] for source in project.sources)), given)
 
 
 class _Trial:
@@ -101,11 +111,13 @@ class _Trial:
 
 
 def _search(
-    source: SourceFile, trials: Mapping[int, _Trial], read_again: ReadAgain
+    source: SourceFile, trials: Mapping[int, _Trial], read_again: ReadAgain, least_s: float
 ) -> dict[int, tuple[SourceFile, LoopNest]]:
-    """The best reading of each nest: the file as it was read then, and the nest in that."""
+    """The best reading of each nest: the file as it was read then, and the nest in that; `least_s` are left then."""
     found: dict[int, tuple[SourceFile, LoopNest]] = {}
     for _ in range(_MOST_READINGS):
+        if left_s() < least_s:
+            break
         asked = {begin: given for begin, trial in trials.items() if (given := trial.next()) is not None}
         again = read_again(source, asked) if asked else None
         if again is None:

@@ -15,12 +15,15 @@ from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed
 from perfembed.tuning.verifying import Verifier
+from profilers.deadline import OutOfTime
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.races import allowed
 from scheduler.replay import Allowed
 
 Won = tuple[LoopNest, Winner]
+
+_LATE = "faster on its own, but the budget was spent before the whole program was checked with it"
 
 
 class Winners:
@@ -55,7 +58,19 @@ class Winners:
         self.interrupted = False
 
     def verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
-        """The whole program with its winners; without one (a file without a main), that it compiles."""
+        """The whole program with its winners; without one (a file without a main), that it compiles.
+
+        None of them is kept where the time is over before that is known.
+        """
+        try:
+            return self._verified(profile)
+        except OutOfTime:
+            for nest, _ in self.found:
+                self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=_LATE)
+            self.found.clear()
+            return None
+
+    def _verified(self, profile: ProgramProfile | None) -> ProgramComparison | None:
         comparison: ProgramComparison | None = None
         if self.found and profile is not None:
             self.progress(Message("verifying the whole program"))

@@ -310,7 +310,7 @@ def test_endless_kernels_and_large_ones_are_outcomes(build):
     endless = build("volatile int go = 1; while (go) ;", (output(),))
     assert time_workload(endless, settings=SHORT, limits=Limits(wall_s=0.3)) == TimedOut(0.3)
     large = build("(void)args;", (output(shape=(1 << 28,)),))
-    result = time_workload(large, settings=SHORT, limits=Limits(wall_s=5, memory_bytes=1 << 30))
+    result = time_workload(large, settings=SHORT, limits=Limits(wall_s=60, memory_bytes=1 << 30))
     assert isinstance(result, Crashed) and result.signal_or_code == "memory"
 
 
@@ -344,15 +344,15 @@ def test_slightly_slow_candidates_are_stopped_after_two_samples(build):
 
 def test_a_short_kernel_is_not_given_up_for_its_first_call(build):
     slow_start = (
-        SLEEP.replace("wanted = *(long *)args[0]", "wanted = first ? 40000000 : *(long *)args[0]")
+        SLEEP.replace("wanted = *(long *)args[0]", "wanted = first ? 50000000 : *(long *)args[0]")
         .replace("void pe_kernel", "static int first = 1;\nvoid pe_kernel")
         .replace("nanosleep(&t, 0);", "nanosleep(&t, 0);\n    first = 0;")
     )
     built = build(
         "#define _POSIX_C_SOURCE 199309L\n" + slow_start, (Argument("t", "long", (), ConstantFill(200_000), False),)
     )
-    timed = time_workload(built, settings=TimingSettings(stop_above_s=0.02))
-    assert isinstance(timed, Timed) and timed.min < 0.02
+    timed = time_workload(built, settings=TimingSettings(stop_above_s=0.04))  # a first call may take 0.2 s
+    assert isinstance(timed, Timed) and timed.min < 0.04
 
 
 def test_number_of_samples_follows_the_length(build):

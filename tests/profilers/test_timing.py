@@ -66,7 +66,7 @@ def test_noise_gets_more_time_where_much_seems_to_be_gained(build):
     hasty = CompareSettings(run=SETTINGS.run, budget_s=0.01, max_repeats=2, patience=1.0)
     verdict = compare_interleaved(slow, fast, settings=hasty, seed=1)
     assert isinstance(verdict, Comparison) and len(verdict.rounds) == 1 and not verdict.faster
-    verdict = compare_interleaved(slow, fast, settings=replace(hasty, patience=1000.0), seed=1)
+    verdict = compare_interleaved(slow, fast, settings=replace(hasty, patience=6000.0), seed=1)
     assert isinstance(verdict, Comparison) and len(verdict.rounds) > 1 and verdict.faster
 
 
@@ -75,7 +75,8 @@ def test_a_planted_difference_is_found_both_ways(build):
     settings = replace(SETTINGS, budget_s=60.0)  # both end when they are clear; a crowded machine takes longer
     verdict = compare_interleaved(slow, fast, settings=settings, seed=1)
     assert isinstance(verdict, Comparison) and verdict.faster and not verdict.slower
-    assert verdict.ratio == pytest.approx(2, rel=0.2) and verdict.low <= verdict.ratio <= verdict.high
+    assert min(verdict.samples_original) / min(verdict.samples_candidate) == pytest.approx(2, rel=0.2)
+    assert 1.3 < verdict.ratio < 3 and verdict.low <= verdict.ratio <= verdict.high  # others may disturb some rounds
     runs = 2 * len(verdict.rounds)
     assert runs * 3 <= len(verdict.samples_original) <= runs * 8
     assert min(verdict.samples_original) > min(verdict.samples_candidate)
@@ -85,7 +86,7 @@ def test_a_planted_difference_is_found_both_ways(build):
 def test_failures_name_the_side(build):
     good = spinner(build, 1000)
     bad = build("*(volatile int *)8 = 1;", good.workload.arguments)
-    failed = compare_interleaved(good, bad, settings=SETTINGS, seed=1, limits=Limits(wall_s=5))
+    failed = compare_interleaved(good, bad, settings=SETTINGS, seed=1, limits=Limits(wall_s=60))
     assert isinstance(failed, ComparisonFailed) and failed.which == "candidate"
     assert isinstance(failed.outcome, Crashed)
     failed = compare_interleaved(bad, good, settings=SETTINGS, seed=1)

@@ -1,12 +1,16 @@
 """What our copies of a program break is not the program's fault: the nests behind it are left alone."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from perfembed.capture import CapturedNest, CaptureFailed, ProgramProfile, capture_nests
+import perfembed.capture.profile as profile_module
+from perfembed.building.compiling import one_file
+from perfembed.capture import CapturedNest, CaptureFailed, ProgramProfile, World, capture_nests, profile_program
 from perfembed.capture.culprits import without_culprits
 from profilers.build import CompilerConfig
+from profilers.deadline import within
 from scheduler.frontend import ParseOptions, read_source
 from tests.perfembed.capture_support import marked, profiled
 
@@ -114,3 +118,38 @@ int main(void)
     profile = profiled(read_source(path, ParseOptions()), tmp_path / "work", compiler=GCC)
     assert isinstance(profile, ProgramProfile), profile
     assert [(nest.calls, nest.problem) for nest in profile.nests] == [(1, "")]
+
+
+def test_where_the_time_is_over_nests_are_left_alone_and_it_is_said(tmp_path: Path) -> None:
+    text = program().replace("n += sizeof(char[PLUS(/*<*/)/*>*/ 1]) - 1;", "")
+    source = marked(tmp_path / "p.c", text, NEST.format("x"), NEST.format("z"))
+    profile = profiled(source, tmp_path / "work", compiler=GCC)
+    assert isinstance(profile, ProgramProfile), profile
+    left = iter((10.0, 9.0, 1.0, *[-1.0] * 99))  # at the beginning, before the second one, and then
+    with within(lambda: next(left)):
+        captured = capture_nests((source,), source.nests, profile, tmp_path / "capture")
+    assert {type(one) for one in captured.values()} == {CaptureFailed}
+    assert all("the budget was spent" in one.reason for one in captured.values() if isinstance(one, CaptureFailed))
+
+
+def test_the_first_run_of_a_program_takes_as_long_as_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only then it is known how long that is: no deadline ends it."""
+    text = program().replace("n += sizeof(char[PLUS(/*<*/)/*>*/ 1]) - 1;", "")
+    source = marked(tmp_path / "p.c", text, NEST.format("x"), NEST.format("z"))
+    build = one_file(source.path, source.content, GCC, tmp_path)
+    left = [20.0]
+    built = profile_module.build_program
+
+    def build_and_be_late(*arguments: Any) -> Any:
+        made = built(*arguments)
+        left[0] = 0.0
+        return made
+
+    def ran(wall_s: float) -> None:
+        left[0] += wall_s + 20.0
+
+    monkeypatch.setattr(profile_module, "build_program", build_and_be_late)
+    with within(lambda: left[0]):
+        profile = profile_program((source,), build, World(tmp_path), tmp_path / "work", ran=ran)
+        assert isinstance(profile, ProgramProfile) and profile.built_s > 0
+    assert left[0] == 20.0 + profile.wall_s

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -30,3 +31,11 @@ def test_other_commands_are_as_ever() -> None:
     assert "Compile like gcc" in started("--help").stdout
     done = started("cc", "--help")
     assert done.returncode == 0 and "Usage: gcc" in done.stdout
+
+
+def test_a_command_began_when_its_process_was_started() -> None:
+    line = "import time; time.sleep(0.5); from perfembed.cli.session import process_began as b; "
+    line += "print(time.monotonic() - b())"
+    began = time.monotonic()
+    age = float(subprocess.run([sys.executable, "-c", line], capture_output=True, check=True, text=True).stdout)
+    assert 0.5 <= age <= time.monotonic() - began + 0.02  # the kernel notes it in steps of 10 ms

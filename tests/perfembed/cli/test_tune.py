@@ -73,7 +73,8 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_defaults(tuner: Tuner, source: Path) -> None:
-    assert main(["tune", str(source)], Session({"HOME": "/x", "A": "b"})) == 0
+    session = Session({"HOME": "/x", "A": "b"})
+    assert main(["tune", str(source)], session) == 0
     assert tuner.path == str(source)
     options = tuner.options
     assert options.output == str(source.with_name("a.opt.c"))
@@ -83,7 +84,9 @@ def test_defaults(tuner: Tuner, source: Path) -> None:
     assert options.database == "/x/.local/share/perfembed/perfembed.duckdb"
     assert options.cache == "/x/.cache/perfembed"
     assert options.world == World(Path.cwd())
+    assert options.began_s == session.began
     neutral = replace(options, output=None, threads=1, environment=(), database=None, cache=None, world=World())
+    neutral = replace(neutral, began_s=None)
     assert neutral == TuneOptions()
 
 
@@ -91,7 +94,8 @@ def test_options(tuner: Tuner, source: Path) -> None:
     arguments = f"""tune {source} -o {source.parent}/b.c --dry-run --function f --function g --cc clang --cflags=-O2
         -DN=4 -D M -I. -I inc -std=c99 --param n=2000 --param m=3 --threads 3 --search beam --budget 2m
         --reassociate --seed 7"""
-    assert main([*arguments.split(), "--args", "-x 'a b'"], Session({})) == 0
+    session = Session({})
+    assert main([*arguments.split(), "--args", "-x 'a b'"], session) == 0
     assert tuner.options == TuneOptions(
         output=f"{source.parent}/b.c",
         dry_run=True,
@@ -104,6 +108,7 @@ def test_options(tuner: Tuner, source: Path) -> None:
         search="beam",
         evaluate="model+run",
         budget_s=120.0,
+        began_s=session.began,
         reassociate=True,
         seed=7,
     )
@@ -169,6 +174,44 @@ def test_json(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) ->
     interval = {name: document["nests"][0][name] for name in ("low", "high", "told_low", "told_high", "told_coverage")}
     assert list(interval.values()) == [5.1, 20.5, 10.1, 10.5, 0.94875] and document["nests"][0]["runs"] == 6
     assert document["nests"][0]["checks"] == ["bit-identical on captured input"]
+
+
+@pytest.mark.parametrize(("json_", "shown"), [(False, "program  "), (True, '"kind": "tune"')])
+def test_a_page_that_fails_takes_nothing_away(
+    tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    json_: bool, shown: str,
+) -> None:  # fmt: skip
+    """The tuned file is written and the result is told; what is wrong with the page is one line, and no failure."""
+
+    def broken(result: TuneResult) -> str:
+        raise ValueError("zip() argument 2 is longer than argument 1\nand more")
+
+    page = source.with_name("page.html")
+    monkeypatch.setattr("perfembed.report.tuning_page.tuning_page", broken)
+    assert main(["tune", str(source), "--report", str(page), "-q", *["--json"] * json_], Session({})) == 0
+    out, err = capsys.readouterr()
+    assert shown in out and "report   " not in out
+    [line] = err.splitlines()
+    assert line.startswith(f"perfembed tune: warning: there is no page {page}: ValueError: zip() argument 2")
+    assert not page.exists()
+    monkeypatch.undo()
+
+
+def test_a_page_that_cannot_be_written_takes_nothing_away(
+    tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = source.parent / "gone" / "page.html"
+    page.parent.mkdir()
+    tuned = Tuner.__call__
+
+    def tuned_meanwhile(self: Tuner, path: str, options: TuneOptions, progress: Callable[[Event], None]) -> TuneResult:
+        page.parent.rmdir()  # somebody cleans up while it tunes
+        return tuned(self, path, options, progress)
+
+    monkeypatch.setattr(Tuner, "__call__", tuned_meanwhile)
+    assert main(["tune", str(source), "--report", str(page)], Session({})) == 0
+    out, err = capsys.readouterr()
+    assert "program  " in out and "warning: there is no page" in err and "report   " not in out
 
 
 def test_report(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:

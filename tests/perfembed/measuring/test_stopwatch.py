@@ -66,3 +66,19 @@ def test_a_budget_gives_back_up_to_three_runs_of_the_original() -> None:
     with watch.phase("candidates"):
         clock.time += 100
     assert budget.left() == 0
+
+
+def test_nothing_runs_longer_than_a_fifth_beyond_the_budget_and_three_runs() -> None:
+    clock = Clock()
+    watch = Stopwatch(clock, began=90.0)
+    budget = Budget(60, 90.0, watch)
+    assert watch.spent()["starting"] == 10 and budget.at_last() == 69 - 10
+    budget.original_s = 5
+    with watch.phase("waiting"):
+        clock.time += 40
+    budget.began += watch.seconds("waiting")
+    assert budget.at_last() == 69 + 15 - 10  # what was waited for others does not count
+    assert budget.wall_s() == 50  # but it is told
+    clock.time += 100
+    assert budget.at_last() < 0
+    assert Budget(1, clock(), watch).at_last() == 10  # less would do for nothing

@@ -18,8 +18,11 @@ from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.opening import HowBuilt, found_commands, tune_project, unique
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.tuning.source import parse_all
 from perfembed.tuning.winners import Winners
 from perfembed.world import World
+from profilers.build import CompilerConfig
+from profilers.deadline import within
 from profilers.outcome import Timed
 from profilers.timing import Comparison, Round
 from scheduler.frontend import ParseOptions, read_source
@@ -199,3 +202,17 @@ def test_a_file_that_cannot_be_read_is_no_reason_to_leave_the_others(grid: Path)
     assert [n.reason for n in result.nests if n.file == "src/mix.c" and n.status == "refused"]
     assert statuses(result)["product_0"][1] == "tuned"
     assert [event for event in told if isinstance(event, Message) and "to see how" in event.text]
+
+
+def test_files_that_there_is_no_time_to_read_are_left_alone(tmp_path: Path) -> None:
+    """The first one is read in any case."""
+    texts = {name: b"void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = i; }" for name in ("a.c", "b.c")}
+    files = [(name, text, CompilerConfig("gcc", ())) for name, text in texts.items()]
+    unread: list[str] = []
+    left = iter((0.0, 60.0))  # when half of it has passed, and when all of it has
+    with within(lambda: next(left)):
+        first, second = parse_all(files, TuneOptions(), unread)
+    assert len(unread) == 1 and unread[0].startswith("b.c: the file was not read")
+    assert len(first.nests) == 1 and not first.rejections
+    assert not second.nests and "not read" in second.rejections[0].reason
+    assert all(len(source.nests) == 1 for source in parse_all(files, TuneOptions()))

@@ -17,6 +17,7 @@ from perfembed.tuning.source import again
 from perfembed.tuning.specialize import Specialized, specialized
 from perfembed.world import World
 from profilers.build import CompilerConfig
+from profilers.deadline import within
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.ir.walk import opaque_parts
 
@@ -145,3 +146,11 @@ def test_a_file_that_cannot_be_read_again_stays_as_it_was(tmp_path: Path) -> Non
     assert found.project == project and not found.given
     lost = specialized(project, profile, 0.01, lambda source, given: replace(source, nests=()))
     assert lost.project == project and not lost.given
+
+
+def test_readings_end_when_their_share_of_the_time_has_passed(tmp_path: Path) -> None:
+    readings = Readings(tmp_path)
+    with within(lambda: 5.0 if readings.asked else 10.0):
+        found = readings.of(VALUES, ALWAYS)
+    assert len(readings.asked) == 1
+    assert all(given.items() <= VALUES.items() for given in found.given.values())

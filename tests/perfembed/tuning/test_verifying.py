@@ -13,6 +13,7 @@ from perfembed.building.compiling import CompileAndLink, one_file
 from perfembed.capture.program import ProgramRun
 from perfembed.capture.stage import Stage
 from perfembed.measuring.measurer import Checked
+from perfembed.measuring.stopwatch import Budget
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
@@ -193,6 +194,35 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
     assert reports["main_2"].status == "kept" and "says something else" in reports["main_2"].reason
     assert result.exit_code == 0 and result.program_output_equal is not False
     assert b"parallel for" not in output.read_bytes()
+
+
+def test_what_there_is_no_time_to_verify_stays_as_it_was_and_is_not_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = compare_apart(Timed((2.0, 2.1)), Timed((1.0, 1.1)))
+    late: list[bool] = []
+
+    def found(self: NestTuner) -> NestOutcome:
+        scheduled = self.replayer.replay(parse_schedule("interchange(j, i)"))
+        if isinstance(scheduled, ScheduledNest):
+            self.ledger.begin(self.replayer, Timed((2.0, 2.1)))
+            self.ledger.confirmed(scheduled.schedule, comparison, Checked(("equal",), inputs=(None,), tolerance=0.0))
+            self.outcome.winner, self.outcome.chosen = Winner(scheduled, comparison, ("equal",)), scheduled.schedule
+            late.append(True)
+        return self.outcome
+
+    monkeypatch.setattr(Budget, "at_last", lambda budget: -1.0 if late else 60.0)
+    monkeypatch.setattr(NestTuner, "run", found)
+    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    path, output, database = tmp_path / "p.c", tmp_path / "tuned.c", tmp_path / "a.duckdb"
+    path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
+    result = tune(path, db=database, output=output, threads=1, search="random", budget_s=20, cflags=("-O1",))
+    given_up = [nest for nest in result.nests if "before the whole program was checked" in nest.reason]
+    assert given_up and all(nest.status == "kept" and not nest.given_back for nest in given_up)
+    assert output.read_bytes() == path.read_bytes() and result.exit_code == 0
+    with Database.open(database, read_only=True) as opened:
+        assert opened.rows("SELECT count(*) FROM measurements WHERE outcome = 'wrong_result'") == [(0,)]
+        assert confirmed_schedules(opened)
 
 
 def test_what_the_whole_program_does_not_bear_is_not_used_again(
