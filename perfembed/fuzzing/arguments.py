@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 _NUMBER = re.compile(r"[-+]?(?:\d+|0[xX][0-9a-fA-F]+)")
 _READS_ARGUMENTS = re.compile(rb"\bmain\s*\([^()]*\w[^()]*,[^()]*\)")
@@ -11,7 +11,7 @@ _EDGES = ((1 << 31) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1, 1 << 63, (1 << 6
 _NEAR, _FAR = 20, 250  # so far below an edge, where a size that is added to it is small or not
 
 
-def other_arguments(arguments: Sequence[str], texts: Sequence[bytes]) -> Iterator[tuple[str, ...]]:
+def other_arguments(arguments: Sequence[str], texts: Iterable[bytes]) -> Iterator[tuple[str, ...]]:
     """Arguments like these, the likeliest to matter first; nothing for a program that takes no numbers.
 
     `texts`: of the program's files, which tell whether it reads arguments at all.

@@ -17,7 +17,7 @@ from perfembed.capture.program import ProgramRun, abi_flags
 from perfembed.fuzzing.arguments import other_arguments
 from perfembed.fuzzing.instrumented import Instrumented, outer
 from perfembed.fuzzing.result import OtherValues
-from perfembed.fuzzing.tables import MOST_ARRAYS, MOST_VALUES, tables
+from perfembed.fuzzing.tables import tables
 from perfembed.world import Ran, run_failure
 from profilers.build import compiler_path
 from profilers.child import Limits
@@ -95,10 +95,6 @@ class Fuzzing:
             problem = f"the program cannot be built with the sanitizers: {_first_line(self.made)}"
         elif wall_s < _LEAST_S:
             problem = "no time was left"
-        elif len(outer_most := [n for n, _ in self.instrumented.nests if len(outer(n)) > MOST_ARRAYS]):
-            problem = f"{outer_most[0].name} has too many arrays"
-        elif any(len(function.values) > MOST_VALUES for function in self.instrumented.functions):
-            problem = "a function has too many parameters"
         self.nests = {name: OtherValues(skipped=problem) for name in names}
         if isinstance(self.made, Made) and not problem:
             self._draw(self.made, _DRAWS_SHARE * cpu_s, _DRAWS_SHARE * wall_s)

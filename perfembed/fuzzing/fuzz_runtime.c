@@ -18,16 +18,18 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
-enum { VALUES = 24, ARRAYS = 64, DRAWS = 96, KINDS = 7, TEXT = 240, CALLS = 3, EXTREMES = 16 };
+enum { VALUES = 24, ARRAYS = 64, DRAWS = 96, KINDS = 7, TEXT = 240, CALLS = 3, FEW = 3, EXTREMES = 16 };
 enum { KEEP, NUMBERS, INDICES };                      /* what may be drawn for an array */
 enum { SAME, WRONG, REPORTED, ENDLESS, DROPPED };     /* what came of a draw */
 #define ORIGINAL_S 0.2                                /* of processor time; what takes longer is dropped */
+#define FAR_S 0.05                                    /* with values that nobody may come to the end of */
 #define WRITTEN_S 4.0
 #define WALL_S 30.0
 #define FILLED (4l << 20)                             /* bytes of an array that are drawn at most */
@@ -49,6 +51,7 @@ struct function {
 struct draw {
     uint64_t value[VALUES];
     int contents, pair; /* contents: 0: those of the program */
+    int far;
 };
 
 struct outcome {
@@ -239,6 +242,15 @@ static void draw_numbers(unsigned char *at, long count, const struct array *arra
     }
 }
 
+/* Not of what is constant. */
+static int writable(const void *at)
+{
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)at, 1};
+    memcpy(&byte, at, 1);
+    return process_vm_writev(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
 void perfembed_before(int k, const void *const *given)
 {
     const struct nest *nest = &nests[k];
@@ -248,6 +260,8 @@ void perfembed_before(int k, const void *const *given)
         const struct array *array = &nest->array[a];
         size_t size = array->fill != KEEP ? size_behind(given[a], array->known) : 0;
         long count = (size < FILLED ? size : FILLED) / array->bytes;
+        if (!count || !writable(given[a]))
+            continue;
         if (array->fill == INDICES)
             draw_indices((unsigned char *)given[a], count, array->bytes);
         else if (array->fill == NUMBERS && pick(2))
@@ -358,7 +372,7 @@ static void sanitized(const char *text)
 {
     if (!child)
         return;
-    const char *line = strstr(text, "AddressSanitizer:");
+    const char *line = strstr(text, "AddressSanitizer: ");
     line = line ? line : text;
     snprintf(outcomes[side].text, TEXT, "%.*s", (int)strcspn(line, "\n"), line);
     _exit(99);
@@ -375,7 +389,7 @@ static __attribute__((noinline, noipa)) void paint(int with)
 static int become(int which, int k, const struct draw *draw, const struct perfembed_value *values, int said, int with)
 {
     const struct function *function = nests[k].function >= 0 ? &functions[nests[k].function] : NULL;
-    const double most = which ? WRITTEN_S : ORIGINAL_S;
+    const double most = which ? WRITTEN_S : draw->far ? FAR_S : ORIGINAL_S;
     struct itimerval timer = {{0, 0}, {(long)most, (long)((most - (long)most) * 1e6)}};
     int nothing = open("/dev/null", O_WRONLY);
     child = 1, target = k, side = which, drawn = *draw;
@@ -407,7 +421,7 @@ static void read_said(int file, struct outcome *outcome)
     if (outcome->text[0])
         return;
     const char *line = strstr(said, "runtime error:");
-    line = line ? line : strstr(said, "AddressSanitizer:");
+    line = line ? line : strstr(said, "AddressSanitizer: ");
     if (line)
         snprintf(outcome->text, TEXT, "%.*s", (int)strcspn(line, "\n"), line);
 }
@@ -508,11 +522,11 @@ static int planned(int k, struct draw *draws, const struct perfembed_value *valu
     static struct draw kinds[KINDS][DRAWS];
     int made[KINDS] = {0}, kind = 0;
     static const unsigned char sizes[] = {7, 31, 1, 2, 0, 13, 3};
-    static const uint64_t edges[] = {0x7fffffff, 0xffffffff, 0x7fffffffffffffff, ~0ull, 0};
+    static const uint64_t edges[] = {0x7fffffffffffffff, 0x7fffffff, ~0ull, 0xffffffff, 0};
     const struct nest *nest = &nests[k];
     const int count = nest->function >= 0 ? functions[nest->function].values : 0;
     const int pairs = nest->function >= 0 ? functions[nest->function].pairs : 0;
-    struct draw base = {{0}, 0, 0};
+    struct draw base = {{0}, 0, 0, 0};
     int integers = 0, indices = 0, n = 0;
     for (int v = 0; v < count; v++) {
         base.value[v] = 0;
@@ -547,14 +561,17 @@ static int planned(int k, struct draw *draws, const struct perfembed_value *valu
         FOR_EACH if (base.value[v] > 64 || s % 2) SET(v, all);
     }
     kind++;
-    for (int s = 0; integers && s < 10; s++) { /* near where types end */
+    for (int s = 0; integers && s < 20; s++) { /* near where types end: up to there, or beyond */
         NEXT;
-        FOR_EACH SET(v, edges[s % 5] + pick(s > 4 ? 14 : 27) - 13);
+        int at = 0;
+        draw->far = 1;
+        FOR_EACH SET(v, edges[s % 5] + (s % 2 ? pick(27) - 13 : ++at == integers ? 0 : -pick(14)));
     }
     kind++;
     for (int s = 0; integers && s < 6 + 4 * integers && s < 18; s++) { /* one extreme, the others small or as they are */
         NEXT;
         int chosen = pick(integers), at = 0, kept = pick(3) == 0;
+        draw->far = 1;
         FOR_EACH SET(v, at++ == chosen ? extreme() : kept ? base.value[v] : small());
     }
     kind++;
@@ -604,6 +621,8 @@ static int fuzz(int k, const struct perfembed_value *values)
         if (found < 0)
             return 1;
         dropped += found == DROPPED;
+        if (!count && !same && dropped == FEW)
+            break; /* the program's own sizes run too long */
         same += found == SAME;
         tuned += found == SAME && !outcomes[1].fell_back;
         if (found == SAME || found == DROPPED)

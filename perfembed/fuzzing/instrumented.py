@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfembed.capture.extents import outer_arrays
+from perfembed.capture.roles import roles
+from profilers.workload import FLOAT_TYPES
 from scheduler.frontend import Function, SourceFile
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import Array, LoopNest
@@ -32,11 +34,16 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A function whose values are drawn; `pairs` of them are pointers that may be equal."""
+    """A function whose values are drawn; `pairs` of them are pointers that may be equal. `draws`: some are integers."""
 
     name: str
     values: tuple[Drawn, ...]
     pairs: tuple[tuple[int, int], ...]
+    draws: bool
+
+
+_MOST_VALUES, _MOST_ARRAYS = 24, 64  # of the runtime's tables
+_FIXED = re.compile(r"\*|\[|\b(?:float|double)\b")
 
 
 @dataclass(slots=True)
@@ -47,6 +54,15 @@ class Instrumented:
     nests: list[tuple[LoopNest, int]] = field(default_factory=list)
     functions: list[Entered] = field(default_factory=list)
 
+    def can_differ(self) -> bool:
+        """Whether anything is drawn that randomized inputs leave as it is: sizes, or what decides where a nest goes."""
+        return any(function.draws for function in self.functions) or any(
+            not a.is_scalar and a.ctype not in FLOAT_TYPES and (a.name in used.index or a.name in used.control)
+            for nest, _ in self.nests
+            for used in [roles(nest)]
+            for a in outer(nest)
+        )
+
     def add(
         self, source: SourceFile, content: bytes, places: Mapping[str, tuple[int, int]], without: Collection[str]
     ) -> None:
@@ -55,7 +71,7 @@ class Instrumented:
         edits: list[tuple[int, int, bytes]] = []
         for function in source.functions:
             inside = [n for n in nests if n.span and function.span.begin <= n.span.begin < function.span.end]
-            tried = [nest for nest in inside if nest.name not in without]
+            tried = [n for n in inside if n.name not in without and len(outer(n)) <= _MOST_ARRAYS]
             if not tried:
                 continue
             entered, own = _entered(source, content, places, function, inside)
@@ -108,10 +124,11 @@ def _entered(
     begin = places[first.name][0] - (first.span.begin - function.span.begin)
     end = places[last.name][1] + (function.span.end - last.span.end)
     head = _head(content[begin : places[first.name][0]], function)
-    if function.name == "main" or head is None or any(not name for _, name in function.parameters):
+    unnamed = any(not name for _, name in function.parameters)
+    if function.name == "main" or head is None or unnamed or len(function.parameters) > _MOST_VALUES:
         return None, []
     values = [Drawn(name, f"pe_{k}") for k, (_, name) in enumerate(function.parameters)]
-    values += _reached(source, function, nests)
+    values = [*values, *_reached(source, function, nests)][:_MOST_VALUES]
     text, at = head
     copies = " ".join(f"__extension__ __auto_type pe_{k} = {n};" for k, (_, n) in enumerate(function.parameters))
     listed = ", ".join(f"PERFEMBED_VALUE({v.address})" if v.address.startswith("pe_") else v.address for v in values)
@@ -124,7 +141,8 @@ def _entered(
     )
     name = function.name.encode()
     edits = [(begin + at, begin + at + len(name), inner.encode()), (end, end, b"\n" + text + spelled(body).encode())]
-    return Entered(function.name, tuple(values), _pairs(function)), edits
+    draws = len(values) > len(function.parameters) or any(not _FIXED.search(t) for t, _ in function.parameters)
+    return Entered(function.name, tuple(values), _pairs(function), draws), edits
 
 
 def _head(text: bytes, function: Function) -> tuple[bytes, int] | None:

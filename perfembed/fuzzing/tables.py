@@ -13,7 +13,6 @@ from profilers.workload import ELEMENT_TYPES, FLOAT_TYPES
 from scheduler.ir.nest import Array, LoopNest, Storage
 from scheduler.ir.walk import placed_statements, uses
 
-MOST_VALUES, MOST_ARRAYS = 24, 64  # of the runtime's tables
 _EXTENTS = 16
 _KEPT, _NUMBERS, _INDICES = range(3)
 
@@ -50,7 +49,7 @@ def _arrays(nest: LoopNest) -> Iterable[str]:
 
 def _fill(array: Array, used: Roles) -> int:
     """What its contents may be exchanged for."""
-    if array.is_scalar or array.rows or array.members or array.const or array.ctype not in ELEMENT_TYPES:
+    if array.is_scalar or array.rows or array.members or array.ctype not in ELEMENT_TYPES:
         return _KEPT
     if array.ctype == "_Bool":
         return _KEPT

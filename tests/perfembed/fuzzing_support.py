@@ -1,6 +1,7 @@
 """A program with written nests, as tune makes it, run on other values."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from perfembed.building import compiling
@@ -13,75 +14,66 @@ from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.world import World
 from profilers.build import CompilerConfig
 from scheduler.codegen.premises import PremiseTests
-from scheduler.frontend import ParseOptions, read_source
+from scheduler.codegen.splice import nest_text, spliced
+from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.schedule import parse_schedule
 from tests.rewriting import surveyed
 
 FLAGS = ("-O2",)
+Written = tuple[bytes, dict[str, tuple[int, int]]]
 
 
-def written(
-    folder: Path, text: bytes, schedules: dict[str, str] | None = None, fault: tuple[bytes, bytes] = (b"", b"")
-) -> tuple[Instrumented, Path]:
-    """The program with its nests as they would be written (`schedules`: of some; None: all in their own order).
-
-    `fault`: what in the new text of nests is exchanged for what.
-    """
-    path = folder / "program.c"
-    path.write_bytes(text)
-    source = read_source(path, ParseOptions(FLAGS), text)
+def scheduled(source: SourceFile, schedules: Mapping[str, str]) -> Written:
+    """The file as it is written with these schedules of nests."""
     found = surveyed(source, FLAGS)
-    chosen = {n.name: "" for n in source.nests} if schedules is None else schedules
     rewrites = [
-        Rewrite(nest, parse_schedule(chosen[nest.name]), 2.0)
+        Rewrite(nest, parse_schedule(schedules[nest.name]), 2.0)
         for nest in source.nests
-        if nest.name in chosen and isinstance(found.tests[nest.name], PremiseTests)
+        if nest.name in schedules and isinstance(found.tests[nest.name], PremiseTests)
     ]
-    content, places = rewrite_with_places(source, rewrites, 32, found)
-    program = Instrumented()
-    if fault[0]:
-        content, places = _faulty(content, places, fault)
-    program.add(source, content, places, ())
-    return program, path
+    return rewrite_with_places(source, rewrites, 32, found)
 
 
-def _faulty(
-    content: bytes, places: dict[str, tuple[int, int]], fault: tuple[bytes, bytes]
-) -> tuple[bytes, dict[str, tuple[int, int]]]:
-    changed: dict[str, tuple[int, int]] = {}
-    found = 0
-    for name, (begin, end) in sorted(places.items(), key=lambda item: item[1], reverse=True):
-        new, old = content[begin:end].split(b"} else\n", 1) if b"} else\n" in content[begin:end] else (b"", b"")
-        text = new.replace(*fault)
-        found += text != new
-        content = content[:begin] + text + content[end - len(old) - len(b"} else\n") :]
-        added = len(text) - len(new)
-        changed = {other: (b + added, e + added) for other, (b, e) in changed.items()}
-        changed[name] = begin, end + added
-    assert found, content.decode()
-    return content, changed
+def by_hand(source: SourceFile, loops: Mapping[str, tuple[str, str]]) -> Written:
+    """The file with these loops in place of nests, each behind a run-time test: (condition, loops)."""
+    edits = []
+    for nest in source.nests:
+        if nest.name in loops and nest.span is not None:
+            condition, text = loops[nest.name]
+            original = source.content[nest.span.begin : nest.span.end]
+            edits.append((nest.span.begin, nest.span.end, nest_text(text, original, "by hand", condition)))
+    content, places = spliced(source.content, edits, "#define pe_tuned\n")
+    return content, {n.name: places[n.span.begin] for n in source.nests if n.name in loops and n.span is not None}
 
 
 def fuzzed(
     folder: Path,
     text: bytes,
-    schedules: dict[str, str] | None = None,
-    fault: tuple[bytes, bytes] = (b"", b""),
+    schedules: Mapping[str, str] | None = None,
+    loops: Mapping[str, tuple[str, str]] | None = None,
     *,
     arguments: tuple[str, ...] = (),
+    flags: tuple[str, ...] = FLAGS,
     seconds: float = 3.0,
+    wall_s: float = 60.0,
     threads: int = 1,
     tolerance: float = 0.0,
 ) -> Fuzzing:
-    program, path = written(folder, text, schedules, fault)
+    """The program run with nests as they are scheduled, or as they are by hand; else all in their own order."""
+    path = folder / "program.c"
+    path.write_bytes(text)
+    source = read_source(path, ParseOptions(FLAGS), text)
+    schedules = {nest.name: "" for nest in source.nests} if schedules is None else schedules
+    content, places = scheduled(source, schedules) if loops is None else by_hand(source, loops)
+    program = Instrumented()
+    program.add(source, content, places, ())
     environment = {"PATH": os.environ["PATH"]}
-    build = compiling.one_file(str(path), text, CompilerConfig("gcc", FLAGS), folder, environment)
-    world = World(arguments=arguments)
-    run = ProgramRun(build, Stage(world, folder / "stage"), environment)
+    build = compiling.one_file(str(path), text, CompilerConfig("gcc", flags), folder, environment)
+    run = ProgramRun(build, Stage(World(arguments=arguments), folder / "stage"), environment)
     profile = ProgramProfile(run, 0.1, 0, b"", b"", "", {}, ())
     fuzzing = Fuzzing(profile, program, ("-fopenmp",), folder / "fuzzing", threads, 0, tolerance)
     wanted = fuzzing.changes()
     assert wanted is not None
     fuzzing.made = build.make_all((wanted,))[0]
-    fuzzing.run(seconds, 10 * seconds)
+    fuzzing.run(seconds, wall_s)
     return fuzzing
