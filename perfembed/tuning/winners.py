@@ -63,15 +63,16 @@ class Winners:
         self.left_s = left_s
         self.found: list[Won] = []
         self.interrupted = False
+        self.fuzzing: Fuzzing | None = None
 
     def verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
         """The whole program with its winners; without one (a file without a main), that it compiles."""
         comparison: ProgramComparison | None = None
         if self.found and profile is not None:
             self.progress(Message("verifying the whole program"))
-            fuzzing = self._fuzzing(profile)
-            comparison = self._verify_program(profile, fuzzing)
-            if self.found and fuzzing is not None and self._fuzz(fuzzing):
+            self.fuzzing = self._other_values(profile)
+            comparison = self._verify_program(profile)
+            if self.found and self.fuzzing is not None and self._fuzz(self.fuzzing):
                 comparison = self._verify_program(profile) if self.found else None
             while comparison is not None and comparison.tuned_s > comparison.original_s and self.found:
                 self._revert_last("faster on its own, but the whole program did not get faster with it")
@@ -81,7 +82,7 @@ class Winners:
             self._say({nest.name: OtherValues(skipped="the file has no main") for nest, _ in self.found})
         return comparison
 
-    def _fuzzing(self, profile: ProgramProfile) -> Fuzzing | None:
+    def _other_values(self, profile: ProgramProfile) -> Fuzzing | None:
         """The program as it is going to be run on other values; None where there is no time for that."""
         if self.left_s() < _LEAST_LEFT_S:
             self._say({nest.name: OtherValues(skipped="no time was left") for nest, _ in self.found})
@@ -142,9 +143,10 @@ class Winners:
             report = self.reports[name]
             self.reports[name] = replace(report, checks=(*report.checks, *values.lines(how)), other_values=values)
 
-    def _verify_program(self, profile: ProgramProfile, fuzzing: Fuzzing | None = None) -> ProgramComparison | None:
+    def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
         """Runs the whole tuned program against the original; nests that change what it says are given back."""
         verifier = self._verifier()
+        fuzzing = self.fuzzing if self.fuzzing is not None and self.fuzzing.made is None else None
         wanted = fuzzing.changes() if fuzzing is not None else None
         beside = Beside(*wanted) if wanted is not None else None
         try:
