@@ -66,7 +66,7 @@ class Instrumented:
     def add(
         self, source: SourceFile, content: bytes, places: Mapping[str, tuple[int, int]], without: Collection[str]
     ) -> None:
-        """A written file; `places`: which bytes of it stand in place of each nest, of which some are left as they are."""
+        """A written file; `places`: which bytes stand in place of each nest; `without`: nests that are not run."""
         nests = [nest for nest in source.nests if nest.name in places]
         edits: list[tuple[int, int, bytes]] = []
         for function in source.functions:

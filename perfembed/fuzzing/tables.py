@@ -20,7 +20,7 @@ _KEPT, _NUMBERS, _INDICES = range(3)
 def tables(
     program: Instrumented, report: Path, seed: int, cpu_s: float, wall_s: float, tolerance: float, threads: int
 ) -> str:
-    """`cpu_s`, `wall_s`: for all nests; `tolerance`: of sums of floating-point numbers, relative; 0: bits are compared."""
+    """`cpu_s`, `wall_s`: for all nests; `tolerance`: of sums of floating-point numbers, relative; 0: bits count."""
     extents = sorted({e for nest, _ in program.nests for a in nest.arrays for e in _extents(a)})[:_EXTENTS]
     counts = f"{threads} {len(program.functions)} {len(program.nests)} {len(extents)}"
     lines = [str(report), f"{seed} {cpu_s:.3f} {wall_s:.3f} {tolerance:g} {counts}", " ".join(map(str, extents))]
@@ -39,10 +39,9 @@ def _arrays(nest: LoopNest) -> Iterable[str]:
     for array in outer(nest):
         width = element_bytes(array.ctype)
         floating = array.ctype in FLOAT_TYPES and not array.members
-        known = 0
-        if array.storage in (Storage.GLOBAL, Storage.LOCAL) and not array.members and not array.rows and None not in array.shape:
-            extents = _extents(array)
-            known = math.prod(extents) * width if len(extents) == len(array.shape) else 0
+        extents = _extents(array)
+        named = array.storage in (Storage.GLOBAL, Storage.LOCAL) and not array.members and not array.rows
+        known = math.prod(extents) * width if named and len(extents) == len(array.shape) else 0
         flags = f"{floating:d} {width} {array.rows} {array.name in written:d} {_fill(array, used)}"
         yield f"{flags} {array.is_scalar:d} {known}"
 

@@ -1,4 +1,7 @@
-"""What tuning is asked for, what it tells while it runs, and what it gives back."""
+"""What tuning is asked for, what it tells while it runs, and what it gives back.
+
+Long, because it has one record beside the other.
+"""
 
 from __future__ import annotations
 

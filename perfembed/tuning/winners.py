@@ -125,12 +125,10 @@ class Winners:
             return False
         self._say(fuzzing.nests)
         wrong = fuzzing.wrong
-        for nest, _ in self.found:
+        before = list(self.found)
+        for nest, _ in before:
             if nest.name in wrong:
                 self.progress(Message(f"WRONG: {nest.name} computes something else {wrong[nest.name]}"))
-        before = list(self.found)
-        for nest, winner in before:
-            if nest.name in wrong:
                 left = [one for one in self.found if one[0] is not nest]
                 self._give_back(left, "its fastest schedule computes something else on values unlike the captured ones")
                 report = self.reports[nest.name]

@@ -37,18 +37,31 @@ int main(void) {
     return 0;
 }
 """
+ADD = "Z[j][i] += A[i][j];"
+ROW = "for (long j = first[i]; j < (long)n; j++) B[j] += i + 1;"
+TILED = """for (long t = lo; t < hi; t += 8)
+    for (long i = t; i < hi && i < t + 8; i++) low[i - lo] += 3 + (int)(i & 7);"""
 RIGHT = {
-    "window_0": ("off < 10000", "for (size_t i = 0; i < n; i++) if (i >= off) for (size_t j = i - off; j < n; j++) Z[j][i] += A[i][j];"),
-    "rows_0": ("1", "for (long i = 0; i < (long)n; i++) if (first[i] >= 0) for (long j = first[i]; j < (long)n; j++) B[j] += i + 1;"),
-    "range_0": ("lo < hi && hi - lo < 1000", "for (long k = 0; k < (long)(hi - lo); k++) out[k] = out[k] * 31u + (uint32_t)(k + lo);"),
-    "blocks_0": ("hi < 9223372036854775000 && lo > -1000", "for (long t = lo; t < hi; t += 8) for (long i = t; i < hi && i < t + 8; i++) low[i - lo] += 3 + (int)(i & 7);"),
-}  # fmt: skip
+    "window_0": (
+        "off < 10000",
+        f"for (size_t i = 0; i < n; i++) if (i >= off) for (size_t j = i - off; j < n; j++) {ADD}",
+    ),
+    "rows_0": ("1", f"for (long i = 0; i < (long)n; i++) if (first[i] >= 0) {ROW}"),
+    "range_0": (
+        "lo < hi && hi - lo < 1000",
+        "for (long k = 0; k < (long)(hi - lo); k++) out[k] = out[k] * 31u + (uint32_t)(k + lo);",
+    ),
+    "blocks_0": ("hi < 9223372036854775000 && lo > -1000", TILED),
+}
 WRONG = {
-    "window_0": ("1", "for (long i = 0; i < (long)n; i++) for (long j = i - (long)off; j < (long)n; j++) Z[j][i] += A[i][j];"),
-    "rows_0": ("1", "for (long i = 0; i < (long)n; i++) for (long j = first[i]; j < (long)n; j++) B[j] += i + 1;"),
+    "window_0": (
+        "1",
+        f"for (long i = 0; i < (long)n; i++) for (long j = i - (long)off; j < (long)n; j++) {ADD}",
+    ),
+    "rows_0": ("1", f"for (long i = 0; i < (long)n; i++) {ROW}"),
     "range_0": ("1", "for (long k = lo; k < (long)hi; k++) out[k - lo] = out[k - lo] * 31u + (uint32_t)k;"),
-    "blocks_0": ("1", "for (long t = lo; t < hi; t += 8) for (long i = t; i < hi && i < t + 8; i++) low[i - lo] += 3 + (int)(i & 7);"),
-}  # fmt: skip
+    "blocks_0": ("1", TILED),
+}
 
 
 def test_wrapping_bounds_carried_over_without_their_types_are_found(tmp_path: Path) -> None:
@@ -97,7 +110,7 @@ COUNTED = "for (i = 0; i < n; i++) for (int j = 0; j < N; j++) c[i][j] = a[i][j]
 def test_a_last_value_that_is_printed_with_arguments_only(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     fuzzing = fuzzed(tmp_path, LAST, loops={"main_1": ("1", COUNTED)}, arguments=arguments)
     (wrong,) = fuzzing.wrong.values()
-    assert wrong.startswith("with the") and "became" in wrong or wrong.endswith("i differs"), wrong
+    assert (wrong.startswith("with the") and "became" in wrong) or wrong.endswith("i differs"), wrong
 
 
 OVERFLOW = b"""#include <stdio.h>
@@ -154,18 +167,23 @@ int main(void) {
 """
 
 
+SCALE = "for (int j = 0; j < g->n; j++) rows[i][j] = 2 * g->values[at[i]] + j;"
+FIXED, OTHER = SCALE.replace("g->n", "30"), SCALE.replace("at[i]", "i % 3")
+
+
 @pytest.mark.parametrize(
-    ("loops", "problem"),
+    ("body", "behind", "problem"),
     [
-        ("for (int i = 0; i < m; i++) { for (int j = 0; j < g->n; j++) rows[i][j] = 2 * g->values[at[i]] + j; last = i; }", ""),
-        ("for (int i = 0; i < m; i++) { for (int j = 0; j < 30; j++) rows[i][j] = 2 * g->values[at[i]] + j; last = i; }", "rows differs"),
-        ("for (int i = 0; i < m; i++) { for (int j = 0; j < g->n; j++) rows[i][j] = 2 * g->values[i % 3] + j; last = i; }", "rows differs"),
-        ("for (int i = 0; i < m; i++) { for (int j = 0; j < g->n; j++) rows[i][j] = 2 * g->values[at[i]] + j; } if (m > 0) last = m - 1;", ""),
-        ("for (int i = 0; i < m; i++) { for (int j = 0; j < g->n; j++) rows[i][j] = 2 * g->values[at[i]] + j; } last = m;", "last differs"),
-        ("for (int i = 0; i < m; i++) { for (int j = 0; j < g->n; j++) rows[i][j] = 2 * g->values[at[i]] + j; last = at[i + 1] == -77 ? 0 : i; }", "AddressSanitizer: heap-buffer-overflow"),
+        (f"{SCALE} last = i;", "", ""),
+        (f"{FIXED} last = i;", "", "rows differs"),
+        (f"{OTHER} last = i;", "", "rows differs"),
+        (SCALE, "if (m > 0) last = m - 1;", ""),
+        (SCALE, "last = m - 1;", "last differs"),
+        (f"{SCALE} last = at[i + 1] == -77 ? 0 : i;", "", "AddressSanitizer: heap-buffer-overflow"),
     ],
-)  # fmt: skip
-def test_rows_members_index_arrays_and_scalars(tmp_path: Path, loops: str, problem: str) -> None:
+)
+def test_rows_members_index_arrays_and_scalars(tmp_path: Path, body: str, behind: str, problem: str) -> None:
+    loops = f"for (int i = 0; i < m; i++) {{ {body} }} {behind}"
     fuzzing = fuzzed(tmp_path, ROWS, loops={"scale_0": ("1", loops)})
     found = fuzzing.nests["scale_0"]
     assert found.wrong.endswith(problem) and bool(found.wrong) == bool(problem), fuzzing.nests
