@@ -23,8 +23,8 @@ Phase = Literal[
     "other",
 ]
 """`original`: runs of what was given, the program or one nest. `legality`: search, proofs and the text of schedules.
-`confirming`: winner and original in turns. `checking`: outputs compared. `other values`: winners run on values unlike the
-captured ones. `waiting`: for others that measure."""
+`confirming`: winner and original in turns. `checking`: outputs compared. `other values`: winners run on values
+unlike the captured ones. `waiting`: for others that measure."""
 
 
 @dataclass(slots=True)
