@@ -33,9 +33,9 @@ _SANITIZED = (
     "-fsanitize-recover=address,undefined,float-cast-overflow", "-w", "-Dregister=",
 )  # fmt: skip
 _SETTINGS = {
-    "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=0:allocator_may_return_null=1:verify_asan_link_order=0"
+    "ASAN_OPTIONS": "symbolize=0:detect_leaks=0:halt_on_error=0:allocator_may_return_null=1:verify_asan_link_order=0"
     ":detect_stack_use_after_return=0:max_allocation_size_mb=16384",
-    "UBSAN_OPTIONS": "print_stacktrace=0:halt_on_error=0",
+    "UBSAN_OPTIONS": "symbolize=0:print_stacktrace=0:halt_on_error=0",
     "OMP_WAIT_POLICY": "passive",
     "GOMP_SPINCOUNT": "0",
 }

@@ -32,7 +32,7 @@ static int planned(int k, struct draw *draws, const struct perfembed_value *valu
     const struct nest *nest = &nests[k];
     const int count = nest->function >= 0 ? functions[nest->function].values : 0;
     const int pairs = nest->function >= 0 ? functions[nest->function].pairs : 0;
-    struct draw base = {{0}, 0, 0, 0};
+    struct draw base = {{0}, 0, 0, 0, 0};
     int integers = 0, indices = 0, n = 0;
     for (int v = 0; v < count; v++) {
         base.value[v] = 0;
@@ -93,9 +93,12 @@ static int planned(int k, struct draw *draws, const struct perfembed_value *valu
         if (s > 1)
             FOR_EACH SET(v, s == 2 ? base.value[v] / 2 : base.value[v] - 1);
     }
-    for (int number = 0; number < DRAWS && n < DRAWS; number++) /* some of each kind in turn */
-        for (kind = 0; kind < KINDS && n < DRAWS; kind++)
+    const int own = kind;
+    for (int number = 0; number < DRAWS; number++) /* some of each kind in turn, the program's own values last */
+        for (kind = 0; kind < own && n < DRAWS; kind++)
             if (number < made[kind])
-                draws[n++] = kinds[kind][number];
+                kinds[kind][number].kind = kind, draws[n++] = kinds[kind][number];
+    for (int number = 0; number < made[own] && n < DRAWS; number++)
+        kinds[own][number].kind = own, draws[n++] = kinds[own][number];
     return n;
 }

@@ -25,7 +25,7 @@
 
 #include "fuzz.h"
 
-enum { VALUES = 24, ARRAYS = 64, DRAWS = 96, KINDS = 7, TEXT = 240, CALLS = 3, FEW = 3, EXTREMES = 16 };
+enum { VALUES = 24, ARRAYS = 64, DRAWS = 96, KINDS = 7, TEXT = 240, CALLS = 3, LATE = 2, EXTREMES = 16 };
 enum { KEEP, NUMBERS, INDICES };                      /* what may be drawn for an array */
 enum { SAME, WRONG, REPORTED, ENDLESS, DROPPED };     /* what came of a draw */
 #define ORIGINAL_S 0.2                                /* of processor time; what takes longer is dropped */
@@ -51,7 +51,7 @@ struct function {
 struct draw {
     uint64_t value[VALUES];
     int contents, pair; /* contents: 0: those of the program */
-    int far;
+    int far, kind;
 };
 
 struct outcome {
@@ -78,7 +78,7 @@ static int fuzzing, child, target = -1, side;
 static struct draw drawn;
 static struct outcome *outcomes; /* of both sides, shared with the children */
 static const void *addresses[ARRAYS];
-static int paint_with;
+static int paint_with, was_late;
 static double cpu_until, wall_until;
 
 static double now(void)
@@ -283,6 +283,7 @@ static int tried(int k, const struct draw *draw, const struct perfembed_value *v
     read_said(said[0], &outcomes[0]);
     const struct outcome *original = &outcomes[0], *written = &outcomes[1];
     int usable = ended && pids[1] > 0 && status[0] == 0 && original->ended && !original->text[0] && !original->unseen;
+    was_late = !ended || (WIFSIGNALED(status[0]) && WTERMSIG(status[0]) == SIGPROF);
     if (!usable && pids[1] > 0)
         kill(pids[1], SIGKILL);
     ended = pids[1] > 0 && wait_for(pids[1], now() + WALL_S, &status[1], said[1]);
@@ -310,7 +311,7 @@ static int fuzz(int k, const struct perfembed_value *values)
     static struct draw draws[DRAWS];
     struct nest *nest = &nests[k];
     const int count = nest->function >= 0 ? functions[nest->function].values : 0;
-    int same = 0, tuned = 0, dropped = 0;
+    int same = 0, tuned = 0, dropped = 0, late[KINDS] = {0};
     if (!wall_until)
         wall_until = now() + wall_s, cpu_until = used() + cpu_s;
     if (several_threads()) {
@@ -326,13 +327,14 @@ static int fuzz(int k, const struct perfembed_value *values)
     const double wall_end = now() + (wall_until - now()) / left, cpu_end = used() + (cpu_until - used()) / left;
     for (int d = 0; d < n && now() < wall_end && used() < cpu_end; d++) {
         int where = -1;
+        if (late[draws[d].kind] == LATE)
+            continue; /* others of the kind are likely to run as long */
         state = state * 6364136223846793005ull + 1442695040888963407ull;
         int found = tried(k, &draws[d], values, &where);
         if (found < 0)
             return 1;
         dropped += found == DROPPED;
-        if (!count && !same && dropped == FEW)
-            break; /* the program's own sizes run too long */
+        late[draws[d].kind] += found == DROPPED && was_late;
         same += found == SAME;
         tuned += found == SAME && !outcomes[1].fell_back;
         if (found == SAME || found == DROPPED)
