@@ -45,6 +45,7 @@ _DRAWS_SHARE = 0.7  # of the time, for draws; the rest is for other arguments
 _RUN_S = 0.8  # for a run of the original with other arguments
 _SLOWER, _LATE_S = 10.0, 10.0  # what the written program may take instead
 _LEAST_S = 0.2
+_ENDING_S = 3.0  # for the last draw
 
 
 @dataclass(slots=True)
@@ -114,7 +115,7 @@ class Fuzzing:
         report.unlink(missing_ok=True)
         text = tables(self.instrumented, report, self.seed, cpu_s, wall_s, self.tolerance, self.threads)
         table.write_text(text, encoding="utf-8")
-        ran = self._run(made, {_FUZZ: str(table)}, self._arguments, 1, wall_s)
+        ran = self._run(made, {_FUZZ: str(table)}, self._arguments, 1, wall_s + _ENDING_S)
         problem = "the program did not come to it in time" if ran.finished.timed_out else "no call of it could be tried"
         for name in self.nests:
             self.nests[name] = OtherValues(skipped=problem)

@@ -144,6 +144,7 @@ __attribute__((constructor)) static void begin(void)
     fclose(in);
     report = fopen(path, "a");
     outcomes = mmap(NULL, 2 * sizeof *outcomes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    wall_until = now() + wall_s;
     fuzzing = report != NULL && outcomes != MAP_FAILED;
 }
 
@@ -312,8 +313,8 @@ static int fuzz(int k, const struct perfembed_value *values)
     struct nest *nest = &nests[k];
     const int count = nest->function >= 0 ? functions[nest->function].values : 0;
     int same = 0, tuned = 0, dropped = 0, late[KINDS] = {0};
-    if (!wall_until)
-        wall_until = now() + wall_s, cpu_until = used() + cpu_s;
+    if (!cpu_until)
+        cpu_until = used() + cpu_s;
     if (several_threads()) {
         fprintf(report, "threads %d\n", k);
         nest->finished = 1;

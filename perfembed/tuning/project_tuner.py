@@ -52,7 +52,7 @@ _LEAST_S = 1.0  # for a nest
 _LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
 _NOT_MEASURED = "the program runs, but not its nests alone: see whether --cflags has what only a whole file bears"
-_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
+_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 4.0, 1.5, 0.3  # for building and running the whole program at the end
 
 
 def _is_minor(inputs: NestInputs) -> bool:
