@@ -77,7 +77,7 @@ def test_wrapping_bounds_carried_over_without_their_types_are_found(tmp_path: Pa
 
 
 def test_right_nests_pass_and_both_their_branches_are_counted(tmp_path: Path) -> None:
-    fuzzing = fuzzed(tmp_path, SIZES, loops=RIGHT)
+    fuzzing = fuzzed(tmp_path, SIZES, loops=RIGHT, seconds=12.0)
     assert not fuzzing.wrong
     for found in fuzzing.nests.values():
         assert found.same >= 8 and found.tuned >= 4, fuzzing.nests
