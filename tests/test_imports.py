@@ -21,7 +21,7 @@ CHILDREN = {"scheduler.frontend.child", "profilers.likwid_child"}
 HEAVY = {"torch", "torch_geometric", "faiss", "clang", "sklearn", "islpy", "numpy", "scipy", "duckdb", "rich"}
 FLOORS = (  # of perfembed, from the ground up: a room imports from its own floor and from those below
     ("errors", "in_time", "files", "flags", "reading", "world", "building", "capture", "transfer"),
-    ("embedding", "inspection", "measuring"),
+    ("embedding", "fuzzing", "inspection", "measuring"),
     ("learning",),
     ("retrieval",),
     ("tuning",),

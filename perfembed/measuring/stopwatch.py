@@ -19,12 +19,13 @@ Phase = Literal[
     "candidates",
     "confirming",
     "checking",
+    "other values",
     "waiting",
     "other",
 ]
 """`starting`: loading the command. `original`: runs of what was given, the program or one nest. `legality`: search,
-proofs and the text of schedules. `confirming`: winner and original in turns. `checking`: outputs compared. `waiting`:
-for others that measure."""
+proofs and the text of schedules. `confirming`: winner and original in turns. `checking`: outputs compared. `other
+values`: winners run on values unlike the captured ones. `waiting`: for others that measure."""
 
 
 @dataclass(slots=True)

@@ -77,6 +77,8 @@ def _nest(report: NestReport, style: Style, verbose: bool) -> list[str]:
         add("no threads", report.no_threads)
         add("measured", told(report))
         add("checked", "; ".join(report.checks))
+    if report.other_values is not None and report.other_values.wrong:
+        add("WRONG", f"{report.other_values.wrong} (a fault of perfembed's: not written)")
     if report.candidates and (verbose or report.status in ("tuned", "kept")):
         add("tried", tried(report))
     for note in report.notes if verbose else ():

@@ -68,6 +68,7 @@ def _decision(report: NestReport) -> list[str]:
                 ("tried", tried(report) if report.candidates or report.failed else ""),
                 ("normalized first", spelled(report.normalization)),
                 ("checked", "; ".join(report.checks)),
+                ("WRONG", report.other_values.wrong if report.other_values is not None else ""),
                 ("given back", "the whole program was not right, or not faster, with it" if report.given_back else ""),
             )
         ),

@@ -239,6 +239,7 @@ _PHASES = {
     "candidates": "runs of candidates",
     "confirming": "winner and original in turns",
     "checking": "outputs compared, and the whole program",
+    "other values": "the tuned loops run on other sizes and values, with sanitizers",
     "waiting": "for others that measure on this machine",
     "other": "all else",
 }

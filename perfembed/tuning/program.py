@@ -45,6 +45,15 @@ class ProgramComparison:
     note: str = ""
 
 
+@dataclass(slots=True)
+class Beside:
+    """Another build of the program, made while these are: `made` is set then."""
+
+    changes: Changes
+    folder: Path
+    made: Made | NotBuilt | None = None
+
+
 def compare_programs(
     program: ProgramRun,
     flags: tuple[str, ...],
@@ -55,15 +64,16 @@ def compare_programs(
     timed: bool = True,
     known: ProgramProfile | None = None,
     most_s: float = math.inf,
+    beside: Beside | None = None,
 ) -> ProgramComparison:
     """Builds the program of both texts (by path) and runs it in turn; what it says and leaves must agree.
 
     `flags`: of these files behind their own. The programs agree where both are compiled with the flags that make equal
     orders give equal bits, or as they are. `known`: a good run of the original; of one that takes long it is all that
     is run of it, unless more is needed to be sure, which may take `most_s` seconds unless the tuned one seems no
-    faster. Not `timed`: they run once, and the seconds are 0.
+    faster. Not `timed`: they run once, and the seconds are 0. `beside`: is built, too, while they are.
     """
-    pair = _Pair(program, flags, {"original": original, "tuned": tuned}, workdir, threads)
+    pair = _Pair(program, flags, {"original": original, "tuned": tuned}, workdir, threads, beside)
     try:
         if timed and known is not None and _counts(known):
             return pair.against(known, most_s)
@@ -93,8 +103,9 @@ class _Pair:
         texts: Mapping[str, Mapping[str, bytes]],
         workdir: Path,
         threads: int,
+        beside: Beside | None = None,
     ) -> None:
-        self.texts, self.workdir = texts, workdir
+        self.texts, self.workdir, self.beside = texts, workdir, beside
         self.program = replace(program, environment=harness_environment(program.environment, threads))
         self.flags = {"timed": flags, "exact": (*flags, *EXACT_FLAGS)}
         self.built: dict[tuple[str, str], Made | NotBuilt] = {}
@@ -106,7 +117,12 @@ class _Pair:
 
     def _build(self, wanted: Sequence[tuple[str, str]]) -> None:
         changes = [(Changes(self.texts[name], self.flags[how]), self.workdir / f"{how}-{name}") for how, name in wanted]
-        self.built |= dict(zip(wanted, self.program.build.make_all(changes), strict=True))
+        beside = self.beside if self.beside is not None and self.beside.made is None else None
+        others = [(beside.changes, beside.folder)] if beside is not None else []
+        made = self.program.build.make_all((*changes, *others))
+        self.built |= dict(zip(wanted, made[: len(wanted)], strict=True))
+        if beside is not None:
+            beside.made = made[-1]
 
     def run(self, how: str, name: str) -> Ran:
         """Raises _Broken."""

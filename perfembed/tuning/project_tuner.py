@@ -167,6 +167,8 @@ class Tuning:
                 self.progress(Message(f"{said}; more candidates are tried with a longer --budget"))
             with self.watch.phase("checking"):
                 comparison = self.winners.verify(profile)
+                if self.winners.fuzzing is not None:
+                    self.watch.shift(self.winners.fuzzing.seconds, "checking", "other values")
                 self.interrupted |= self.winners.interrupted
                 self._refute()
         files = write(self.project, self.winners, self.options)

@@ -11,6 +11,7 @@ from typing import Literal as OneOf
 from typing import cast, get_args
 
 from perfembed.errors import UsageError
+from perfembed.fuzzing.result import OtherValues
 from perfembed.measuring.events import CandidateMeasured
 from perfembed.retrieval.options import Same
 from perfembed.tuning.pictures import Ceilings, NestPicture, TrialReport
@@ -226,6 +227,7 @@ class NestReport:
     trials: tuple[TrialReport, ...] = ()  # what was run, in the order of time
     picture: NestPicture | None = None  # where `TuneOptions.pictures`
     inside: float = 0.0  # the part of `share` in which another nest was running, which calls this one's function
+    other_values: OtherValues | None = None  # of a winner: runs on others than the captured ones
     given: tuple[str, ...] = ()  # the values that the schedule is for (`l->stride = 1`): others run the original loops
     no_threads: str = ""  # why it must not have any, where something in the program forbids them
 

@@ -15,7 +15,7 @@ from profilers.deadline import OutOfTime, within
 from profilers.load import crowding
 
 _LEAST_S = 1.0  # for a nest
-_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 2.0, 1.5, 0.3  # for building and running the whole program at the end
+_CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 4.0, 1.5, 0.3  # for building and running the whole program at the end
 _WRITING_S = 0.5  # of that for its text, on a quiet machine
 _BUSY = 2.0  # times as long as on a quiet machine: others are at work, or more of ours than there are cores
 _NEST_S, _CLOSING_S = 3.0, 1.5  # what a nest takes on a quiet machine, about: at least, and of that for the winner

@@ -12,7 +12,7 @@ from perfembed.building.build import Build, Changes
 from perfembed.capture import ProgramProfile
 from perfembed.capture.culprits import without_culprits
 from perfembed.capture.program import ProgramRun
-from perfembed.tuning.program import ProgramComparison, broken, compare_programs
+from perfembed.tuning.program import Beside, ProgramComparison, broken, compare_programs
 from profilers.run import error_line
 from scheduler.errors import SchedulerError
 
@@ -51,17 +51,18 @@ class Verifier(Generic[T]):
         timed: bool = True,
         known: ProgramProfile | None = None,
         most_s: float = math.inf,
+        beside: Beside | None = None,
     ) -> ProgramComparison:
         """Against the program with these nests exchanged; code that cannot be written counts as code that fails.
 
-        `known`: a run of the original program. `most_s`: for more runs of it than are needed.
+        `known`: a run of the original program. `most_s`: for more runs of it than are needed. `beside`: is built, too.
         """
         try:
             tuned = self.rewritten(nests) if nests else self.texts
         except SchedulerError as problem:
             return broken(f"no code: {problem}")
         return compare_programs(
-            program, self.flags, self.texts, tuned, self.workdir, self.threads, timed, known, most_s
+            program, self.flags, self.texts, tuned, self.workdir, self.threads, timed, known, most_s, beside
         )
 
     def sound(self, comparison: ProgramComparison) -> bool:

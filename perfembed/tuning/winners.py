@@ -8,18 +8,28 @@ from pathlib import Path
 
 from perfembed.capture import ProgramProfile
 from perfembed.capture.profile import texts_of
+from perfembed.fuzzing.arguments import other_arguments
+from perfembed.fuzzing.fuzz import Fuzzing
+from perfembed.fuzzing.instrumented import Instrumented
+from perfembed.fuzzing.result import OtherValues
+from perfembed.measuring.checking import TOLERANCE
 from perfembed.tuning.nest_outcome import Winner
-from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.program import Beside, ProgramComparison
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed
 from perfembed.tuning.verifying import Verifier
 from profilers.deadline import OutOfTime
+from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.races import allowed
 from scheduler.replay import Allowed
+
+_FUZZ_S, _FUZZ_SHARE = 1.5, 0.04  # for other values; of a long tuning so much of what it has taken
+_BUSY = 3.0  # so much longer it may take where others keep the machine busy
+_LEAST_LEFT_S = 0.5  # with less no program is built for them
 
 Won = tuple[LoopNest, Winner]
 
@@ -56,6 +66,7 @@ class Winners:
         self.left_s = left_s
         self.found: list[Won] = []
         self.interrupted = False
+        self.fuzzing: Fuzzing | None = None
 
     def verify(self, profile: ProgramProfile | None) -> ProgramComparison | None:
         """The whole program with its winners; without one (a file without a main), that it compiles.
@@ -74,21 +85,91 @@ class Winners:
         comparison: ProgramComparison | None = None
         if self.found and profile is not None:
             self.progress(Message("verifying the whole program"))
+            self.fuzzing = self._other_values(profile)
             comparison = self._verify_program(profile)
+            if self.found and self.fuzzing is not None and self._fuzz(self.fuzzing):
+                comparison = self._verify_program(profile) if self.found else None
             while comparison is not None and comparison.tuned_s > comparison.original_s and self.found:
                 self._revert_last("faster on its own, but the whole program did not get faster with it")
                 comparison = self._verify_program(profile) if self.found else None
         elif self.found:
             self._give_back(*self._verifier().that_compile(self.project.build, self.found))
+            self._say({nest.name: OtherValues(skipped="the file has no main") for nest, _ in self.found})
         return comparison
+
+    def _other_values(self, profile: ProgramProfile) -> Fuzzing | None:
+        """The program as it is going to be run on other values; None where there is no time for that."""
+        if self.left_s() < _LEAST_LEFT_S:
+            self._say({nest.name: OtherValues(skipped="no time was left") for nest, _ in self.found})
+            return None
+        inside = {nest.name for nest, _ in self.found if self._is_inside_region(nest)}
+        self._say({name: OtherValues(skipped="it runs inside a parallel region") for name in inside})
+        program = Instrumented()
+        try:
+            written = self.rewritten_at(self.found)
+        except SchedulerError:
+            return None  # the comparison says so
+        for source in self.project.sources:
+            content, places = written[source.path]
+            if places.keys() - inside:
+                program.add(source, content, places, inside)
+        takes_numbers = any(other_arguments(profile.program.world.arguments, texts_of(self.project.sources).values()))
+        if not program.nests or not (program.can_differ() or takes_numbers):
+            fixed = OtherValues(skipped="its sizes are fixed")
+            self._say({nest.name: fixed for nest, _ in program.nests})
+            return None
+        options = self.options
+        tolerance = TOLERANCE if options.reassociate else 0.0
+        folder = self.scratch / "fuzzing"
+        return Fuzzing(profile, program, self.flags, folder, options.threads, options.seed, tolerance)
+
+    def _is_inside_region(self, nest: LoopNest) -> bool:
+        sharing = self.project.source_of(nest).sharing.get(nest.name)
+        return sharing is not None and bool(sharing.context)
+
+    def _fuzz(self, fuzzing: Fuzzing) -> bool:
+        """Runs the program on other values; whether nests are given back, which do something else there."""
+        self.progress(Message("running the tuned loops on other sizes and values"))
+        left_s = self.left_s()
+        cpu_s = max(_FUZZ_S, _FUZZ_SHARE * (self.options.budget_s - left_s))
+        try:
+            fuzzing.run(cpu_s, min(left_s / 2, _BUSY * cpu_s))
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return False
+        except OutOfTime:
+            self._say({nest.name: OtherValues(skipped="no time was left") for nest, _ in self.found})
+            return False
+        self._say(fuzzing.nests)
+        wrong = fuzzing.wrong
+        before = list(self.found)
+        for nest, _ in before:
+            if nest.name in wrong:
+                self.progress(Message(f"WRONG: {nest.name} computes something else {wrong[nest.name]}"))
+                left = [one for one in self.found if one[0] is not nest]
+                self._give_back(left, "its fastest schedule computes something else on values unlike the captured ones")
+                report = self.reports[nest.name]
+                self.reports[nest.name] = replace(report, wrong=report.wrong + 1)
+        return len(before) > len(self.found)
+
+    def _say(self, found: Mapping[str, OtherValues]) -> None:
+        how = f"equal within {TOLERANCE:g}" if self.options.reassociate else "bit-identical"
+        for name, values in found.items():
+            report = self.reports[name]
+            self.reports[name] = replace(report, checks=(*report.checks, *values.lines(how)), other_values=values)
 
     def _verify_program(self, profile: ProgramProfile) -> ProgramComparison | None:
         """Runs the whole tuned program against the original; nests that change what it says are given back."""
         verifier = self._verifier()
+        fuzzing = self.fuzzing if self.fuzzing is not None and self.fuzzing.made is None else None
+        wanted = fuzzing.changes() if fuzzing is not None else None
+        beside = Beside(*wanted) if wanted is not None else None
         try:
             comparison: ProgramComparison | None = verifier.compare(
-                profile.program, self.found, known=profile, most_s=self.left_s()
+                profile.program, self.found, known=profile, most_s=self.left_s(), beside=beside
             )
+            if fuzzing is not None and beside is not None:
+                fuzzing.made = beside.made
             if comparison is not None and not verifier.sound(comparison):
                 self.progress(Message("the program says something else: looking for the nests that cause it"))
                 self._give_back(*verifier.kept(profile.program, self.found, comparison.difference))
