@@ -1,4 +1,4 @@
-"""The campaign over typed bounds in CI size. No fault is allowed, and two fifths of the runs have to take tuned loops."""
+"""The campaign over typed bounds in CI size: no fault, and two fifths of the runs have to take tuned loops."""
 
 import os
 
