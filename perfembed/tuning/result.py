@@ -74,7 +74,7 @@ def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evalua
         raise UsageError(f"--evaluate {asked} is of a search, not of a transfer", "say which: --search beam")
     if asked not in EVALUATIONS:
         raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
-    return cast("Evaluate", asked)
+    return asked
 
 
 def profiling_named(name: str, search: str) -> Profiling:
@@ -92,7 +92,7 @@ def guard_named(name: str, search: str, evaluate: str | None) -> Guarding:
         raise UsageError(f"--guard {name!r}: expected {', '.join(GUARDS)}")
     if name != "none" and (search != "genetic" or evaluate not in (None, "run")):
         raise UsageError(f"--guard {name} is of --search genetic with --evaluate run")
-    return cast("Guarding", name)
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from scheduler.codegen.text import block
 def region(lines: Sequence[str], fresh: Callable[[str], str]) -> list[str]:
     """The region around a loop that threads share; `fresh` makes a C name that is not used yet."""
     team, own = fresh("pe_team"), fresh("pe_own")
-    inside = [f"const struct pe_floats {own} = pe_join(&{team});", *lines, f"pe_leave(&{team}, {own});"]
+    inside = [f"const struct pe_floats {own} = pe_enter_team(&{team});", *lines, f"pe_leave_team(&{team}, {own});"]
     return block(
         "",
         [

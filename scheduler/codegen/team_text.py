@@ -179,7 +179,7 @@ static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
     pe_t.pe_threads = pe_threads();
     return pe_t;
 }}
-static inline __attribute__((__unused__)) struct pe_floats pe_join(const struct pe_team *pe_t)
+static inline __attribute__((__unused__)) struct pe_floats pe_enter_team(const struct pe_team *pe_t)
 {{
     struct pe_floats pe_own = pe_t->pe_floats;
     if (pe_thread()) {{
@@ -191,7 +191,7 @@ static inline __attribute__((__unused__)) struct pe_floats pe_join(const struct 
     }}
     return pe_own;
 }}
-static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, struct pe_floats pe_own)
+static inline __attribute__((__unused__)) void pe_leave_team(struct pe_team *pe_t, struct pe_floats pe_own)
 {{
     if (pe_thread()) {{
         unsigned pe_flags = pe_raised();
@@ -221,12 +221,12 @@ static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
     struct pe_team pe_t = {1};
     return pe_t;
 }
-static inline __attribute__((__unused__)) struct pe_floats pe_join(const struct pe_team *pe_t)
+static inline __attribute__((__unused__)) struct pe_floats pe_enter_team(const struct pe_team *pe_t)
 {
     struct pe_floats pe_own = {pe_t->pe_threads};
     return pe_own;
 }
-static inline __attribute__((__unused__)) void pe_leave(struct pe_team *pe_t, struct pe_floats pe_own)
+static inline __attribute__((__unused__)) void pe_leave_team(struct pe_team *pe_t, struct pe_floats pe_own)
 {
     (void)pe_t, (void)pe_own;
 }

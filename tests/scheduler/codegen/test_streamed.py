@@ -108,7 +108,7 @@ def test_threads_fence_what_they_wrote(tmp_path: Path) -> None:
     text = check_same(
         tmp_path, nest, "tile([i], [64]); parallelize(i_t); stream(i, a); vectorize(i)", {"n": 1000}, {"n": 63}
     )
-    assert re.search(r"pe_streamed\(\);\n +}\n +pe_leave", text) and text.count("pe_streamed();") == 1
+    assert re.search(r"pe_streamed\(\);\n +}\n +pe_leave_team", text) and text.count("pe_streamed();") == 1
 
 
 def test_loops_are_not_collapsed_around_a_fence(tmp_path: Path) -> None:
