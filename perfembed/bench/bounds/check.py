@@ -145,8 +145,10 @@ class Checker:
             if number == 0:
                 self.tally.counts["programs written"] += len(batch.units)
             for way in self.ways:
-                for fault in self.compared(batch, written, way, faulty):
-                    self.tally.faults.append(replace(fault, program=begin + fault.program))
+                found = list(self.compared(batch, written, way, faulty))
+                self.tally.faults += (replace(fault, program=begin + fault.program) for fault in found)
+                if any(fault.kind == "does not compile" for fault in found):
+                    break  # nor will it in the other ways
 
     def _refusals(self, batch: Batch, rng: random.Random) -> None:
         path = self.folder / "program.c"

@@ -119,5 +119,10 @@ def reproducer(fault: Fault) -> str:
 def keep(fault: Fault, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{fault.kind.replace(' ', '-')}-{fault.program}.c"
-    path.write_text(reproducer(fault) if fault.unit is not None else f"/* {fault.detail} */\n")
+    path.write_text(reproducer(fault) if fault.unit is not None else _said(fault))
     return path
+
+
+def _said(fault: Fault) -> str:
+    """Of a file as a whole."""
+    return "\n".join(("/*", fault.detail, *fault.schedules, "*/", ""))
