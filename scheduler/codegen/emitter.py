@@ -292,7 +292,8 @@ class Emitter:
     def _vectorizable(self, node: For) -> bool:
         """No loops inside, but for short ones that are to be unrolled."""
         inside = [n for n in walk(node.body) if isinstance(n, For | Packed | Block)]
-        return all(isinstance(n, For) and self.poly.by_name[n.loop].loop.unroll == 0 for n in inside)
+        loops = [self.poly.by_name[n.loop].loop for n in inside if isinstance(n, For)]
+        return len(loops) == len(inside) and all(loop.unroll == 0 and loop.parallel is None for loop in loops)
 
     def _collapsible(self, node: For, wanted: int) -> int:
         """`wanted` if so many loops from here on are rectangular and perfectly nested, else 1.

@@ -10,7 +10,7 @@ import islpy as isl
 from scheduler.codegen.ast import Walker
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.inspected import extremes
-from scheduler.codegen.integer_text import AND, RELATION, wrap
+from scheduler.codegen.integer_text import AND, PRODUCT, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.ranges import Ranges
@@ -234,13 +234,21 @@ class _Guard:
     def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str, list[str]]:
         """Pointers to the first element accessed and behind the last; the tests that there are such elements."""
         _, corners, exist = self._corners(array, accesses)
-        names = [f"__a{k}" for k in range(len(corners))]
+        first, last = (self._pointer(array, tuple(ends[k] for ends in corners)) for k in (0, 1))
+        return first, f"{last} + 1", exist
+
+    def _pointer(self, array: Array, place: tuple[IntExpr, ...]) -> str:
+        """To an element that there may not be: of declared arrays without a subscript, which has to be in range."""
+        names = [f"__a{k}" for k in range(len(place))]
         access = Access(array.name, tuple(Affine.of(name) for name in names))
-        lows = dict(zip(names, (low for low, _ in corners), strict=True))
-        highs = dict(zip(names, (high for _, high in corners), strict=True))
-        first = replace(self.printer, values=lows).access(access)
-        last = replace(self.printer, values=highs).access(access)
-        return f"&{first}", f"&{last} + 1", exist
+        printer = replace(self.printer, values=dict(zip(names, place, strict=True)))
+        if array.storage is Storage.POINTER or array.members or array.flat or array.is_scalar:
+            return f"&{printer.access(access)}"
+        text = array.base or array.name
+        for subscript in access.subscripts:
+            text = f"*({text})" if " + " in text else text
+            text += f" + {wrap(printer.subscript(subscript), PRODUCT)}"
+        return text
 
     def _corners(
         self, array: Array, accesses: list[tuple[str, int]]
