@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scheduler.frontend.lexical import Text
+from scheduler.frontend.numbering import Numbering, line_directive
 from scheduler.ir.names import spelled
 
 _PRAGMA = re.compile(rb"[ \t]*#[ \t]*pragma\b")
@@ -26,13 +28,14 @@ class Around:
 def wrap(content: bytes, places: Iterable[Around]) -> bytes:
     """The file with each place replaced by `{ before place after }`."""
     marks: list[tuple[int, int, int, bytes]] = []
+    numbering = Numbering(content, Text(content).directives())
     for place in places:
         end = _statement_end(content, place.begin, place.end)
         start = _before_pragmas(content, place.begin)
         before = f"{{ {spelled(place.before)} "
         if start != place.begin or content[start : start + 1] == b"#":  # a pragma must begin its line
-            line = content.count(b"\n", 0, start) + 1
-            before = f"{before}\n#line {line}\n"
+            number = numbering.at(start)
+            before = f"{before}\n{line_directive(number)}\n" if number is not None else f"{before}\n"
         # At one position: ends before begins, inner ends first, outer begins first.
         marks.append((start, 1, -end, before.encode()))
         marks.append((end, 0, -start, f" {place.after} }}".encode()))

@@ -14,6 +14,8 @@ from scheduler.codegen.splice import guarded, header_position, nest_text, splice
 from scheduler.codegen.text import VERBATIM, preamble, values_in_front, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
+from scheduler.frontend.lexical import Text
+from scheduler.frontend.numbering import Numbering, line_directive
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Allowed, ScheduledNest
@@ -33,6 +35,9 @@ class Rewrite:
 def rewrite_source(source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed) -> bytes:
     """The file with the nests exchanged, each behind tests of its assumptions and of what it was read under.
 
+    For the compiler every line outside of the nests keeps its number, and the original of a nest has that in the nest;
+    the new loops count on from their first line.
+
     The schedules are replayed and proved legal on the nests as they stand in the file. Raises
     SchedulerError where that fails, or where the text of a nest cannot be tested.
     """
@@ -40,17 +45,10 @@ def rewrite_source(source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes
 
 
 def rewrite_with_places(
-    source: SourceFile,
-    rewrites: Sequence[Rewrite],
-    vector_bytes: int,
-    surveyed: Surveyed,
-    *,
-    numbered: bool = False,
+    source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed
 ) -> tuple[bytes, dict[str, tuple[int, int]]]:
-    """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place.
-
-    `numbered`: for the compiler every line that was there before keeps its number.
-    """
+    """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place."""
+    numbering = Numbering(source.content, Text(source.content, source.trigraphs).directives())
     edits: list[tuple[int, int, str]] = []
     ours: list[str] = []
     for rewrite in rewrites:
@@ -82,22 +80,26 @@ def rewrite_with_places(
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
         values = tuple(spelled(text) for text in values_in_front(rewrite.nest))
         ours += [text, *values]
-        written = nest_text(text, original, comment, condition, directive, values)
-        edits.append((span.begin, span.end, written + (_number(source.content, span.end) if numbered else "")))
+        numbers = _number(numbering, span.begin), _number(numbering, span.end)
+        written = nest_text(text, original, comment, condition, directive, values, numbers)
+        edits.append((span.begin, span.end, written))
     definitions = preamble("\n".join(text for _, _, text in edits), again=True, errno=surveyed.errno)
     ours.append(definitions)
     free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
     header = guarded(definitions, " && ".join((surveyed.condition, *free)))
-    if numbered and edits:
-        header += _number(source.content, header_position(source.content, min(edits)[0], source.trigraphs))
+    if edits:
+        place = header_position(source.content, min(edits)[0], source.trigraphs)
+        header += line_directive(_number(numbering, place))
     content, places = spliced(source.content, edits, header, source.trigraphs)
     return content, {r.nest.name: places[r.nest.span.begin] for r in rewrites if r.nest.span is not None}
 
 
-def _number(content: bytes, position: int) -> str:
-    """A line that tells the compiler the number of the next one."""
-    line = content.count(b"\n", 0, position) + 1
-    return f"\n#line {line}\n"
+def _number(numbering: Numbering, position: int) -> int:
+    """Raises SchedulerError."""
+    number = numbering.at(position)
+    if number is None:
+        raise SchedulerError("what number a line has depends on '#line' under '#if', or with a macro")
+    return number
 
 
 def _in_file(text: str) -> str:

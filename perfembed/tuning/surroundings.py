@@ -12,8 +12,13 @@ from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.codegen.guards import untestable
 from scheduler.codegen.premises import PremiseTests, Surroundings, Untestable
+from scheduler.codegen.splice import header_position
 from scheduler.codegen.text import LOOKED_AT
 from scheduler.frontend import SourceFile
+from scheduler.frontend.numbering import Numbering
+from scheduler.ir.nest import LoopNest
+
+_UNNUMBERED = "what numbers its lines have depends on '#line' under '#if', or with a macro"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +59,21 @@ def survey(
     if isinstance(second, Untestable):
         return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests}, problem=second.reason)
     tests = dict(surroundings.tests(second))
+    numbering = Numbering(source.content, surroundings.directives)
     for nest in source.nests:
-        if isinstance(tests[nest.name], PremiseTests) and (problem := untestable(nest)):
+        problem = untestable(nest) or ("" if _numbered(source, nest, numbering) else _UNNUMBERED)
+        if isinstance(tests[nest.name], PremiseTests) and problem:
             tests[nest.name] = Untestable(problem)
     return Surveyed(surroundings.abi, tests, surroundings.macros, errno=bool(LOOKED_AT & surroundings.macros))
+
+
+def _numbered(source: SourceFile, nest: LoopNest, numbering: Numbering) -> bool:
+    """Whether the lines that follow what is put in for a nest can keep their numbers."""
+    if numbering.certain:
+        return True
+    assert nest.span is not None
+    header = header_position(source.content, nest.span.begin, source.trigraphs)
+    return all(numbering.at(offset) is not None for offset in (nest.span.begin, nest.span.end, header))
 
 
 @dataclass(frozen=True, slots=True)

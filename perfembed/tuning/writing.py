@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from perfembed.building.text import under_name
 from perfembed.files import write_output
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import FileResult, TuneOptions
@@ -26,7 +27,9 @@ def write(project: Project, winners: Winners, options: TuneOptions) -> tuple[Fil
         target = _target(source.path, options) if not options.dry_run and (tuned or always) else None
         if target is not None:
             os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
-            write_output(target, texts[source.path])
+            text = texts[source.path]
+            changed = tuned and not options.in_place
+            write_output(target, under_name(text, source.path) if changed else text)
         found.append(FileResult(source.path, target, tuned, _needs(project, source, winners, texts[source.path])))
     return tuple(found)
 

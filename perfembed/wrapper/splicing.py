@@ -61,7 +61,7 @@ def spliced(
     rewrites = [rewrite for nest, found in chosen if (rewrite := _proved(source, nest, found, surveyed, vector_bytes))]
     if not rewrites:
         return "none of the schedules for its nests can be used here"
-    text = rewrite_with_places(source, rewrites, vector_bytes, surveyed, numbered=True)[0]
+    text = rewrite_with_places(source, rewrites, vector_bytes, surveyed)[0]
     flags = () if own else (FLAG,) if _PARALLEL.search(text) else (WITHOUT_THREADS,)
     if flags and not _means_the_same(source, compiler, flags, environment, scratch):
         return f"it means something else with {flags[0]}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from scheduler.codegen.text import INDENT, VERBATIM, indented
 from scheduler.frontend.lexical import Text
+from scheduler.frontend.numbering import line_directive
 
 _WIDTH = 100
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents
@@ -24,21 +25,33 @@ _UNPACKED = ("#ifndef __clang__", '#pragma GCC diagnostic ignored "-Wmaybe-unini
 
 
 def nest_text(
-    new: str, original: bytes, comment: str, condition: str | None, directive: str = "", values: tuple[str, ...] = ()
+    new: str,
+    original: bytes,
+    comment: str,
+    condition: str | None,
+    directive: str = "",
+    values: tuple[str, ...] = (),
+    numbers: tuple[int, int] | None = None,
 ) -> str:
     """What stands in place of a nest: the new code, behind the tests of what it takes for granted, and the old one.
 
     `original` is the user's text of the nest, which runs as it is where the `condition` is false, and all there is
     where the preprocessor finds the `directive` false, or `pe_tuned` not defined (`guarded`). `values`: declarations of
-    what the condition and the new code use.
+    what the condition and the new code use. `numbers`: those that the first and the last line of the original have for
+    the compiler, which it keeps, as does what follows.
     """
     if b"\0" in original:
         raise ValueError("a nest with a NUL byte")
     note = f"/* {comment.replace('*/', '* /')} */\n"
+    first_number, behind = "", ""
+    if numbers is not None:
+        first_number, behind = line_directive(numbers[0]) + "\n", f"\n{line_directive(numbers[1])}\n"
     pieces = new.rstrip("\n").split(VERBATIM)
     for k in range(0, len(pieces), 2):
         first, *rest = pieces[k].split("\n")
         pieces[k] = "\n".join([*(indented([first]) if k == 0 else [first]), *indented(rest)])
+        if k + 1 < len(pieces):
+            pieces[k] += first_number
     body = VERBATIM.join(pieces)
     head = f"#if defined pe_tuned{' && ' if directive else ''}{directive}"
     return "\n".join(
@@ -56,9 +69,9 @@ def nest_text(
             "} else",
             "#endif",
             "{",
-            f"{VERBATIM}{original.decode('latin-1')}{VERBATIM}",
+            f"{first_number}{VERBATIM}{original.decode('latin-1')}{VERBATIM}",
             "}",
-            "}",
+            "}" + behind,
         )
     )
 
