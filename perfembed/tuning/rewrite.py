@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from perfembed.tuning.surroundings import Surveyed
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition, told_apart_by_type
 from scheduler.codegen.premises import PremiseTests
 from scheduler.codegen.splice import guarded, header_position, nest_text, spliced
-from scheduler.codegen.text import VERBATIM, preamble, values_in_front, words
+from scheduler.codegen.text import VERBATIM, means_itself, preamble, values_in_front, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.frontend.lexical import Text
 from scheduler.frontend.numbering import Numbering, line_directive
-from scheduler.ir.names import spelled
+from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Allowed, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
+
+_DEFINE = re.compile(r"#define ([^\W\d][\w$]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,15 @@ def rewrite_with_places(
     source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed
 ) -> tuple[bytes, dict[str, tuple[int, int]]]:
     """`rewrite_source`, and by a nest's name the bytes [begin, end) of the new file that stand in its place."""
-    numbering = Numbering(source.content, Text(source.content, source.trigraphs).directives())
+    directives = Text(source.content, source.trigraphs).directives()
+    numbering = Numbering(source.content, directives)
+    in_file = partial(_in_file, prefix=surveyed.prefix)
+    tuned, macros = f"{surveyed.prefix}tuned", surveyed.macros
+    somewhere = {match[1] for d in directives if (match := _DEFINE.match(d.text))}
+    reserved = frozenset((*map(safe_name, macros), *map(safe_name, somewhere)))
     edits: list[tuple[int, int, str]] = []
     ours: list[str] = []
+    conditions: list[str] = []
     for rewrite in rewrites:
         span = rewrite.nest.span
         assert span is not None
@@ -66,8 +75,15 @@ def rewrite_with_places(
         model = replayer.of(rewrite.schedule).model
         before = original.decode("latin-1")
         context = sharing.context if sharing is not None else ""
-        text = emit(scheduled, model, original=before, vector_bytes=vector_bytes, checked=True, context=context)
-        text = _in_file(text)
+        text = emit(
+            scheduled,
+            model,
+            original=before,
+            vector_bytes=vector_bytes,
+            checked=True,
+            context=context,
+            reserved=reserved,
+        )
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
         if hidden := source.premises[rewrite.nest.name].hidden:
             names = ", ".join(map(spelled, hidden))
@@ -75,18 +91,21 @@ def rewrite_with_places(
         if told_apart_by_type(rewrite.nest):
             comment += "; arrays of different types do not overlap in C: tune again for -fno-strict-aliasing"
         runtime = runtime_condition(replayer.nest, replayer.model)
-        condition = tests.condition(spelled(runtime) if runtime else None)
-        defined = [name for name in words(text) if name not in surveyed.macros and _defines(source, name)]
+        condition = tests.condition(runtime)
+        defined = [name for name in words(text) if name in somewhere and name not in macros]
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])
-        values = tuple(spelled(text) for text in values_in_front(rewrite.nest))
+        values = values_in_front(rewrite.nest)
+        conditions.append(condition)
         ours += [text, *values]
+        text, condition, *written_values = (in_file(part) for part in (text, condition, *values))
         numbers = _number(numbering, span.begin), _number(numbering, span.end)
-        written = nest_text(text, original, comment, condition, directive, values, numbers)
+        written = nest_text(text, original, comment, condition, directive, tuple(written_values), numbers, tuned)
         edits.append((span.begin, span.end, written))
-    definitions = preamble("\n".join(text for _, _, text in edits), again=True, errno=surveyed.errno)
+    definitions = preamble("\n".join(map(_without_originals, (*ours, *conditions))), again=True, errno=surveyed.errno)
     ours.append(definitions)
-    free = [f"!defined {name}" for name in words("\n".join(ours)) if name not in surveyed.macros]
-    header = guarded(definitions, " && ".join((surveyed.condition, *free)))
+    asked = [name for name in words("\n".join(ours)) if name not in macros or not means_itself(name, macros)]
+    free = [f"!defined {name}" for name in asked]
+    header = guarded(in_file(definitions), " && ".join((surveyed.condition, *free)), tuned)
     if edits:
         place = header_position(source.content, min(edits)[0], source.trigraphs)
         header += line_directive(_number(numbering, place))
@@ -102,12 +121,12 @@ def _number(numbering: Numbering, position: int) -> int:
     return number
 
 
-def _in_file(text: str) -> str:
-    """Code with the names of the file; the user's own text in it stays."""
+def _in_file(text: str, prefix: str) -> str:
+    """Code with the names of the file, and with ours as they are free in it; the user's own text in it stays."""
     pieces = text.split(VERBATIM)
-    return VERBATIM.join(piece if number % 2 else spelled(piece) for number, piece in enumerate(pieces))
+    pieces[::2] = [spelled(re.sub(r"\bpe_", prefix, piece)) for piece in pieces[::2]]
+    return VERBATIM.join(pieces)
 
 
-def _defines(source: SourceFile, name: str) -> bool:
-    """Whether some part of the file, not in force where it was read, makes it a macro."""
-    return re.search(rb"#[ \t]*define[ \t]+" + name.encode() + rb"\b", source.content) is not None
+def _without_originals(text: str) -> str:
+    return "".join(text.split(VERBATIM)[::2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perfembed.building.compiling import COMPILE_LIMITS
@@ -13,9 +13,10 @@ from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.codegen.guards import untestable
 from scheduler.codegen.premises import PremiseTests, Surroundings, Untestable
 from scheduler.codegen.splice import header_position
-from scheduler.codegen.text import LOOKED_AT
+from scheduler.codegen.text import LOOKED_AT, changed_word
 from scheduler.frontend import SourceFile
 from scheduler.frontend.numbering import Numbering
+from scheduler.frontend.preprocessing import Macro
 from scheduler.ir.nest import LoopNest
 
 _UNNUMBERED = "what numbers its lines have depends on '#line' under '#if', or with a macro"
@@ -25,15 +26,16 @@ _UNNUMBERED = "what numbers its lines have depends on '#line' under '#if', or wi
 class Surveyed:
     """`condition`: what the written file needs of the preprocessor; `tests`: what each nest needs, by its name.
 
-    `macros`: the names of those in force where the file was read. `errno`: the program, or the file, looks at what
-    mathematical functions report besides their values.
+    `macros`: those in force where the file was read. `prefix`: what no name in it begins with. `errno`: the program, or
+    the file, looks at what mathematical functions report besides their values.
     """
 
     condition: str
     tests: Mapping[str, PremiseTests | Untestable]
-    macros: frozenset[str] = frozenset()
+    macros: Mapping[str, Macro] = field(default_factory=dict)
     problem: str = ""  # why nothing could be asked of the preprocessor
     errno: bool = False
+    prefix: str = "pe_"
 
 
 def survey(
@@ -60,11 +62,14 @@ def survey(
         return Surveyed(surroundings.abi, {nest.name: second for nest in source.nests}, problem=second.reason)
     tests = dict(surroundings.tests(second))
     numbering = Numbering(source.content, surroundings.directives)
+    word = changed_word(surroundings.macros)
+    changed = f"'{word}' is a macro here, and new loops would be written with it" if word is not None else ""
     for nest in source.nests:
-        problem = untestable(nest) or ("" if _numbered(source, nest, numbering) else _UNNUMBERED)
+        problem = untestable(nest) or changed or ("" if _numbered(source, nest, numbering) else _UNNUMBERED)
         if isinstance(tests[nest.name], PremiseTests) and problem:
             tests[nest.name] = Untestable(problem)
-    return Surveyed(surroundings.abi, tests, surroundings.macros, errno=bool(LOOKED_AT & surroundings.macros))
+    errno = not LOOKED_AT.isdisjoint(surroundings.macros)
+    return Surveyed(surroundings.abi, tests, surroundings.macros, errno=errno, prefix=surroundings.prefix)
 
 
 def _numbered(source: SourceFile, nest: LoopNest, numbering: Numbering) -> bool:

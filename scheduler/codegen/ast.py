@@ -223,15 +223,15 @@ def _runs_down(loop: TreeLoop, poly: PolyTree) -> bool:
     return True
 
 
-def variable_names(poly: PolyTree) -> dict[str, str]:
-    """C names of the loop variables: the tree loops' own, unless the nest uses the name for something else."""
+def variable_names(poly: PolyTree, reserved: frozenset[str] = frozenset()) -> dict[str, str]:
+    """C names of the loop variables: the tree loops' own, unless the name is `reserved`, or the nest's for another."""
     nest = poly.model.nest
-    taken = {p.name for p in nest.parameters} | {a.name for a in nest.arrays}
+    taken = reserved | {p.name for p in nest.parameters} | {a.name for a in nest.arrays}
     names: dict[str, str] = {}
     for name in poly.by_name:
         new = name
         while new in taken:
             new += "_"
-        taken.add(new)
+        taken |= {new}
         names[name] = new
     return names

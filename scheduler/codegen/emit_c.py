@@ -35,12 +35,13 @@ def emit(
     trips: Mapping[str, int] | None = None,
     checked: bool = False,
     context: str = "",
+    reserved: frozenset[str] = frozenset(),
 ) -> str:
     """The scheduled nest as C text, to stand where the nest stood.
 
     Where memory for a buffer cannot be had, the nest in source order runs, or `original`: the user's text
     of the nest, decoded as Latin-1, which `scheduler.codegen.splice` puts in verbatim. `context`: who runs the nest
-    (`scheduler.frontend.model.Sharing`).
+    (`scheduler.frontend.model.Sharing`). `reserved`: names that mean something there, which no variable of ours gets.
     `vector_bytes` is the width of the vectors of register blocks that do not name one. `traced` marks every access,
     floating-point operation and branch with a `PE_…` macro that a simulation defines (no vector marks then); `trips`,
     how often the nest's loops go round, tells it where there are enough iterations to leave some out. Helper functions
@@ -51,7 +52,7 @@ def emit(
         if checked and (problem := wrong_loops(scheduled, model)):
             raise CodegenUnsupported(f"the loops that isl makes are wrong: {problem}")
         with model.quota():
-            return _emit(scheduled, model, original, vector_bytes, traced, trips or {}, context)
+            return _emit(scheduled, model, original, vector_bytes, traced, trips or {}, context, reserved)
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no code within the limits of the polyhedral library: {error}") from error
 
@@ -78,16 +79,17 @@ def _emit(
     traced: bool,
     trips: Mapping[str, int],
     context: str,
+    reserved: frozenset[str],
 ) -> str:
     poly = PolyTree(model, scheduled.tree)
-    variables = variable_names(poly)
+    variables = variable_names(poly, reserved)
     groups = find_groups(poly)
     maker = BlockMaker(poly, variables, groups)
     walker = Walker(poly, variables, maker.unit)
     nodes = insert_packs(walker.nodes(poly.generate(scheduled.tree, units=groups), {}), poly, walker)
     plan = plan_privates(scheduled, poly, nodes)
     nodes = declare_privates(nodes, plan, poly)
-    nodes = BoundResolver(poly, variables).resolve(nodes)
+    nodes = BoundResolver(poly, variables, reserved).resolve(nodes)
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
     printer = replace(
@@ -97,7 +99,9 @@ def _emit(
     heap = {a.name: replace(a, base=f"pe_{a.name}") for a in plan.heap}
     printer = replace(printer, arrays={**printer.arrays, **heap})
     emitter = Emitter(poly, printer, vector_bytes, scheduled.reductions, context=context, trips=trips)
-    emitter.taken.update(variables.values(), printer.arrays, printer.parameters, (a.base or "" for a in heap.values()))
+    emitter.taken.update(
+        reserved, variables.values(), printer.arrays, printer.parameters, (a.base or "" for a in heap.values())
+    )
     emitter.multiples.update({variables[n]: p.loop.tile for n, p in poly.by_name.items() if is_aligned(p.loop)})
     lines = emitter.body(nodes)
     if emitter.unfenced:

@@ -23,6 +23,7 @@ from scheduler.codegen.polytree import PolyTree, expression_names
 from scheduler.codegen.range_types import includes, integer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
+from scheduler.ir.names import free_name
 from scheduler.ir.nest import Binary, Bound, Cast, Expr, Literal, Loop
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import reads
@@ -70,13 +71,18 @@ def written_arrays(poly: PolyTree) -> frozenset[str]:
 class BoundResolver:
     """Replaces `__lo_p` and `__hi_p` by `const long p_lo = …;` where the outer iterators are known."""
 
-    def __init__(self, poly: PolyTree, variables: dict[str, str]) -> None:
+    def __init__(self, poly: PolyTree, variables: dict[str, str], reserved: frozenset[str] = frozenset()) -> None:
         self.poly = poly
         self.variables = variables
         self.written = written_arrays(poly)
         self.parameters = {f"__{side}_{p}": (p, side) for p in poly.opaque for side in ("lo", "hi")}
         nest = poly.model.nest
-        self.taken = {p.name for p in nest.parameters} | {a.name for a in nest.arrays} | set(variables.values())
+        self.taken = {
+            *reserved,
+            *(p.name for p in nest.parameters),
+            *(a.name for a in nest.arrays),
+            *variables.values(),
+        }
         self.names: dict[tuple[str, Values], str] = {}
         self._owner: dict[str, str] = {}
 
@@ -148,10 +154,7 @@ class BoundResolver:
                 continue
             key = (name, outer)
             if key not in self.names:
-                new = base = f"{opaque}_{side}"
-                number = 2
-                while new in self.taken:
-                    new, number = f"{base}{number}", number + 1
+                new = free_name(f"{opaque}_{side}", self.taken, "")
                 self.taken.add(new)
                 self.names[key] = new
                 self._owner[new] = opaque

@@ -1,4 +1,7 @@
-"""The tests of a nest's premises in C, and the macros and functions that they call."""
+"""The tests of a nest's premises in C, and the macros and functions that they call.
+
+Names of the user's are safe ones there (`scheduler.ir.names`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator
 
 from scheduler.codegen.expr import Printer
 from scheduler.frontend.model import Premises
+from scheduler.ir.names import safe_text
 from scheduler.ir.types import FUNCTIONS
 
 _LONGEST = 3000  # C99 compilers take literals of 4095 characters
@@ -64,6 +68,7 @@ static inline __attribute__((__unused__)) int pe_agree(double pe_a, double pe_b)
 
 def same_tests(texts: list[tuple[str, str]]) -> Iterator[str]:
     """Tests of what texts expand to, as few as compilers take."""
+    texts = [(safe_text(item), safe_text(literal)) for item, literal in texts]
     for item, literal in texts:
         if literal == '""':  # compilers do not agree on the white space around nothing
             yield f"pe_same({literal}, {item})"
@@ -90,13 +95,13 @@ def _wrapped(head: str, items: list[str]) -> str:
 def types_tests(premises: Premises) -> Iterator[str]:
     """Of objects and type names."""
     for text, ctype in premises.types:
-        yield f"pe_is({text}, {ctype})"
+        yield f"pe_is({safe_text(text)}, {safe_text(ctype)})"
 
 
 def values_tests(premises: Premises) -> Iterator[str]:
     """Of enumerators, sizes and constants."""
     for text, value in premises.values:
-        yield f"{text} == {value}"
+        yield f"{safe_text(text)} == {safe_text(value)}"
 
 
 def arithmetic_tests(premises: Premises) -> Iterator[str]:
@@ -117,4 +122,4 @@ def samples_tests(premises: Premises) -> Iterator[str]:
     """Of functions of other files that give numbers for numbers."""
     printer = Printer()
     for call, result in premises.samples:
-        yield f"pe_agree({call}, {printer.expr(result)[0]})"
+        yield f"pe_agree({safe_text(call)}, {printer.expr(result)[0]})"

@@ -30,6 +30,7 @@ from scheduler.frontend.preprocessing import (
     names,
     unbalanced,
 )
+from scheduler.ir.names import free_name
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _WIDTH = 100
@@ -40,6 +41,12 @@ _ABI = (
     "__SIZEOF_INT__ == 4 && __SIZEOF_LONG__ == 8 && __SIZEOF_POINTER__ == 8",
     "(__FLT_EVAL_METHOD__ == 0 || __FLT_EVAL_METHOD__ == 16)",  # 16: 0 but for _Float16, of gcc where vectors have it
 )
+
+
+def free_prefix(*texts: str) -> str:
+    """`pe_`, or `pe2_`, `pe3_`, ... where a name in the texts begins so (in a file that was tuned before, too)."""
+    taken = {match for text in texts for match in re.findall(r"(?<![\w$])pe\d*_", text)}
+    return f"{free_name('pe', {name.removesuffix('_') for name in taken}, '')}_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ class Surroundings:
         self.conditionals = conditionals(source.content, self.directives)
         self._active: set[int] = set()
         self._macros: Mapping[str, Macro] = {}
+        self.prefix = "pe_"  # of the names that the written text makes; after `second_probe`
         self._unsigned = False
         self._items: dict[str, tuple[str, ...]] = {}
         self._directive: dict[str, str] = {}
@@ -96,6 +104,7 @@ class Surroundings:
         """For `cc -E`, with the flags the written file is compiled with; `first`: what came of the first probe."""
         self._active = {int(offset) for offset in re.findall(r"\bpe_branch_(\d+)\b", first)}
         found = macros(first)
+        self.prefix = free_prefix(re.sub(r"\bpe_branch_\d+", "", first), *self._texts_of_files())
         self._macros = found
         self._defined = Counter(re.findall(r"^#(?:define|undef) ([\w$]+)", first, re.MULTILINE))
         self._unsigned = "__CHAR_UNSIGNED__" in found
@@ -149,9 +158,13 @@ class Surroundings:
         return found
 
     @property
-    def macros(self) -> frozenset[str]:
-        """The names of those in force at the end of the file; after `second_probe`."""
-        return frozenset(self._macros)
+    def macros(self) -> Mapping[str, Macro]:
+        """Those in force at the end of the file; after `second_probe`."""
+        return self._macros
+
+    def _texts_of_files(self) -> Iterator[str]:
+        """What the file and its headers say, in whichever branch."""
+        yield from (text.decode("latin-1") for text in (self.source.content, *self.source.headers))
 
     @property
     def abi(self) -> str:

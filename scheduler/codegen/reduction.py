@@ -160,7 +160,7 @@ def _chosen(
         raise CodegenUnsupported(f"a minimum or maximum in {choice.target.array}, which is stored elsewhere")
     name = fresh(f"pe_{choice.target.array}")
     kind, operator = fresh(f"{name}_place"), fresh(f"{name}_best")
-    fields = [f"v{k}" for k in range(len(places))]
+    fields = [f"pe_value{k}" for k in range(len(places))]
     types = [printer.arrays[p.array].ctype for p in places]
     originals = [printer.access(p) for p in places]
     members = " ".join(f"{t} {f};" for t, f in zip(types, fields, strict=True))
@@ -168,21 +168,21 @@ def _chosen(
     better = ">" if model.update(statement, choice.target.array).operator == "max" else "<"  # type: ignore[union-attr]
     sooner = "<" if up else ">"
     wins = (
-        f"omp_in.set && (!omp_out.set || omp_in.v0 {better} omp_out.v0 || "
-        f"(omp_in.v0 == omp_out.v0 && omp_in.at {sooner} omp_out.at))"
+        f"omp_in.pe_set && (!omp_out.pe_set || omp_in.pe_value0 {better} omp_out.pe_value0 || "
+        f"(omp_in.pe_value0 == omp_out.pe_value0 && omp_in.pe_at {sooner} omp_out.pe_at))"
     )
     result.before += [
-        f"struct {kind} {{ {members} long at; int set; }};",
+        f"struct {kind} {{ {members} long pe_at; int pe_set; }};",
         f"#pragma omp declare reduction({operator}: struct {kind}: omp_out = ({wins}) ? omp_in : omp_out) "
         "initializer(omp_priv = omp_orig)",
         f"struct {kind} {name} = {{{', '.join(originals)}, 0, 0}};",
     ]
     sets = " ".join(f"{o} = {name}.{f};" for o, f in zip(originals, fields, strict=True))
-    result.after += [f"if ({name}.set) {{ {sets} }}"]
+    result.after += [f"if ({name}.pe_set) {{ {sets} }}"]
     result.clauses += f" reduction({operator}: {name})"
     for place, part, ctype in zip(places, fields, types, strict=True):
         printer = printer.with_redirect(place.array, _Accumulator(f"{name}.{part}", ctype))
-    noted = {**printer.noted, f"{name}.v0": f"{name}.at = {node.var}, {name}.set = 1;"}
+    noted = {**printer.noted, f"{name}.pe_value0": f"{name}.pe_at = {node.var}, {name}.pe_set = 1;"}
     result.printer = replace(printer, noted=noted)
     result.bodies[statement] = choice.body
     result.in_order = True

@@ -32,13 +32,14 @@ def nest_text(
     directive: str = "",
     values: tuple[str, ...] = (),
     numbers: tuple[int, int] | None = None,
+    tuned: str = "pe_tuned",
 ) -> str:
     """What stands in place of a nest: the new code, behind the tests of what it takes for granted, and the old one.
 
     `original` is the user's text of the nest, which runs as it is where the `condition` is false, and all there is
-    where the preprocessor finds the `directive` false, or `pe_tuned` not defined (`guarded`). `values`: declarations of
-    what the condition and the new code use. `numbers`: those that the first and the last line of the original have for
-    the compiler, which it keeps, as does what follows.
+    where the preprocessor finds the `directive` false, or the macro `tuned` not defined (`guarded`). `values`:
+    declarations of what the condition and the new code use. `numbers`: those that the first and the last line of the
+    original have for the compiler, which it keeps, as does what follows.
     """
     if b"\0" in original:
         raise ValueError("a nest with a NUL byte")
@@ -53,7 +54,7 @@ def nest_text(
         if k + 1 < len(pieces):
             pieces[k] += first_number
     body = VERBATIM.join(pieces)
-    head = f"#if defined pe_tuned{' && ' if directive else ''}{directive}"
+    head = f"#if defined {tuned}{' && ' if directive else ''}{directive}"
     return "\n".join(
         (
             "{",
@@ -76,8 +77,8 @@ def nest_text(
     )
 
 
-def guarded(definitions: str, condition: str) -> str:
-    """File-scope definitions for the code of nests, where the preprocessor finds the condition true."""
+def guarded(definitions: str, condition: str, tuned: str = "pe_tuned") -> str:
+    """File-scope definitions for the code of nests, and `tuned`, where the preprocessor finds the condition true."""
     note = "/* Where this does not hold, the loops run as they were written. */"
     lines = ["#if"]
     for part in condition.split(" && "):
@@ -86,7 +87,7 @@ def guarded(definitions: str, condition: str) -> str:
             lines.append("   ")
         lines[-1] += f" {part} &&"
     lines[-1] = lines[-1].removesuffix(" &&")
-    return "\n".join([note, *lines, "#define pe_tuned", definitions.rstrip("\n"), "#endif"]) + "\n"
+    return "\n".join([note, f"#undef {tuned}", *lines, f"#define {tuned}", definitions.rstrip("\n"), "#endif"]) + "\n"
 
 
 def splice(content: bytes, replacements: Iterable[Edit], header: str = "", trigraphs: bool = False) -> bytes:

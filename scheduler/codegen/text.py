@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scheduler.codegen.premise_tests import DEFINITIONS
 from scheduler.codegen.ranges_text import DEFINITION as RANGES
 from scheduler.codegen.rows_text import DEFINITION as ROWS
 from scheduler.codegen.team_text import definition as team_definition
+from scheduler.frontend.preprocessing import Macro
 from scheduler.ir.nest import LoopNest
 
 INDENT = "    "
@@ -228,14 +229,30 @@ def preamble(text: str, again: bool = False, errno: bool = False) -> str:
 
 
 _WORDS = re.compile(
-    r"\b(?:(?:un)?signed|char|short|int|long|float|double|static"
-    r"|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll|num_threads|nowait)\b"
+    r"\b(?:(?:un)?signed|char|short|int|long|float|double|static|void|struct|extern|for|if|else|return|sizeof"
+    r"|omp|parallel|simd|schedule|dynamic|reduction|collapse|unroll|num_threads|nowait|min|max|declare|initializer"
+    r"|__attribute__|__extension__|__inline__|__restrict__|__typeof__|__asm__)\b"
+)
+_UNCALLED = frozenset(("min", "max", "parallel", "simd", "dynamic", "omp", "unroll", "declare", "long", "static"))
+_EVERYWHERE = tuple(
+    ["for", "if", "else", "long", "static", "return", "__attribute__", "__typeof__", "omp", "parallel", "simd"]
 )
 
 
 def words(text: str) -> tuple[str, ...]:
     """Those of the text, of its types and pragmas, that another meaning as a macro would break."""
     return tuple(sorted(set(_WORDS.findall(text))))
+
+
+def means_itself(word: str, macros: Mapping[str, Macro]) -> bool:
+    """Whether one of `words` has its own meaning in our text, with these macros in force."""
+    macro = macros.get(word)
+    return macro is None or macro.body == word or (macro.parameters is not None and word in _UNCALLED)
+
+
+def changed_word(macros: Mapping[str, Macro]) -> str | None:
+    """One of the words that stand in nearly every text of ours and means something else; None where all are free."""
+    return next((word for word in _EVERYWHERE if not means_itself(word, macros)), None)
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:

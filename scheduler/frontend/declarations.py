@@ -260,7 +260,7 @@ class Declarations:
                 problem = problem or "a structure with members of an unnamed structure or union"
             elif below is not None and below.problem:
                 problem = problem or below.problem
-            fields.append(Field(cursor.spelling, ctype, offset // 8))
+            fields.append(Field(safe_name(cursor.spelling), ctype, offset // 8))
             element = cursor.type.get_canonical()
             while element.kind in _ARRAYS:
                 element = element.element_type.get_canonical()

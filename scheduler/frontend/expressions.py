@@ -30,6 +30,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.declarations import LONG_TEXT, Declarations, scope_of
 from scheduler.frontend.libclang import Cursor, CursorKind
+from scheduler.ir.names import safe_name
 
 MAX_DEPTH = 400  # nesting of statements and expressions; deeper code is left alone
 
@@ -112,8 +113,8 @@ class Expressions(Declarations):
                     base = pointed.operand  # (&s)->m is s.m, as macros write it
                 self._record(field.semantic_parent.type.get_canonical())
                 if isinstance(base, Member) and not base.name:  # of a structure without a name
-                    return Member(base.base, cursor.spelling, base.arrow, ctype, at)
-                return Member(base, cursor.spelling, base.ctype.kind == "pointer", ctype, at)
+                    return Member(base.base, safe_name(cursor.spelling), base.arrow, ctype, at)
+                return Member(base, safe_name(cursor.spelling), base.ctype.kind == "pointer", ctype, at)
         elif kind == CursorKind.CXX_UNARY_EXPR:
             value = libclang.evaluate(cursor)
             if isinstance(value, int):

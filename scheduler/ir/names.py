@@ -6,16 +6,24 @@ import re
 from collections.abc import Container
 
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
-_TAKEN = re.compile(r"(?:^u|_(?=u))(?=u?[0-9a-f]{4,6}(?:[^A-Za-z0-9]|$))")  # what would be read as one of ours
+_TAKEN = re.compile(  # what would be read as one of ours
+    r"(?:^u|_(?=u))(?=u?[0-9a-f]{4,6}(?:[^A-Za-z0-9]|$))|^p(?=e_)"
+)
+_WORD = re.compile(r"[^\W\d][\w$]*")
 _SAFE = re.compile(r"_u([0-9a-f]{4,6})_")
 
 
 def safe_name(name: str) -> str:
     """A name in ASCII that `spelled` turns back, with what code generation puts before and behind it, too.
 
-    `größe` is `gr_u00f6__u00df_e`.
+    `größe` is `gr_u00f6__u00df_e`. None begins with `pe_`, as the names that code generation makes do.
     """
     return _OTHER.sub(_code, _TAKEN.sub(_code, name))
+
+
+def safe_text(text: str) -> str:
+    """A C text with safe names for the names in it."""
+    return _WORD.sub(lambda m: safe_name(m.group()), text)
 
 
 def ascii_name(name: str) -> str:
