@@ -18,6 +18,7 @@ from scheduler.polyhedral.model import Model
 from scheduler.polyhedral.reductions import Reduction, choice_over, reduction_over
 from scheduler.polyhedral.updates import Choice
 
+_OF_BITS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _NEUTRAL = {"+": "0", "*": "1", "&": "-1", "|": "0", "^": "0"}
 
 
@@ -103,7 +104,14 @@ def _copied(reduction: Reduction, result: Reduced, fresh: Callable[[str], str]) 
     """Every thread has a copy of the whole array."""
     array = _whole(result.printer, reduction.array)
     name = fresh(f"pe_{array.name}")
-    result.before.append(f"{_pointer(array, name)} = {array.base or array.name};")
+    value = array.base or array.name
+    wraps = _wrapping(array.ctype, reduction.operator)
+    if known_type(array.ctype).bits < 32 and reduction.operator == "*":
+        raise CodegenUnsupported(f"products in {array.name}, whose type is narrower than that of products")
+    if wraps is not None:  # an object may be accessed as the unsigned type of its own
+        array = replace(array, ctype=_unsigned(array.ctype))
+        value = f"(void *){value}"
+    result.before.append(f"{_pointer(array, name)} = {value};")
     result.clauses += f" reduction({reduction.operator}: {name}{_section(array)})"
     arrays = {**result.printer.arrays, array.name: replace(array, base=name)}
     result.printer = replace(result.printer, arrays=arrays)
@@ -114,7 +122,10 @@ def _summed(element: str, reduction: Reduction, result: Reduced, fresh: Callable
     array, operator = reduction.array, reduction.operator
     ctype = result.printer.arrays[array].ctype
     name = fresh(f"pe_{array}")
-    if operator.startswith("="):
+    if (wraps := _wrapping(ctype, operator)) is not None:
+        update = f"{element} = ({ctype})(({wraps}){element} {operator} {name});"
+        ctype = wraps
+    elif operator.startswith("="):
         operator = "&" if operator == "=0" else "|"  # the accumulator has all bits, or none, until it is set
         update = f"{element} = {name};"
     elif reduction.update.function is not None:
@@ -130,6 +141,23 @@ def _summed(element: str, reduction: Reduction, result: Reduced, fresh: Callable
     result.after += [f"if ({name} != ({ctype}){neutral})", f"    {update}"]
     result.clauses += f" reduction({operator}: {name})"
     result.printer = result.printer.with_redirect(array, _Accumulator(name, ctype))
+
+
+def _wrapping(ctype: str, operator: str) -> str | None:
+    """The unsigned type in which parts are summed up, whose sums may be greater than any of the loop's own order.
+
+    None where those of the type itself cannot overflow. Values are equal: of both the low bits are kept.
+    """
+    kind = known_type(ctype)
+    if operator not in ("+", "*") or kind.kind != "integer" or (not kind.signed and kind.bits >= 32):
+        return None
+    return "unsigned" if kind.bits < 32 else _unsigned(ctype)
+
+
+def _unsigned(ctype: str) -> str:
+    """The unsigned type of an integer type."""
+    bits = known_type(ctype).bits
+    return "unsigned long long" if "long long" in ctype else f"unsigned {_OF_BITS[bits]}"
 
 
 def _worst(ctype: str, operator: str) -> str:

@@ -53,12 +53,12 @@ SIZES = ({"n": 100}, {"n": 1}, {"n": 7})
         (SUM.replace("OP", "&="), "reverse(i); parallelize(i)", "reduction(&: pe_s)"),
         (SUM.replace("OP", "*=").replace("int", "long"), "unroll(i, 4); parallelize(i)", "reduction(*: pe_s)"),
         (ROWS, "vectorize(j)", "reduction(+: pe_y)"),
-        (ROWS, "parallelize(i); vectorize(j)", "    y[i] += pe_y;"),
+        (ROWS, "parallelize(i); vectorize(j)", "    y[i] = (long)((unsigned long)y[i] + pe_y);"),
         (HISTOGRAM, "parallelize(i)", "reduction(+: pe_h[0:16])"),
         (HISTOGRAM, "tile([i], [8]); parallelize(i_t, 1, 1)", "reduction(+: pe_h[0:16])"),
         (GUARDED, "parallelize(j)", "reduction(+: pe_y)"),
         (COLUMNS, "parallelize(i); vectorize(j)", "reduction(+: pe_y[0:8])"),
-        (COLUMNS, "interchange(i, j); vectorize(i)", "    y[j] += pe_y;"),
+        (COLUMNS, "interchange(i, j); vectorize(i)", "    y[j] = (int)((unsigned int)y[j] + pe_y);"),
     ],
 )
 def test_sums(tmp_path: Path, nest: str, schedule: str, expect: str) -> None:
@@ -91,3 +91,33 @@ def test_threads_have_copies_of_global_arrays(tmp_path: Path, cc: str, nest: str
     for _ in range(5):
         done = subprocess.run([tmp_path / "t"], env=environment, capture_output=True, text=True, timeout=60)
         assert done.stdout == "4000000\n"
+
+
+@pytest.mark.parametrize(("ctype", "operator"), [
+    ("int", "+="), ("int", "-="), ("int", "*="), ("short", "*="), ("unsigned short", "*="), ("long", "*="),
+])  # fmt: skip
+@pytest.mark.parametrize("schedule", ["parallelize(i)", "vectorize(i)", "tile([i], [4]); parallelize(i_t)"])
+def test_parts_may_be_greater_than_the_whole(ctype: str, operator: str, schedule: str, tmp_path: Path) -> None:
+    """No part that a thread or a lane finds overflows, where the loop in its order does not."""
+    body = text_of(parse_nest(SUM.replace("OP", operator).replace("s: int", f"s: {ctype}")), schedule)
+    filled = "A[0] = A[50] = -big; A[25] = A[33] = big;"
+    if operator == "*=":
+        filled = "for (int i = 0; i < 64; i++) A[i] = i ? big >> 15 : 0;"
+    program = f"""{preamble(body)}
+static {ctype} run({ctype} s, const int *A, int n) {{ {body} return s; }}
+static {ctype} plain({ctype} s, const int *A, int n) {{ for (int i = 0; i < n; i++) s {operator} A[i]; return s; }}
+int main(void)
+{{
+    int A[64] = {{0}}, big = 2147483647;
+    {filled}
+    for (int n = 0; n <= 64; n++)
+        if (run(0, A, n) != plain(0, A, n))
+            return 1;
+    return 0;
+}}
+"""
+    path = tmp_path / "a.c"
+    path.write_text(program)
+    command = ["gcc", "-O1", "-fopenmp", "-fsanitize=undefined", "-fno-sanitize-recover", str(path)]
+    subprocess.run([*command, "-o", str(tmp_path / "a")], check=True)
+    subprocess.run([tmp_path / "a"], check=True, env={"OMP_NUM_THREADS": "3"})
