@@ -24,6 +24,24 @@ from __future__ import annotations
 from scheduler.codegen.floats_text import DEFINITION as FLOATS
 
 _SHARED = '__extension__ __attribute__((__weak__, __visibility__("hidden")))'
+_ELSEWHERE = '__extension__ extern __attribute__((__visibility__("hidden")))'
+_STATE = (
+    ("int", "owner", 0),
+    ("__thread int", "tried", 1),
+    ("__thread int", "failed", 0),
+    ("__thread int", "quiet", 0),
+)
+
+
+def _states() -> str:
+    """Variables that a file defines once, also where it was tuned twice and knows them by two names."""
+    defined = (f'{_SHARED} {c} pe_{n} __asm__("perfembed_{n}_1") = {first};' for c, n, first in _STATE)
+    declared = (f'{_ELSEWHERE} {c} pe_{n} __asm__("perfembed_{n}_1");' for c, n, _ in _STATE)
+    begin = "#ifndef perfembed_state_1\n#define perfembed_state_1"
+    return "\n".join((begin, *defined, "#else", *declared, "#endif"))
+
+
+_STATES = _states()
 
 _THREADS = f"""extern int pe_max_threads(void) __asm__("omp_get_max_threads"); /* not every compiler comes with omp.h */
 extern int pe_thread_limit(void) __asm__("omp_get_thread_limit");
@@ -39,10 +57,7 @@ extern int pe_wait(unsigned long, void **) __asm__("pthread_join");
 extern int pe_cancel_state(int, int *) __asm__("pthread_setcancelstate");
 extern int pe_cancel_type(int, int *) __asm__("pthread_setcanceltype");
 /* Of all such files: the process that has threads; of a thread: how many it could start, and could not; no signals. */
-{_SHARED} int pe_owner __asm__("perfembed_owner_1") = 0;
-{_SHARED} __thread int pe_tried __asm__("perfembed_tried_1") = 1;
-{_SHARED} __thread int pe_failed __asm__("perfembed_failed_1") = 0;
-{_SHARED} __thread int pe_quiet __asm__("perfembed_quiet_1") = 0;
+{_STATES}
 static int pe_single;
 
 /* A number in /proc/self/stat (proc(5): 9 flags, 20 threads), -1 where it cannot be read. */
