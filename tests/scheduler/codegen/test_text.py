@@ -76,6 +76,7 @@ def test_clang_does_not_warn_of_loops_it_does_not_vectorize(tmp_path: Path) -> N
 
 def test_words_of_pragmas() -> None:
     assert words("#pragma omp parallel for schedule(static)\nfor (int i = 0; i < pe_simd; i++)") == (
+        "for",
         "int",
         "omp",
         "parallel",
