@@ -36,10 +36,11 @@ class Around:
     """A construct around a loop: `team` (a parallel region), `thread` (one thread, or each by itself, runs it), or the
     text of one that is not understood.
 
-    `own`: of a region, the variables each thread has its own of.
+    `place`: the bytes of its pragma; `own`: of a region, the variables each thread has its own of.
     """
 
     kind: str
+    place: tuple[int, int]
     own: frozenset[Variable] = frozenset()
 
 
@@ -110,17 +111,17 @@ class Pragmas:
         found = []
         for own in self.attached(stmt):
             if own.name == "parallel" and not self.around:
-                found.append(Around("team", self._own(own, stmt)))
+                found.append(Around("team", (own.begin, own.end), self._own(own, stmt)))
             elif own.name not in OF_LOOPS | {"hint", "atomic"}:
-                found.append(Around("thread" if own.name in BLOCKS else f"#pragma {own.text}"))
+                kind = "thread" if own.name in BLOCKS else f"#pragma {own.text}"
+                found.append(Around(kind, (own.begin, own.end)))
         with self._within(found):
             yield
 
     @contextmanager
     def iterating(self, stmt: ForStmt) -> Iterator[None]:
         """While the body of a loop is looked at."""
-        shared = any(p.name in SHARING for p in self.attached(stmt))
-        with self._within([Around("thread")] if shared else []):
+        with self._within([Around("thread", (p.begin, p.end)) for p in self.attached(stmt) if p.name in SHARING]):
             yield
 
     @contextmanager

@@ -340,7 +340,8 @@ class Finder:
             check_traps(nest, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.wanted}:
             self.fixable[name] = tuple(sorted(texts))
-        self.premises[name] = premises(ctx, region, written, nest, span)
+        around = tuple(a.place for a in self.pragmas.around)
+        self.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
         if found.loops or found.protected or found.context:
             self.sharing[name] = sharing(ctx, found, nest)
             if found.context == "team":

@@ -26,6 +26,7 @@ _DIRECTIVE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _LINE = re.compile(rb"(?:/\*.*?\*/|//[^\n]*|" + _STRINGS + rb"|[^\n])*", re.DOTALL)
+_STRING_OR_BLANK = re.compile(rb"(" + _STRINGS + rb")|(?:\s|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _GNU_NAMES = re.compile(r"-std=(gnu|c2[3x]|iso9899:2024)")
 
 
@@ -41,7 +42,7 @@ def uses_trigraphs(arguments: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A preprocessor line: its offsets, its text, and where the next token behind it starts."""
+    """A preprocessor line: its offsets, its text without comments, and where the next token behind it starts."""
 
     begin: int
     end: int
@@ -176,7 +177,7 @@ class Text:
                 continue
             rest = _LINE.match(self.clean, position)
             end = rest.end() if rest else position
-            words = re.sub(rb"(?:\s|/\*.*?\*/)+", b" ", self.clean[position:end], flags=re.DOTALL).strip()
+            words = _STRING_OR_BLANK.sub(lambda m: m[1] or b" ", self.clean[position:end]).strip()
             found.append((match.start(), end, "#" + words.decode("utf-8", "replace")))
             position = end
         result: list[Directive] = []

@@ -29,10 +29,12 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.model import RACE, Shared, Sharing
 from scheduler.frontend.pragmas import (
+    KINDS,
     OF_LOOPS,
     OWN,
     PROTECTED,
     SHARING,
+    UNDERSTOOD,
     Pragma,
     listed,
     parts,
@@ -42,10 +44,7 @@ from scheduler.frontend.scalars import base_variable, declared_inside, iterator_
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import placed_statements
 
-_HOW = ("schedule", "collapse", "nowait", "num_threads", "if", "simdlen", "safelen", "aligned", "proc_bind", "order")
-_UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))
 _OPERATORS = frozenset(("+", "-", "*", "&", "|", "^", "&&", "||", "min", "max"))
-_KINDS = frozenset(("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd"))
 _ADVICE = "remove the pragma to let the loop be tuned"
 
 
@@ -109,7 +108,7 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
     if own.name not in OF_LOOPS | {"hint"} or not isinstance(stmt, ForStmt):
         where = "above" if isinstance(stmt, ForStmt) else "inside"
         raise Refuse(own.begin, f"there is '#pragma {own.text}' {where} the loop", _ADVICE)
-    unknown = sorted({c.name for c in own.clauses} - _UNDERSTOOD)
+    unknown = sorted({c.name for c in own.clauses} - UNDERSTOOD)
     if own.name != "hint" and (own.problem or unknown):
         problem = own.problem or f"clause '{unknown[0]}' is not understood"
         raise Refuse(own.begin, f"of '#pragma {own.text}': {problem}", _ADVICE)
@@ -297,7 +296,7 @@ def _kept(found: Pragma, nest: LoopNest) -> Iterator[str]:
     for clause in found.clauses:
         if clause.name in ("schedule", "num_threads", "simdlen", "safelen", "collapse"):
             words = clause.argument.replace(",", " ").replace(":", " ").split()
-            if all(w.isdigit() or w in _KINDS or w in parameters for w in words):
+            if all(w.isdigit() or w in KINDS or w in parameters for w in words):
                 yield f"{clause.name}({clause.argument})"
 
 
