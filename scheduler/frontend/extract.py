@@ -52,7 +52,8 @@ from scheduler.frontend.premises import premises
 from scheduler.frontend.prepare import prepare
 from scheduler.frontend.scalar_uses import mentioned, statement_use
 from scheduler.frontend.scalars import flatten
-from scheduler.frontend.sharing import Marks, check_team, marks, sharing
+from scheduler.frontend.sharing import Marks, marks, sharing
+from scheduler.frontend.team import check_team
 from scheduler.frontend.trapping import check_traps
 from scheduler.frontend.whole import taken_whole
 from scheduler.ir.names import safe_name, spelled

@@ -154,11 +154,7 @@ def changed_between(
         found |= more
         pending += more
     names_ = sorted(found & changed)
-    return (
-        f"'{names_[0]}' changes between it and {other} (define it once, above both)"
-        if names_
-        else None
-    )
+    return f"'{names_[0]}' changes between it and {other} (define it once, above both)" if names_ else None
 
 
 # ------------------------------------------------------------------------------------ conditionals
