@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -69,6 +70,12 @@ class Pragmas:
         """Those that belong to a statement."""
         return tuple(p for p in self.of.get(stmt.begin, ()) if p.name not in STANDALONE)
 
+    def between(self, begin: int, end: int) -> Iterator[Pragma]:
+        """Those that belong to statements between two offsets."""
+        for target, found in self.of.items():
+            if begin < target < end:
+                yield from (p for p in found if p.name not in STANDALONE | {"hint"})
+
     def begin(self, stmt: CStmt) -> int:
         """Where the statement begins with its pragmas, and the conditionals around these. Raises Refuse."""
         above = [d for d in self.unit.written if d.target == stmt.begin]
@@ -103,12 +110,31 @@ class Pragmas:
         """Whether there is something else than directives, be it left out by a conditional."""
         return any(True for _ in names(self.unit.content, begin, end, self.unit.written, self.unit.trigraphs))
 
+    # ------------------------------------------------------------------------------ pragmas by macros
+
+    @cached_property
+    def macros(self) -> frozenset[str]:
+        """The names that may make a pragma: `_Pragma`, and macros that are made of such."""
+        words = {name: set(re.findall(r"\w+", text)) for name, text in self.unit.macros.items()}
+        for line in self.unit.directives:  # of a macro that is defined again all definitions
+            if match := re.match(r"#define (\w+)(.*)", line.text):
+                words[match[1]] = words.get(match[1], set()) | set(re.findall(r"\w+", match[2]))
+        found = {"_Pragma"}
+        while more := {name for name, used in words.items() if name not in found and used & found}:
+            found |= more
+        return frozenset(found)
+
+    def macro_before(self, stmt: CStmt) -> bool:
+        """Whether a macro that may make a pragma stands right before a statement."""
+        text = self.unit.text
+        return text.name_before(stmt.begin) in self.macros or text.call_before(stmt.begin) in self.macros
+
     # ----------------------------------------------------------------------------- constructs around
 
     @contextmanager
     def inside(self, stmt: CStmt) -> Iterator[None]:
         """While a statement is looked at: what its constructs (`parallel`, `single`, …) mean for it."""
-        found = []
+        found = [Around("thread", (stmt.begin, stmt.begin))] if self.macro_before(stmt) else []
         for own in self.attached(stmt):
             if own.name == "parallel" and not self.around:
                 found.append(Around("team", (own.begin, own.end), self._own(own, stmt)))

@@ -36,7 +36,7 @@ def _answers(index: Any, request: Request, asked: list[Directive]) -> Mapping[in
     pieces, last = [], 0
     for line in asked:
         words = line.text.partition("omp")[2]
-        error = f"#pragma GCC error pe_shown(pe_pragma {line.begin}: {words})"
+        error = f"\n#pragma GCC error pe_shown(pe_pragma {line.begin}: {words})\n"
         pieces += [request.content[last : line.begin], error.encode()]
         last = line.end
     text = b"".join((*pieces, request.content[last:]))

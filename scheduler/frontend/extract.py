@@ -129,10 +129,8 @@ class Finder:
         self.lines = Lines(unit.content)
         self.directives = unit.directives
         self.pragmas = Pragmas(unit)
-        defined = (d.text.split("(")[0].split() for d in self.directives if "_Pragma" in d.text)
-        self.pragma_macros = {"_Pragma", *(words[1] for words in defined if len(words) > 1)}
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
-        macros = b"|".join(re.escape(n.encode()) for n in sorted(self.pragma_macros | unit.pragma_macros))
+        macros = b"|".join(re.escape(n.encode()) for n in sorted(self.pragmas.macros))
         self.pragma_names = re.compile(rb"(?<![\w$])(?:" + macros + rb")(?![\w$])")
         self.aliases = Aliases(unit)
         self.effects = Effects(unit)
@@ -417,9 +415,8 @@ class Finder:
                 raise Refuse(directive.begin, f"there is {what} inside the loop", _REMOVE)
         if depth:
             raise Refuse(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
-        attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
-        attached = attached or self._names_pragma(stmt.begin, stmt.end)
-        if attached or self.unit.text.preceded_by_macro(stmt.begin):
+        marked = self.pragmas.macro_before(stmt) or self._names_pragma(stmt.begin, stmt.end)
+        if marked or self.unit.text.name_before(stmt.begin) not in ("", "else", "do"):
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")

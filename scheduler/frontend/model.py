@@ -127,7 +127,7 @@ class SourceFile:
     reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
     where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
-    the file and in headers that are not the system's stood for, without blanks. `processes`: of the file and what it
+    the file and in headers that are not the system's stood for, token by token. `processes`: of the file and what it
     includes.
     """
 

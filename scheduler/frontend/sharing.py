@@ -71,6 +71,10 @@ def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
     if foreign is not None:
         raise Refuse(region[0].begin, f"the loop stands in '{foreign}'", _ADVICE)
     found = Marks(context=pragmas.around[-1].kind if pragmas.around else "")
+    begun = {s.begin for s in _outermost(region)}
+    for own in pragmas.between(region[0].begin, region[-1].end):
+        if own.target not in begun:
+            raise Refuse(own.begin, f"'#pragma {own.text}' stands where no statement begins", _ADVICE)
     for inner in _outermost(region):
         top = any(inner is stmt for stmt in region)
         for own in pragmas.attached(inner):
