@@ -49,7 +49,7 @@ def uses_trigraphs(arguments: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A preprocessor line, or `_Pragma`, as such a line: its offsets, its text without comments, and where the next token
+    """A preprocessor line, or `_Pragma` as one: its offsets, its text without comments, and where the next token
     behind it starts.
     """
 
