@@ -126,6 +126,8 @@ class Pragmas:
 
     def macro_before(self, stmt: CStmt) -> bool:
         """Whether a macro that may make a pragma stands right before a statement."""
+        if len(self.macros) == 1 and b"_Pragma" not in self.unit.active:
+            return False
         text = self.unit.text
         return text.name_before(stmt.begin) in self.macros or text.call_before(stmt.begin) in self.macros
 

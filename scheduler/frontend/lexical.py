@@ -17,6 +17,7 @@ _SPLICE = re.compile(rb"\\[ \t\v\f]*\r?\n")
 _SPLICE_OR_TRIGRAPH = re.compile(rb"(?:\\|\?\?/)[ \t\v\f]*\r?\n|\?\?[=/'()!<>-]")
 _TRIGRAPHS = {bytes([a]): bytes([b]) for a, b in zip(b"=/'()!<>-", b"#\\^[]|{}~", strict=True)}
 _LEFT = {b"(": 1, b"[": 1, b"{": 1, b"<:": 1, b"<%": 1, b")": -1, b"]": -1, b"}": -1, b":>": -1, b"%>": -1}
+_LOOKED_AT = 400  # bytes in front of a statement
 _NAME = re.compile(rb"[\w$\\\x80-\xff]+")
 _LAST_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*$")
 _LAST_CALL = re.compile(rb"""\b([A-Za-z_]\w*)\s*+\((?:[^()"]|"(?:\\.|[^"\\])*"|\([^()"]*\))*+\)\Z""", re.DOTALL)
@@ -151,21 +152,23 @@ class Text:
 
     def name_before(self, offset: int) -> str:
         """The name that ends right before a statement; empty where something else does."""
-        match = _LAST_NAME.search(self.clean, 0, self._behind_code(offset))
+        end = self._behind_code(offset)
+        match = _LAST_NAME.search(self.clean, max(0, end - _LOOKED_AT), end)
         return match.group().decode("utf-8", "replace") if match else ""
 
     def call_before(self, offset: int) -> str:
         """The name in front of the parentheses that end right before a statement; empty where none do."""
         end = self._behind_code(offset)
-        match = _LAST_CALL.search(self.clean, max(0, end - 400), end)
+        match = _LAST_CALL.search(self.clean, max(0, end - _LOOKED_AT), end)
         return match[1].decode("utf-8", "replace") if match else ""
 
     def _behind_code(self, offset: int) -> int:
         """Where, in `clean`, the last token before an offset ends, comments and directives left out."""
         clean, position = self.clean, self.inside(offset)
         while True:
-            position = len(clean[:position].rstrip())
-            start = clean.rfind(b"\n", 0, position) + 1
+            while position and clean[position - 1 : position].isspace():
+                position -= 1
+            start = max(clean.rfind(b"\n", 0, position) + 1, position - _LOOKED_AT)
             line = clean[start:position]
             comment = clean.rfind(b"/*", 0, max(0, position - 2)) if line.endswith(b"*/") else -1
             if line.lstrip().startswith((b"#", b"%:")):
