@@ -70,7 +70,6 @@ def check_carried(ctx: Context, stmt: ForStmt, own: Iterable[Variable], reduced:
             raise Refuse(stmt.begin, f"{whose}, which iterations hand on", _advice(variable))
         if not dead_after(variable, ctx.frames, ctx.function):
             raise Refuse(stmt.begin, f"{whose}, which is used later", _advice(variable))
-        ctx.owned[variable] = stmt
 
 
 def _given_by_call(variable: Variable, region: frozenset[Variable], ctx: Context) -> bool:

@@ -11,7 +11,7 @@ from tests.scheduler.frontend.support import lines, read
 
 SWEEP = b"""#include <stdio.h>
 #define N 24
-static double a[N][N][N], c[N][N];
+static double a[N][N][N], c[N][N], d[N];
 static int next[N];
 int main(void)
 {
@@ -39,10 +39,12 @@ int main(void)
             up = i - 1;
             row = a[i][up];
 #pragma omp for
-            for (j = 0; j < N; j++) row[j] += c[other][j] * 0.125;
+            for (j = 0; j < N; j++) { f = c[other][j] * 0.125; row[j] += f; }
+#pragma omp for
+            for (j = 0; j < N; j++) { f = row[j]; d[j] += f; }
         }
     }
-    printf("%.17g %.17g\\n", a[N - 1][0][0], a[N / 2][3][7]);
+    printf("%.17g %.17g\\n", a[N - 1][0][0] + d[5], a[N / 2][3][7]);
     return 0;
 }
 """
@@ -53,7 +55,7 @@ def test_a_sweep_of_all_threads(tmp_path: Path) -> None:
     assert not source.rejections, source.rejections
     sweep, rows = source.nests[-2:]
     assert lines(sweep)[0] == "for i = 0 to 23" and "a[i + 1][j][k]" in "".join(lines(sweep))
-    assert "a[i][i - 1][j] += " in "".join(lines(rows))
+    assert "a[i][i - 1][j] += f" in "".join(lines(rows)) and "d[j_2] += f_2" in "".join(lines(rows))
     rewriting.check_runs(source, rewriting.in_threads(source), tmp_path)
 
 
