@@ -10,10 +10,13 @@ from profilers.build import compiler_path
 from profilers.errors import CompilerMissing
 from profilers.openmp import FLAG, WITHOUT_THREADS, openmp_advice, openmp_problem
 
-_IGNORED = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+_TEXT = rb'"(?:\\.|[^"\\\n])*"'
+_IGNORED = re.compile(
+    rb"(?P<kept>\b_Pragma\s*\(\s*" + _TEXT + rb")|//[^\n]*|/\*.*?\*/|" + _TEXT + rb"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
 _USED = re.compile(
     rb"\b(?P<call>omp_[a-z_]+)[ \t]*\("
-    rb"|^[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?!simd\b|declare[ \t]+simd\b)(?P<pragma>\w+)",
+    rb"|(?:^[ \t]*#[ \t]*pragma[ \t]+|\b_Pragma\s*\(\s*\"\s*)omp[ \t]+(?!simd\b|declare[ \t]+simd\b)(?P<pragma>\w+)",
     re.MULTILINE,
 )
 
@@ -29,8 +32,8 @@ def use_of_openmp(content: bytes) -> tuple[str, int] | None:
 
 
 def without_comments(content: bytes) -> bytes:
-    """C text without comments and literals, each line in its place."""
-    return _IGNORED.sub(lambda m: b" " + b"\n" * m[0].count(b"\n"), content)
+    """C text without comments and literals, but for those of `_Pragma`, each line in its place."""
+    return _IGNORED.sub(lambda m: m["kept"] or b" " + b"\n" * m[0].count(b"\n"), content)
 
 
 def with_openmp(path: str, content: bytes, flags: tuple[str, ...], tell: Callable[[str], None]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def misread_macro(
 ) -> str | None:
     """The first name that stands for something else, by itself or by what it is defined as.
 
-    `parser`: what its macros are, without blanks; `changed`: how often lines define or undefine a name.
+    `parser`: what its macros are, token by token; `changed`: how often lines define or undefine a name.
     """
     pending, seen = list(used), set[str]()
     while pending:
@@ -44,6 +44,7 @@ def misread_macro(
                 return name
         elif not macro.system:
             own = re.sub(r"\s", "", (macro.parameters or "") + macro.body)
+            text = None if text is None else re.sub(r"\s", "", text)
             if text is None or (text != own and _number(text) != _number(own)):
                 return name
             pending += _WORD.findall(macro.body)

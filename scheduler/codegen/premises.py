@@ -19,6 +19,7 @@ from scheduler.codegen.premise_tests import TEXT, arithmetic_tests, same_tests, 
 from scheduler.frontend import SourceFile
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.model import Premises
+from scheduler.frontend.pragmas import WORDS, is_openmp
 from scheduler.frontend.preprocessing import (
     Conditional,
     Macro,
@@ -181,11 +182,16 @@ class Surroundings:
     # -------------------------------------------------------------------------------- what is looked at
 
     def _names(self, begin: int, end: int) -> Iterator[Use]:
-        return names(self.source.content, begin, end, self.directives, self.source.trigraphs)
+        """The names in a range, those in its OpenMP pragmas, too: compilers expand macros there."""
+        yield from names(self.source.content, begin, end, self.directives, self.source.trigraphs)
+        for line in self.directives:
+            if begin <= line.begin < end and is_openmp(line):
+                text = line.text.encode()
+                yield from (u for u in names(text, text.index(b"omp"), len(text), ()) if u.name not in WORDS)
 
     def _texts(self, premises: Premises) -> Iterator[str]:
         """The names of a nest, as arguments of `pe_text`; of the text around it the macros that might matter."""
-        for begin, end in premises.texts:
+        for begin, end in (*premises.texts, *premises.pragmas):
             for use in self._names(begin, end):
                 macro = self._macros.get(use.name)
                 if macro is None or not macro.system:
@@ -224,7 +230,7 @@ class Surroundings:
 
     def _misread(self, premises: Premises) -> str | None:
         """Where the parser took the text for another one than the compiler does."""
-        ranges = [premises.function, *premises.texts]
+        ranges = [premises.function, *premises.texts, *premises.pragmas]
         around = [c for c in self.conditionals if any(_overlap(c, r) for r in ranges) and self._reached(c)]
         branch = misread_branch(around, self._active, self.source.skipped)
         if branch is not None:
@@ -238,6 +244,11 @@ class Surroundings:
         used = {use.name for begin, end in premises.texts for use in self._names(begin, end)}
         used |= {word for c in around for b in c.branches for word in re.findall(r"[\w$]+", b.condition)}
         active = tuple(d for d in self.directives if not self._left_out(d.begin))
+        for pragma in premises.pragmas:
+            spelled = {use.name for use in self._names(*pragma)}
+            changed = changed_between((premises.texts[0], pragma), spelled, active, self._macros, "a pragma around it")
+            if changed is not None:
+                return changed
         return changed_between(premises.texts, used, active, self._macros)
 
     def _left_out(self, offset: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduler.frontend import values
 from scheduler.frontend.arrays import innermost, shape_of
-from scheduler.frontend.context import Context, Pointer, Refuse, Substitution
+from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
     Bin,
     CCall,
@@ -30,7 +30,7 @@ from scheduler.frontend.csyntax import (
     strip,
     subexpressions,
 )
-from scheduler.frontend.forward import check_place, substitution_for
+from scheduler.frontend.forward import pointer_for, substitution_for, window
 from scheduler.frontend.leaving import BREAK, leaving
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
@@ -99,7 +99,7 @@ def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
     for position, stmt in enumerate(body):
         match stmt:
             case ExprStmt(expr=expr):
-                if has_effect(expr):
+                if has_effect(expr) and not window(ctx, stmt, body[position + 1 :]):
                     result.extend(effects(ctx, expr))
             case Compound(body=inner):
                 result.extend(actions(ctx, inner))
@@ -221,15 +221,12 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
     if variable.oddity:
         raise Refuse(stmt.begin, f"'{variable.name}' is {variable.oddity}", "use an ordinary variable")
     if variable.ctype.kind == "pointer":
+        if variable.init is None and variable in ctx.written:
+            return []  # `window` reads what it is set to
         if variable.init is None or variable in ctx.written or variable.address_taken:
             at = ctx.changes.get(variable, stmt.begin)
             raise Refuse(at, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers")
-        check_place(ctx, variable, variable.init)
-        place = values.pointer(ctx, variable.init)
-        target = variable.ctype.element
-        if target is None or values.bare_type(target) != values.bare_type(place.target):
-            raise Refuse(stmt.begin, "converts a pointer to another type", "declare the array with one type")
-        ctx.substitutions[variable] = Substitution(None, None, Pointer(place.root, place.indices, place.target))
+        ctx.substitutions[variable] = pointer_for(ctx, variable, variable.init, stmt.begin)
         return []
     if variable.init is not None and variable.ctype.is_scalar:
         found = substitution_for(ctx, variable, variable.init, stmt, rest)

@@ -23,7 +23,7 @@ from scheduler.frontend.csyntax import (
     statements,
     subexpressions,
 )
-from scheduler.frontend.forward import substitution_for
+from scheduler.frontend.forward import substitution_for, window
 from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.iterations import domain_constraints
 from scheduler.frontend.members import parameter
@@ -79,6 +79,8 @@ def node(ctx: Context, stmt: CStmt, rest: tuple[CStmt, ...] = ()) -> list[Node]:
                 if found is not None:
                     ctx.substitutions[expr.left.var] = found
                     return []
+            if window(ctx, stmt, rest):
+                return []
             return [statement(ctx, (stmt,), stmt)] if has_effect(expr) else []
         case OtherStmt(what="while" | "do" | "for") if ctx.loops:
             return [statement(ctx, (stmt,), stmt)]

@@ -15,6 +15,7 @@ from scheduler.frontend.alone import without_threads
 from scheduler.frontend.csyntax import Unit
 from scheduler.frontend.dialect import flags_in
 from scheduler.frontend.exact import check_macro_loops
+from scheduler.frontend.expanded import expand_pragmas
 from scheduler.frontend.extract import extract
 from scheduler.frontend.lexical import uses_trigraphs
 from scheduler.frontend.libclang import cindex, included_texts, macro_texts
@@ -62,6 +63,7 @@ def parse(request: Request) -> SourceFile | Failure:
     dialect = request.dialect.joined(flags_in(texts))
     unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments), dialect).run()
     unit.macros = macro_texts(tu, texts)
+    expand_pragmas(index, request, unit)
     _make_plain(unit)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,10 +37,11 @@ class Around:
     """A construct around a loop: `team` (a parallel region), `thread` (one thread, or each by itself, runs it), or the
     text of one that is not understood.
 
-    `own`: of a region, the variables each thread has its own of.
+    `place`: the bytes of its pragma; `own`: of a region, the variables each thread has its own of.
     """
 
     kind: str
+    place: tuple[int, int]
     own: frozenset[Variable] = frozenset()
 
 
@@ -67,6 +69,12 @@ class Pragmas:
     def attached(self, stmt: CStmt) -> tuple[Pragma, ...]:
         """Those that belong to a statement."""
         return tuple(p for p in self.of.get(stmt.begin, ()) if p.name not in STANDALONE)
+
+    def between(self, begin: int, end: int) -> Iterator[Pragma]:
+        """Those that belong to statements between two offsets."""
+        for target, found in self.of.items():
+            if begin < target < end:
+                yield from (p for p in found if p.name not in STANDALONE | {"hint"})
 
     def begin(self, stmt: CStmt) -> int:
         """Where the statement begins with its pragmas, and the conditionals around these. Raises Refuse."""
@@ -102,25 +110,46 @@ class Pragmas:
         """Whether there is something else than directives, be it left out by a conditional."""
         return any(True for _ in names(self.unit.content, begin, end, self.unit.written, self.unit.trigraphs))
 
+    # ------------------------------------------------------------------------------ pragmas by macros
+
+    @cached_property
+    def macros(self) -> frozenset[str]:
+        """The names that may make a pragma: `_Pragma`, and macros that are made of such."""
+        words = {name: set(re.findall(r"\w+", text)) for name, text in self.unit.macros.items()}
+        for line in self.unit.directives:  # of a macro that is defined again all definitions
+            if match := re.match(r"#define (\w+)(.*)", line.text):
+                words[match[1]] = words.get(match[1], set()) | set(re.findall(r"\w+", match[2]))
+        found = {"_Pragma"}
+        while more := {name for name, used in words.items() if name not in found and used & found}:
+            found |= more
+        return frozenset(found)
+
+    def macro_before(self, stmt: CStmt) -> bool:
+        """Whether a macro that may make a pragma stands right before a statement."""
+        if len(self.macros) == 1 and b"_Pragma" not in self.unit.active:
+            return False
+        text = self.unit.text
+        return text.name_before(stmt.begin) in self.macros or text.call_before(stmt.begin) in self.macros
+
     # ----------------------------------------------------------------------------- constructs around
 
     @contextmanager
     def inside(self, stmt: CStmt) -> Iterator[None]:
         """While a statement is looked at: what its constructs (`parallel`, `single`, …) mean for it."""
-        found = []
+        found = [Around("thread", (stmt.begin, stmt.begin))] if self.macro_before(stmt) else []
         for own in self.attached(stmt):
             if own.name == "parallel" and not self.around:
-                found.append(Around("team", self._own(own, stmt)))
+                found.append(Around("team", (own.begin, own.end), self._own(own, stmt)))
             elif own.name not in OF_LOOPS | {"hint", "atomic"}:
-                found.append(Around("thread" if own.name in BLOCKS else f"#pragma {own.text}"))
+                kind = "thread" if own.name in BLOCKS else f"#pragma {own.text}"
+                found.append(Around(kind, (own.begin, own.end)))
         with self._within(found):
             yield
 
     @contextmanager
     def iterating(self, stmt: ForStmt) -> Iterator[None]:
         """While the body of a loop is looked at."""
-        shared = any(p.name in SHARING for p in self.attached(stmt))
-        with self._within([Around("thread")] if shared else []):
+        with self._within([Around("thread", (p.begin, p.end)) for p in self.attached(stmt) if p.name in SHARING]):
             yield
 
     @contextmanager

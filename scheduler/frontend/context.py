@@ -214,6 +214,7 @@ class Context:
     pending: list[Pending] = field(default_factory=list)
     substitutions: dict[Variable, Substitution] = field(default_factory=dict)
     privates: dict[tuple[Variable, ForStmt | None], str] = field(default_factory=dict)
+    windows: dict[Variable, ForStmt | None] = field(default_factory=dict)  # pointers from outside, as in `privates`
     locals_: dict[Variable, str] = field(default_factory=dict)
     written: set[Variable] = field(default_factory=set)
     inside: set[Variable] = field(default_factory=set)

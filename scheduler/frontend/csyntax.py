@@ -371,7 +371,6 @@ class Unit:
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
     torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
     exact: set[int] = field(default_factory=set)  # identities of loops from macros that are all that is in their bytes
-    pragma_macros: frozenset[str] = frozenset()  # that may make a pragma, where there are loops from macros
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
     type_names: list[Meaning] = field(default_factory=list)  # typedef names used
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type

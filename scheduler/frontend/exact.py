@@ -4,7 +4,6 @@ it must find one statement between them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,32 +14,28 @@ from scheduler.frontend.model import Request
 
 _MOST = 400  # loops from macros in one file
 _PARSES = 24  # the loops are halved where they do not parse together
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
-_DETAILED = 1  # libclang's option that keeps the definitions of macros
 
 Range = tuple[int, int]
 
 
 def check_macro_loops(index: Any, request: Request, unit: Unit) -> None:
-    """Sets `exact` and `pragma_macros` of a unit that has loops from macros."""
+    """Sets `exact` of a unit that has loops from macros."""
     loops = _from_macros(unit)
     ranges = list(loops)[:_MOST]
     if not ranges:
         return
     found: set[Range] = set()
-    macros: dict[str, Cursor] = {}
     waiting = [ranges]
     for _ in range(_PARSES):
         if not waiting:
             break
         some = waiting.pop(0)
-        confirmed, macros = _confirmed(index, request, some)
+        confirmed = _confirmed(index, request, some)
         if confirmed is not None:
             found |= confirmed
         elif len(some) > 1:
             waiting += [some[: len(some) // 2], some[len(some) // 2 :]]
     unit.exact = {id(loops[r]) for r in found}
-    unit.pragma_macros = _with_pragma(macros, request.content)
 
 
 def _from_macros(unit: Unit) -> dict[Range, ForStmt]:
@@ -66,8 +61,8 @@ def _of_the_file(body: CStmt) -> Iterable[CStmt]:
         pending.extend(reversed(inner_statements(stmt)))
 
 
-def _confirmed(index: Any, request: Request, ranges: list[Range]) -> tuple[set[Range] | None, dict[str, Cursor]]:
-    """Those ranges that are one loop; None where the file does not parse with braces around them. And all macros."""
+def _confirmed(index: Any, request: Request, ranges: list[Range]) -> set[Range] | None:
+    """Those ranges that are one loop; None where the file does not parse with braces around them."""
     marks = sorted([(e, 0, b) for b, e in ranges] + [(b, 1, -e) for b, e in ranges])
     pieces, last = [], 0
     for offset, opens, _ in marks:
@@ -76,21 +71,14 @@ def _confirmed(index: Any, request: Request, ranges: list[Range]) -> tuple[set[R
     text = b"".join((*pieces, request.content[last:]))
     wanted = {offset + number: (offset, -end) for number, (offset, opens, end) in enumerate(marks) if opens}
     try:
-        tu = index.parse(
-            request.path, args=list(request.arguments), unsaved_files=[(request.path, text)], options=_DETAILED
-        )
+        tu = index.parse(request.path, args=list(request.arguments), unsaved_files=[(request.path, text)])
     except cindex.TranslationUnitLoadError:
-        return None, {}
-    macros: dict[str, Cursor] = {}
-    functions: list[Cursor] = []
-    for cursor in tu.cursor.get_children():
-        if cursor.kind == CursorKind.MACRO_DEFINITION:
-            macros[cursor.spelling] = cursor
-        elif cursor.kind == CursorKind.FUNCTION_DECL and cursor.location.file is not None:
-            functions += [cursor] if cursor.location.file.name == request.path else []
+        return None
     if any(_is_error(d, request.path) for d in tu.diagnostics):
-        return None, macros
-    return set(_single(functions, wanted)), macros
+        return None
+    functions = [c for c in tu.cursor.get_children() if c.kind == CursorKind.FUNCTION_DECL]
+    functions = [c for c in functions if c.location.file is not None and c.location.file.name == request.path]
+    return set(_single(functions, wanted))
 
 
 def _is_error(diagnostic: Any, path: str) -> bool:
@@ -147,18 +135,3 @@ def _leaves(body: Cursor) -> bool:
             breaks = False
         pending.extend((child, breaks, continues) for child in cursor.get_children())
     return False
-
-
-def _with_pragma(macros: Mapping[str, Cursor], content: bytes) -> frozenset[str]:
-    """The macros that the file names and that may make a pragma."""
-    holding: dict[str, bool] = {}
-
-    def holds(name: str) -> bool:
-        if name not in holding:
-            holding[name] = False
-            words = [t.spelling for t in macros[name].get_tokens()][1:]
-            holding[name] = "_Pragma" in words or any(w in macros and holds(w) for w in words)
-        return holding[name]
-
-    names = set(_NAME.findall(content.decode("latin-1")))
-    return frozenset(name for name in names if name in macros and holds(name))

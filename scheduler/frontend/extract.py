@@ -52,7 +52,8 @@ from scheduler.frontend.premises import premises
 from scheduler.frontend.prepare import prepare
 from scheduler.frontend.scalar_uses import mentioned, statement_use
 from scheduler.frontend.scalars import flatten
-from scheduler.frontend.sharing import Marks, check_team, marks, sharing
+from scheduler.frontend.sharing import Marks, marks, sharing
+from scheduler.frontend.team import check_team
 from scheduler.frontend.trapping import check_traps
 from scheduler.frontend.whole import taken_whole
 from scheduler.ir.names import safe_name, spelled
@@ -128,10 +129,8 @@ class Finder:
         self.lines = Lines(unit.content)
         self.directives = unit.directives
         self.pragmas = Pragmas(unit)
-        defined = (d.text.split("(")[0].split() for d in self.directives if "_Pragma" in d.text)
-        self.pragma_macros = {"_Pragma", *(words[1] for words in defined if len(words) > 1)}
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
-        macros = b"|".join(re.escape(n.encode()) for n in sorted(self.pragma_macros | unit.pragma_macros))
+        macros = b"|".join(re.escape(n.encode()) for n in sorted(self.pragmas.macros))
         self.pragma_names = re.compile(rb"(?<![\w$])(?:" + macros + rb")(?![\w$])")
         self.aliases = Aliases(unit)
         self.effects = Effects(unit)
@@ -340,7 +339,8 @@ class Finder:
             check_traps(nest, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.wanted}:
             self.fixable[name] = tuple(sorted(texts))
-        self.premises[name] = premises(ctx, region, written, nest, span)
+        around = tuple(a.place for a in self.pragmas.around)
+        self.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
         if found.loops or found.protected or found.context:
             self.sharing[name] = sharing(ctx, found, nest)
             if found.context == "team":
@@ -415,9 +415,8 @@ class Finder:
                 raise Refuse(directive.begin, f"there is {what} inside the loop", _REMOVE)
         if depth:
             raise Refuse(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
-        attached = self.unit.text.call_before(stmt.begin) in self.pragma_macros
-        attached = attached or self._names_pragma(stmt.begin, stmt.end)
-        if attached or self.unit.text.preceded_by_macro(stmt.begin):
+        marked = self.pragmas.macro_before(stmt) or self._names_pragma(stmt.begin, stmt.end)
+        if marked or self.unit.text.name_before(stmt.begin) not in ("", "else", "do"):
             raise Refuse(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Refuse(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")

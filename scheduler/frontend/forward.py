@@ -13,6 +13,7 @@ from scheduler.frontend.csyntax import (
     Conv,
     CStmt,
     DeclStmt,
+    ExprStmt,
     ForStmt,
     IfStmt,
     Index,
@@ -71,6 +72,43 @@ def substitution_for(
     if expression_size(expr, _MAX_SIZE) > _MAX_SIZE:
         return None
     return Substitution(found, _typed(expr, variable, definition), None, exact)
+
+
+def pointer_for(ctx: Context, variable: Variable, init: CExpr, at: int) -> Substitution:
+    """The place that a pointer is set to, for all its uses. Raises Refuse."""
+    check_place(ctx, variable, init)
+    place = values.pointer(ctx, init)
+    target = variable.ctype.element
+    if target is None or values.bare_type(target) != values.bare_type(place.target):
+        raise Refuse(at, "converts a pointer to another type", "declare the array with one type")
+    return Substitution(None, None, place)
+
+
+def window(ctx: Context, stmt: ExprStmt, rest: tuple[CStmt, ...]) -> bool:
+    """Whether a statement sets a pointer for what follows in its list, where the pointer stands for that place then.
+
+    Raises Refuse.
+    """
+    expr = stmt.expr
+    if not isinstance(expr, Set) or expr.op != "=" or not isinstance(expr.left, Ref):
+        return False
+    variable = expr.left.var
+    if variable.ctype.kind != "pointer" or variable.address_taken or variable.ctype.is_volatile or variable.oddity:
+        return False
+    if ctx.writes.get(variable, 0) > 1:
+        advice = "set a pointer of its own in each place, or index the arrays with integers"
+        raise Refuse(expr.at, f"the loop sets the pointer '{variable.name}' in several places", advice)
+    if not _only_definition(ctx, variable, stmt, rest):
+        return False
+    owner = ctx.windows.get(variable)
+    if variable not in ctx.inside and (variable not in ctx.windows or not _runs(ctx, owner)):
+        raise Refuse(expr.at, f"the pointer '{variable.name}' is used behind the loop", "declare one in the loop")
+    ctx.substitutions[variable] = pointer_for(ctx, variable, expr.right, expr.at)
+    return True
+
+
+def _runs(ctx: Context, owner: ForStmt | None) -> bool:
+    return owner is None or any(active.stmt is owner for active in ctx.loops)
 
 
 def _converted(definition: CExpr, variable: Variable) -> CExpr:

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 _STRINGS = rb""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
-_SKIP = re.compile(rb"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_BLANKS = rb"(?:\s|//[^\n]*|/\*.*?\*/)*"
+_SKIP = re.compile(_BLANKS, re.DOTALL)
 _TOKEN = re.compile(
     rb"//[^\n]*|/\*.*?\*/|" + _STRINGS + rb"""|<[:%]|[:%]>|[()\[\]{};]|[^\s"'/()\[\]{};<:%]+|[^\s]""", re.DOTALL
 )
@@ -16,16 +17,24 @@ _SPLICE = re.compile(rb"\\[ \t\v\f]*\r?\n")
 _SPLICE_OR_TRIGRAPH = re.compile(rb"(?:\\|\?\?/)[ \t\v\f]*\r?\n|\?\?[=/'()!<>-]")
 _TRIGRAPHS = {bytes([a]): bytes([b]) for a, b in zip(b"=/'()!<>-", b"#\\^[]|{}~", strict=True)}
 _LEFT = {b"(": 1, b"[": 1, b"{": 1, b"<:": 1, b"<%": 1, b")": -1, b"]": -1, b"}": -1, b":>": -1, b"%>": -1}
+_LOOKED_AT = 400  # bytes in front of a statement
 _NAME = re.compile(rb"[\w$\\\x80-\xff]+")
 _LAST_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*$")
-_LAST_CALL = re.compile(
-    rb"""\b([A-Za-z_]\w*)\s*+\((?:[^()"]|"(?:\\.|[^"\\])*"|\([^()"]*\))*+\)(?:\s|(?>/\*.*?\*/))*+\Z""", re.DOTALL
-)
+_LAST_CALL = re.compile(rb"""\b([A-Za-z_]\w*)\s*+\((?:[^()"]|"(?:\\.|[^"\\])*"|\([^()"]*\))*+\)\Z""", re.DOTALL)
 _DIRECTIVE = re.compile(
-    rb"^[ \t\v\f]*+(?:(?>/\*.*?\*/)[ \t\v\f]*+)*+(?P<hash>\#|%:)|//[^\n]*|/\*.*?\*/|" + _STRINGS,
+    rb"^[ \t\v\f]*+(?:(?>/\*.*?\*/)[ \t\v\f]*+)*+(?P<hash>\#|%:)"
+    rb"|(?<![\w$])(?P<operator>_Pragma)"
+    + _BLANKS
+    + rb"\("
+    + _BLANKS
+    + rb"""(?:L|u8?|U)?"(?P<text>(?:\\.|[^"\\\n])*)\""""
+    + _BLANKS
+    + rb"\)|//[^\n]*|/\*.*?\*/|"
+    + _STRINGS,
     re.DOTALL | re.MULTILINE,
 )
 _LINE = re.compile(rb"(?:/\*.*?\*/|//[^\n]*|" + _STRINGS + rb"|[^\n])*", re.DOTALL)
+_STRING_OR_BLANK = re.compile(rb"(" + _STRINGS + rb")|(?:\s|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _GNU_NAMES = re.compile(r"-std=(gnu|c2[3x]|iso9899:2024)")
 
 
@@ -41,7 +50,9 @@ def uses_trigraphs(arguments: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A preprocessor line: its offsets, its text, and where the next token behind it starts."""
+    """A preprocessor line, or `_Pragma` as one: its offsets, its text without comments, and where the next token
+    behind it starts.
+    """
 
     begin: int
     end: int
@@ -139,45 +150,52 @@ class Text:
                 semicolons.append(self.outside(match.start()))
         return (semicolons[0], semicolons[1]) if len(semicolons) == 2 else None
 
-    def preceded_by_macro(self, offset: int) -> bool:
-        """The token before a statement is a name other than `else` and `do`: something a macro makes of it."""
-        clean, position = self.clean, self.inside(offset)
-        while True:
-            position = len(clean[:position].rstrip())
-            start = clean.rfind(b"\n", 0, position) + 1
-            line = clean[start:position]
-            if line.lstrip().startswith((b"#", b"%:")):
-                return False
-            if line.endswith(b"*/"):
-                position = clean.rfind(b"/*", 0, position - 2)
-                if position < 0:
-                    return False
-            elif b"//" in line:
-                position = start + line.index(b"//")
-            else:
-                match = _LAST_NAME.search(line)
-                return match is not None and match.group() not in (b"else", b"do")
+    def name_before(self, offset: int) -> str:
+        """The name that ends right before a statement; empty where something else does."""
+        end = self._behind_code(offset)
+        match = _LAST_NAME.search(self.clean, max(0, end - _LOOKED_AT), end)
+        return match.group().decode("utf-8", "replace") if match else ""
 
     def call_before(self, offset: int) -> str:
         """The name in front of the parentheses that end right before a statement; empty where none do."""
-        position = self.inside(offset)
-        match = _LAST_CALL.search(self.clean, max(0, position - 400), position)
+        end = self._behind_code(offset)
+        match = _LAST_CALL.search(self.clean, max(0, end - _LOOKED_AT), end)
         return match[1].decode("utf-8", "replace") if match else ""
+
+    def _behind_code(self, offset: int) -> int:
+        """Where, in `clean`, the last token before an offset ends, comments and directives left out."""
+        clean, position = self.clean, self.inside(offset)
+        while True:
+            while position and clean[position - 1 : position].isspace():
+                position -= 1
+            start = max(clean.rfind(b"\n", 0, position) + 1, position - _LOOKED_AT)
+            line = clean[start:position]
+            comment = clean.rfind(b"/*", 0, max(0, position - 2)) if line.endswith(b"*/") else -1
+            if line.lstrip().startswith((b"#", b"%:")):
+                position = start
+            elif comment >= 0:
+                position = comment
+            elif b"//" in line:
+                position = start + line.index(b"//")
+            else:
+                return position
 
     # --------------------------------------------------------------------------------- directives
 
     def directives(self) -> tuple[Directive, ...]:
-        """Every preprocessor line outside comments and strings."""
+        """Every preprocessor line, and `_Pragma` with its text, outside comments and strings."""
         found: list[tuple[int, int, str]] = []
         position = 0
         while (match := _DIRECTIVE.search(self.clean, position)) is not None:
             position = match.end()
+            if match["operator"] is not None and not self._is_argument(match.start()):
+                words = _cleaned(re.sub(rb'\\(["\\])', rb"\1", match["text"]))
+                found.append((match.start(), position, "#pragma " + words))
             if match["hash"] is None:
                 continue
             rest = _LINE.match(self.clean, position)
             end = rest.end() if rest else position
-            words = re.sub(rb"(?:\s|/\*.*?\*/)+", b" ", self.clean[position:end], flags=re.DOTALL).strip()
-            found.append((match.start(), end, "#" + words.decode("utf-8", "replace")))
+            found.append((match.start(), end, "#" + _cleaned(self.clean[position:end])))
             position = end
         result: list[Directive] = []
         for index in range(len(found) - 1, -1, -1):
@@ -188,6 +206,15 @@ class Text:
             else:
                 result.append(Directive(self.outside(begin), self.behind(end), text, self.outside(target)))
         return tuple(reversed(result))
+
+    def _is_argument(self, position: int) -> bool:
+        """Whether a token stands behind a parenthesis or a comma, where a macro may do anything with it."""
+        return self.clean[:position].rstrip().endswith((b"(", b","))
+
+
+def _cleaned(line: bytes) -> str:
+    """Without comments, and with single blanks."""
+    return _STRING_OR_BLANK.sub(lambda m: m[1] or b" ", line).strip().decode("utf-8", "replace")
 
 
 _CONDITIONAL = re.compile(r"#(?:if|elif|else|endif)")
@@ -203,16 +230,20 @@ def active_part(
 ) -> tuple[bytes, tuple[Directive, ...]]:
     """The text without what conditionals leave out, and its directives.
 
-    `written`: the directives of `content`; `skipped`: `libclang.skipped_ranges`. The lines of the conditionals are
-    blank, too, in a text as long as before; among the directives they are left, those of conditionals in what is left
-    out are not.
+    `written`: the directives of `content`; `skipped`: `libclang.skipped_ranges`. The lines of the conditionals, and
+    `_Pragma`, are blank, too, in a text as long as before; among the directives they are left, those of conditionals in
+    what is left out are not.
     """
     skipped = sorted(skipped)
     begins_at = [begin for begin, _ in skipped]
-    conditionals: list[Directive] = []
+    kept: list[Directive] = []
     text = bytearray(content)
     for begin, end in skipped:
         _wipe(text, begin, end)
+    for directive in written:
+        if content.startswith(b"_Pragma", directive.begin) and text.startswith(b"_Pragma", directive.begin):
+            _wipe(text, directive.begin, directive.end)
+            kept.append(directive)
     within, depth = None, 0
     for directive in filter(is_conditional, written):
         _wipe(text, directive.begin, directive.end)
@@ -222,21 +253,21 @@ def active_part(
         within = inside
         depth -= directive.text.startswith("#endif")
         if inside is None or begins or depth == 0:
-            conditionals.append(directive)
+            kept.append(directive)
         depth = 1 if begins else depth + directive.text.startswith("#if")
-    return bytes(text), _with_targets(Text(bytes(text), trigraphs), conditionals)
+    return bytes(text), _with_targets(Text(bytes(text), trigraphs), kept)
 
 
 def _wipe(text: bytearray, begin: int, end: int) -> None:
     text[begin:end] = re.sub(rb"[^\r\n]", b" ", text[begin:end])
 
 
-def _with_targets(text: Text, conditionals: list[Directive]) -> tuple[Directive, ...]:
-    """The directives of a text with conditionals that are blank in it."""
+def _with_targets(text: Text, blank: list[Directive]) -> tuple[Directive, ...]:
+    """The directives of a text with those that are blank in it."""
     others = text.directives()
     begins_at = [d.begin for d in others]
     found = list(others)
-    for directive in conditionals:
+    for directive in blank:
         target = text.outside(_blank(text.clean, text.inside(directive.end)))
         behind = bisect.bisect_right(begins_at, target) - 1
         if behind >= 0 and others[behind].begin <= target < others[behind].end:

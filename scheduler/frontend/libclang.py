@@ -128,7 +128,7 @@ def included_texts(unit: Any) -> dict[str, bytes]:
 
 
 def macro_texts(unit: Any, texts: Iterable[bytes]) -> dict[str, str]:
-    """What the macros that are named in these texts stand for, with their parameters and without blanks.
+    """What the macros that are named in these texts stand for, with their parameters, token by token.
 
     Of a unit that was parsed with PARSE_DETAILED_PROCESSING_RECORD; of a macro that is defined again the last one.
     """
@@ -140,7 +140,7 @@ def macro_texts(unit: Any, texts: Iterable[bytes]) -> dict[str, str]:
     found = {}
     for name, cursor in last.items():
         tokens = [t.spelling for t in cursor.get_tokens() if t.kind != cindex.TokenKind.COMMENT]
-        found[name] = re.sub(r"\s", "", "".join(tokens[1:]))
+        found[name] = " ".join(tokens[1:])
     return found
 
 

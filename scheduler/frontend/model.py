@@ -64,7 +64,7 @@ class Premises:
     functions do with pointers was looked at, too. `samples`: calls of inlined functions of other files, and what their
     bodies give there; `hidden`: those of them of which no sample can be taken; `bodies`: the texts of those, where they
     are known. `openmp`: without OpenMP the text means something else. `exact`: signed arithmetic does not wrap around.
-    `library`: functions of the C library that are called.
+    `library`: functions of the C library that are called. `pragmas`: byte ranges of those of the constructs around it.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -79,6 +79,7 @@ class Premises:
     openmp: bool = False
     exact: bool = False
     library: tuple[str, ...] = ()
+    pragmas: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class SourceFile:
     reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
     where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
-    the file and in headers that are not the system's stood for, without blanks. `processes`: of the file and what it
+    the file and in headers that are not the system's stood for, token by token. `processes`: of the file and what it
     includes.
     """
 

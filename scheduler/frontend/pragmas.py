@@ -32,6 +32,10 @@ STANDALONE = frozenset(("barrier", "flush", "taskwait", "taskyield", "threadpriv
 BLOCKS = frozenset(("parallel", "single", "master", "masked", "critical", "section", "sections", "task"))
 OWN = ("private", "firstprivate", "lastprivate", "reduction", "linear")  # clauses of what each thread has its own
 PROTECTED = frozenset(("critical", "atomic"))
+_HOW = ("schedule", "collapse", "nowait", "num_threads", "if", "simdlen", "safelen", "aligned", "proc_bind", "order")
+UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))
+KINDS = frozenset(("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd"))
+WORDS = UNDERSTOOD | KINDS | BLOCKS | PROTECTED | STANDALONE | {w for name in _NAMES for w in name.split()} | {"omp"}
 # Above a loop these change nothing but how fast it runs.
 _HINTS = re.compile(r"(GCC (ivdep|unroll)|ivdep|unroll|nounroll|clang loop|vector|simd|loop_count|distribute_point)\b")
 _HARMLESS = re.compile(
@@ -66,6 +70,10 @@ class Pragma:
 
     def arguments(self, name: str) -> Iterator[str]:
         return (c.argument for c in self.clauses if c.name == name)
+
+
+def is_openmp(directive: Directive) -> bool:
+    return re.match(r"#pragma omp\b", directive.text) is not None
 
 
 def pragma(directive: Directive) -> Pragma | None:

@@ -265,9 +265,10 @@ def type_text(ctype: CType, name: str = "") -> str | None:
 
 
 def _set_inside(ctx: Context, region: tuple[CStmt, ...]) -> Iterator[Variable]:
-    """Scalars from outside that the region sets for itself."""
+    """Variables from outside that the region sets for itself."""
     for variable in ctx.writes:
-        if variable not in ctx.inside and any(v is variable for v, _ in ctx.privates):
+        own = variable in ctx.windows or any(v is variable for v, _ in ctx.privates)
+        if own and variable not in ctx.inside:
             yield variable
     for stmt in region:
         for inner in statements(stmt):

@@ -54,9 +54,13 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
     size = sum(ctx.uses.values())
     for variable in ctx.writes:
         ctx.work.spend(size // 4, region[0].begin)
-        if variable in ctx.inside or not variable.ctype.is_scalar:
+        if variable in ctx.inside:
             continue
         owner = ctx.owned.get(variable)
+        if not variable.ctype.is_scalar:
+            if owner is not None or dead_after(variable, ctx.frames, ctx.function):
+                ctx.windows[variable] = owner
+            continue
         if owner is not None:
             places = scalars.privatize(variable, scalars.loop_body(owner), owner)
             if places is None:

@@ -13,7 +13,6 @@ _TOKEN = re.compile(
     rb"""|(?P<name>(?:[A-Za-z_$\x80-\xff]|\\[uU][0-9a-fA-F]{4})(?:[\w$\x80-\xff]|\\[uU][0-9a-fA-F]{4})*)|\s+|.""",
     re.DOTALL,
 )
-_COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
 _DEFINED = re.compile(r"#define (?P<name>[^\W\d][\w$]*)(?P<parameters>\([^)]*\))? ?(?P<body>.*)")
 _MARKER = re.compile(r'# \d+ "(?:[^"\\]|\\.)*"(?P<flags>[ \d]*)')
 _NUMBER = re.compile(r"\.?\d(?:[eEpP][+-]|[\w.])*")
@@ -128,16 +127,20 @@ def _balanced(body: str) -> bool:
 
 
 def changed_between(
-    texts: tuple[tuple[int, int], ...], used: set[str], directives: Iterable[Directive], known: Mapping[str, Macro]
+    texts: tuple[tuple[int, int], ...],
+    used: set[str],
+    directives: Iterable[Directive],
+    known: Mapping[str, Macro],
+    other: str = "a function that it calls",
 ) -> str | None:
     """Why names of several texts may stand for other things in one than in the first; None where they do not.
 
-    `used`: the names; those that macros make of them count, too.
+    `used`: the names; those that macros make of them count, too. `other`: what the texts are besides the nest's.
     """
     begin, end = min(b for b, _ in texts), max(e for _, e in texts)
     lines = [d.text[1:].strip() for d in directives if begin <= d.begin < end]
     if any(re.match(r"(?:include|import)", line) for line in lines):
-        return "a file is included between it and a function that it calls (include it above both)"
+        return f"a file is included between it and {other} (include it above both)"
     changed = {match[1] for line in lines if (match := re.match(r"(?:define|undef)\s+([\w$]+)", line))}
     if not changed:
         return None
@@ -151,11 +154,7 @@ def changed_between(
         found |= more
         pending += more
     names_ = sorted(found & changed)
-    return (
-        f"'{names_[0]}' changes between it and a function that it calls (define it once, above both)"
-        if names_
-        else None
-    )
+    return f"'{names_[0]}' changes between it and {other} (define it once, above both)" if names_ else None
 
 
 # ------------------------------------------------------------------------------------ conditionals
@@ -189,7 +188,7 @@ def conditionals(content: bytes, directives: tuple[Directive, ...]) -> tuple[Con
     opened: list[list[tuple[str, Directive]]] = []
     for directive in directives:
         word, _, rest = directive.text[1:].strip().partition(" ")
-        rest = _COMMENT.sub(" ", rest).strip()
+        rest = rest.strip()
         if word in ("if", "ifdef", "ifndef"):
             opened.append([(_condition(word, rest), directive)])
         elif word in ("elif", "elifdef", "elifndef", "else") and opened:

@@ -3,8 +3,6 @@
 A nest is read as the sequential loop that it is without its pragmas; by OpenMP's rules that computes the same, unless
 there is a race. What can be seen to be one here (a scalar that all threads write) is said at once; the rest is left
 to the dependences (`scheduler.races`). Source: OpenMP API 5.2, section 5.1 (data-sharing attributes).
-
-Long, because what each thread has its own of decides both what is a race and what is read.
 """
 
 from __future__ import annotations
@@ -15,37 +13,40 @@ from dataclasses import dataclass, field
 from scheduler.frontend.constructs import Pragmas
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
-    CCall,
     CStmt,
     ForStmt,
     OtherStmt,
-    Ref,
     Set,
     Step,
     Variable,
     all_expressions,
     statements,
-    subexpressions,
 )
 from scheduler.frontend.model import RACE, Shared, Sharing
 from scheduler.frontend.pragmas import (
+    KINDS,
     OF_LOOPS,
     OWN,
     PROTECTED,
     SHARING,
+    UNDERSTOOD,
     Pragma,
     listed,
     parts,
 )
-from scheduler.frontend.scalar_uses import dead_after, mentioned, statement_use
-from scheduler.frontend.scalars import base_variable, declared_inside, iterator_of, loop_body, target_variable
+from scheduler.frontend.scalar_uses import dead_after, mentioned
+from scheduler.frontend.scalars import (
+    base_variable,
+    declared_inside,
+    iterator_of,
+    loop_body,
+    target_variable,
+    written_variables,
+)
+from scheduler.frontend.team import check_carried, check_same, run_by_all
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.walk import placed_statements
 
-_HOW = ("schedule", "collapse", "nowait", "num_threads", "if", "simdlen", "safelen", "aligned", "proc_bind", "order")
-_UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))
 _OPERATORS = frozenset(("+", "-", "*", "&", "|", "^", "&&", "||", "min", "max"))
-_KINDS = frozenset(("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd"))
 _ADVICE = "remove the pragma to let the loop be tuned"
 
 
@@ -70,6 +71,10 @@ def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
     if foreign is not None:
         raise Refuse(region[0].begin, f"the loop stands in '{foreign}'", _ADVICE)
     found = Marks(context=pragmas.around[-1].kind if pragmas.around else "")
+    begun = {s.begin for s in _outermost(region)}
+    for own in pragmas.between(region[0].begin, region[-1].end):
+        if own.target not in begun:
+            raise Refuse(own.begin, f"'#pragma {own.text}' stands where no statement begins", _ADVICE)
     for inner in _outermost(region):
         top = any(inner is stmt for stmt in region)
         for own in pragmas.attached(inner):
@@ -109,7 +114,7 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
     if own.name not in OF_LOOPS | {"hint"} or not isinstance(stmt, ForStmt):
         where = "above" if isinstance(stmt, ForStmt) else "inside"
         raise Refuse(own.begin, f"there is '#pragma {own.text}' {where} the loop", _ADVICE)
-    unknown = sorted({c.name for c in own.clauses} - _UNDERSTOOD)
+    unknown = sorted({c.name for c in own.clauses} - UNDERSTOOD)
     if own.name != "hint" and (own.problem or unknown):
         problem = own.problem or f"clause '{unknown[0]}' is not understood"
         raise Refuse(own.begin, f"of '#pragma {own.text}': {problem}", _ADVICE)
@@ -123,6 +128,7 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
 def private_variables(ctx: Context, pragmas: Pragmas, found: Marks) -> None:
     """Tells the context which outside variables each thread has its own of (`ctx.owned`). Raises Refuse (races)."""
     tainted = pragmas.tainted()
+    shared = [s for s, own in found.loops.values() if any(p.name in SHARING for p in own)]
     for stmt, own in found.loops.values():
         directives = [p for p in own if p.name in OF_LOOPS]
         if not directives:
@@ -140,11 +146,19 @@ def private_variables(ctx: Context, pragmas: Pragmas, found: Marks) -> None:
         if any(p.name in SHARING for p in directives):
             region = frozenset[Variable]()
             if found.context == "team":
-                # Where the region is in a caller every thread has its own locals.
-                local = frozenset(v for v in used if v.storage in ("local", "param"))
-                region = pragmas.around[-1].own if pragmas.around else local
-                _check_region(ctx, stmt, used, region, mine, named["reduction"], tainted)
+                region = _thread_owned(ctx, pragmas)
+                check_same(ctx, stmt, run_by_all(ctx.region, shared), region, tainted)
+                check_same(ctx, stmt, used, region - mine, tainted)
+                carried = (used - mine) & region & written_variables(shared).keys()
+                check_carried(ctx, stmt, carried, named["reduction"])
             _check_scalars(ctx, stmt, used - mine - region, named, found)
+
+
+def _thread_owned(ctx: Context, pragmas: Pragmas) -> frozenset[Variable]:
+    """The variables that each thread of the team around has its own of; where the region is in a caller all locals."""
+    if pragmas.around:
+        return pragmas.around[-1].own
+    return frozenset(v for s in ctx.region for v in mentioned(s) if v.storage in ("local", "param"))
 
 
 def _depth(found: Pragma) -> int:
@@ -165,65 +179,15 @@ def _collapsed(stmt: ForStmt, depth: int) -> set[Variable]:
     return found
 
 
-def _check_region(
-    ctx: Context,
-    stmt: ForStmt,
-    used: Iterable[Variable],
-    region: frozenset[Variable],
-    mine: set[Variable],
-    reduced: set[str],
-    tainted: set[Variable],
-) -> None:
-    """Of a loop that a team shares: what each thread has its own of must be the same for all, or private to iterations.
-
-    Raises Refuse.
-    """
-    for variable in sorted(used, key=lambda v: v.name):
-        advice = f"'{variable.name}' differs from thread to thread; make it shared, or private to the loop"
-        if variable in tainted:
-            raise Refuse(stmt.begin, f"depends on which thread runs it, by '{variable.name}'", advice)
-        if variable not in region or variable in mine:
-            continue
-        scalar = variable.ctype.is_scalar
-        kind = variable.ctype.kind
-        its_own = kind == "pointer" and _given_by_call(variable, region, ctx)
-        if its_own or (not scalar and kind != "pointer" and not (kind == "array" and variable.storage == "param")):
-            raise Refuse(stmt.begin, f"every thread has its own '{variable.name}'", advice)
-        if variable not in ctx.written:
-            continue
-        if variable.name in reduced or not scalar or statement_use(variable, stmt.body, True) == "read":
-            raise Refuse(stmt.begin, f"every thread has its own '{variable.name}', which the loop adds to", advice)
-        if not dead_after(variable, ctx.frames, ctx.function):
-            raise Refuse(stmt.begin, f"every thread has its own '{variable.name}', which is used later", advice)
-        ctx.owned[variable] = stmt
-
-
-def _given_by_call(variable: Variable, region: frozenset[Variable], ctx: Context) -> bool:
-    """Whether a pointer that every thread has is set to what a call returns, which may be other memory in each."""
-    waiting, seen = [variable], {variable}
-    while waiting:
-        pointer = waiting.pop()
-        if pointer.storage != "local":
-            continue
-        sets = (e for e in all_expressions(ctx.function.body) if isinstance(e, Set))
-        settings = [e.right for e in sets if target_variable(e) is pointer]
-        settings += [pointer.init] if pointer.init is not None else []
-        for expr in (e for setting in settings for e in subexpressions(setting)):
-            if isinstance(expr, CCall):
-                return True
-            if isinstance(expr, Ref) and expr.var in region and expr.var not in seen:
-                seen.add(expr.var)
-                waiting.append(expr.var)
-    return variable.storage == "local" and variable.address_taken
-
-
 def _check_scalars(
     ctx: Context, stmt: ForStmt, shared: Iterable[Variable], named: dict[str, set[str]], found: Marks
 ) -> None:
     """A scalar that all threads write is a race. Raises Refuse."""
     fine = {n for clause in OWN for n in named[clause]}
     for variable in sorted(shared, key=lambda v: v.name):
-        if variable.whole.name in fine or variable in ctx.owned or not variable.ctype.is_scalar:
+        if variable.whole.name in fine or variable in ctx.owned:
+            continue
+        if not variable.ctype.is_scalar and variable.ctype.kind != "pointer":
             continue
         headers = {i for s in statements(stmt) if isinstance(s, ForStmt) and (i := iterator_of(s)) is variable}
         places = [e.at for e in all_expressions(stmt.body) if target_variable(e) is variable]
@@ -297,14 +261,5 @@ def _kept(found: Pragma, nest: LoopNest) -> Iterator[str]:
     for clause in found.clauses:
         if clause.name in ("schedule", "num_threads", "simdlen", "safelen", "collapse"):
             words = clause.argument.replace(",", " ").replace(":", " ").split()
-            if all(w.isdigit() or w in _KINDS or w in parameters for w in words):
+            if all(w.isdigit() or w in KINDS or w in parameters for w in words):
                 yield f"{clause.name}({clause.argument})"
-
-
-def check_team(nest: LoopNest, found: Sharing, at: int) -> None:
-    """All that a team runs must be in loops that it shares: what else there is every thread does. Raises Refuse."""
-    shared = {s.loop for s in found.shared if s.threads}
-    for placed in placed_statements(nest):
-        if not any(loop.name in shared for loop in placed.loops):
-            where = placed.statement.span.begin if placed.statement.span is not None else at
-            raise Refuse(where, "every thread of the parallel region runs this", "tune the loops it shares one by one")

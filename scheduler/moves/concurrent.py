@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from scheduler.errors import NotApplicable
-from scheduler.ir.tree import TreeLoop, tree_loops
+from scheduler.ir.tree import TreeLoop, TreeNode, tree_loops
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 from scheduler.transform import Parallelize
@@ -14,7 +15,7 @@ from scheduler.transform import Parallelize
 def fitted(replayer: Replayer, schedule: Schedule, context: str) -> Schedule:
     """The schedule for a nest that `context` runs (`scheduler.frontend.model.Sharing`).
 
-    A `team` shares all that there is: the outermost loop that may run in parallel where no loop is marked yet. One
+    A `team` shares all that there is: the outermost loops that may run in parallel where none is marked yet. One
     `thread` of several starts no others.
     """
     if context == "thread":
@@ -27,15 +28,17 @@ def fitted(replayer: Replayer, schedule: Schedule, context: str) -> Schedule:
     except NotApplicable:
         return schedule
     sequential = checker.sequential_loops(tree, reductions=True)
-    marks = []
-    for root in tree:
-        if not isinstance(root, TreeLoop) or any(loop.parallel for loop in tree_loops((root,))):
-            continue
-        free = (loop for loop in tree_loops((root,)) if loop.name not in sequential and loop.register is None)
-        outermost = next(free, None)
-        if outermost is not None:
-            marks.append(Parallelize(outermost.name))
-    return (*schedule, *marks)
+    return (*schedule, *(Parallelize(name) for name in _outermost(tree, frozenset(sequential))))
+
+
+def _outermost(nodes: Iterable[TreeNode], sequential: frozenset[str]) -> Iterator[str]:
+    """The outermost loops that may run in parallel, of those that are not marked yet."""
+    for loop in (node for node in nodes if isinstance(node, TreeLoop) and not node.parallel):
+        inner = any(below.parallel for below in tree_loops((loop,)))
+        if not inner and loop.name not in sequential and loop.register is None:
+            yield loop.name
+        else:
+            yield from _outermost(loop.children, sequential)
 
 
 def steady(schedule: Schedule, context: str) -> Schedule:

@@ -76,6 +76,8 @@ def tuned(folder: Path, text: str, budget_s: float = 3.0, **options: object) -> 
         ('char *s = "omp_get_num_threads()"; int omp_like;', None),
         ("char q = '\"';\nint n = omp_get_num_procs();", ("omp_get_num_procs", 2)),
         ("#include <omp.h>\n", None),
+        ('int x;\n_Pragma( "omp parallel for")', ("#pragma omp parallel", 2)),
+        ('_Pragma("omp simd") puts("omp_get_wtime()");', None),
         ("int comp_x(int); int y = comp_x(1);", None),
     ],
 )

@@ -422,6 +422,18 @@ int main(void) { int i = 0, t = 0;
  printf("%d %d %d\\n", A[99], B[99], last); }""",
         (("-DSHARED",), ("-fno-openmp",), ("-fno-openmp", "-DSHARED")),
     ),
+    "macros in a pragma": Case(
+        """#ifndef KEPT
+#define KEPT private
+#endif
+int A[100];
+int main(void) { int t = 7;
+#pragma omp parallel for KEPT(t)
+ for (int i = 0; i < 100; i++) { t = i; A[i] = t; }
+ printf("%d %d\\n", t, A[50]); }""",
+        (("-DKEPT=lastprivate",),),
+        alike=(("-DKEPT=private",),),
+    ),
     "order of definitions": Case(
         """#define FAST 1
 double A[100];
@@ -570,6 +582,29 @@ a[0] = 2;
     assert len(source.nests) == 2
     written = identity(source)
     assert written.count(b"#if defined pe_tuned") == 2
+
+
+def test_macros_of_the_pragma_around(tmp_path: Path) -> None:
+    text = """int a[9], b[9];
+#define REGION parallel OWN(i)
+#define OWN(x) private(x)
+void f(void) { int i;
+#pragma omp REGION // all
+{
+#pragma omp for
+ for (i = 0; i < 9; i++) a[i] = i;
+%s
+#pragma omp for
+ for (i = 0; i < 9; i++) b[i] = i;
+} }
+"""
+    found = surveyed(read(tmp_path / "a.c", (text % "a[0] = 1;").encode())).tests
+    assert all("REGION" in test.condition(None) for test in found.values() if not isinstance(test, Untestable))
+    assert len(found) == 2 and not any(isinstance(test, Untestable) for test in found.values())
+    found = surveyed(read(tmp_path / "a.c", (text % "#undef OWN\n#define OWN(x)").encode())).tests
+    first, second = found.values()
+    assert isinstance(second, Untestable) and "'OWN' changes between it and a pragma around it" in second.reason
+    assert not isinstance(first, Untestable)
 
 
 def test_macros_with_half_a_pair_of_parentheses_are_not_tested(tmp_path: Path) -> None:

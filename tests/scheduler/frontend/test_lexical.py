@@ -71,17 +71,37 @@ def test_for_headers() -> None:
     assert Text(b"for (;").for_header(0) is None
 
 
-def test_preceded_by_macro() -> None:
-    for text, expected in (
-        (b"; for", False),
-        (b"else for", False),
-        (b"PAR for", True),
-        (b"PAR // x\n\n /* y\n */ for", True),
-        (b"#define X \\\n Y\nfor", False),
-        (b"x; // PAR\nfor", False),
-        (b"for", False),
+def test_what_stands_before_a_statement() -> None:
+    for text, name, call in (
+        (b"; for", "", ""),
+        (b"else for", "else", ""),
+        (b"PAR for", "PAR", ""),
+        (b"PAR // x\n\n /* y\n */ for", "PAR", ""),
+        (b"#define X \\\n Y\nfor", "", ""),
+        (b"PAR\n#define X \\\n Y\nfor", "PAR", ""),
+        (b"x; // PAR\nfor", "", ""),
+        (b"PAR(omp for) // (x)\n /* y */ for", "", "PAR"),
+        (b'PAR("a)", (b)) for', "", "PAR"),
+        (b"for", "", ""),
     ):
-        assert Text(text).preceded_by_macro(text.rindex(b"for")) == expected, text
+        at = text.rindex(b"for")
+        assert (Text(text).name_before(at), Text(text).call_before(at)) == (name, call), text
+
+
+def test_comments_and_operators_in_directives() -> None:
+    text = b"""#pragma a /* b */ c // d \
+ e
+#define S "/* s */ // t" /* u
+ v */ w
+_Pragma("a /* b */ \\"x\\" // c") _Pragma /* y */ ( // z
+ "d") f(_Pragma("e")) my_Pragma("g"); '_Pragma("h")'
+"""
+    found = Text(text).directives()
+    assert [d.text for d in found] == ["#pragma a c", '#define S "/* s */ // t" w', '#pragma a "x"', "#pragma d"]
+    assert {text[d.target :][:2] for d in found} == {b"f("}
+    active, again = active_part(text, found, [])
+    assert again == found and len(active) == len(text) and b'f(_Pragma("e"))' in active
+    assert active.count(b"_Pragma") == 3 and active.count(b"\n") == text.count(b"\n")
 
 
 def test_messages() -> None:

@@ -249,7 +249,8 @@ def test_a_whole_statement_in_a_macro_is_understood() -> None:
 @pytest.mark.parametrize(
     ("before", "understood"),
     [
-        ('_Pragma("GCC ivdep")', False),
+        ('_Pragma("GCC ivdep")', True),
+        ("UNROLL(4) // x\n", False),
         ("UNROLL(4)", False),
         ("UNROLL (4) /* x */", False),
         ("if (n > (3))", True),
