@@ -120,6 +120,8 @@ class Arguments:
         match expr:
             case Ref(var=var):
                 return expr if self._keeps(var) else None
+            case Lit(value=None) if expr.ctype.kind == "array":  # a string
+                return expr
             case Conv(operand=operand) if operand.ctype.kind in ("pointer", "array"):
                 return self._place(operand, parameter, before, at)
             case Bin(op="+" | "-", left=left, right=right):
@@ -222,6 +224,8 @@ def pointee(expr: CExpr) -> CType | None:
             return pointee(left if left.ctype.kind in ("pointer", "array") else right)
         case Un(op="&", operand=operand):
             return _object_type(operand)
+        case Lit():
+            return expr.ctype.element
         case Ref() | Index() | Member() | Un(op="*"):
             whole = _object_type(expr)
             return None if whole is None else whole.element

@@ -10,8 +10,10 @@ from dataclasses import replace
 from scheduler.frontend import inline, integers, members
 from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
 from scheduler.frontend.arrays import array_name, has_rows
+from scheduler.frontend.assertions import ASSERT_ADVICE
 from scheduler.frontend.context import Context, Dimension, Pending, Place, Pointer, Refuse, Root
 from scheduler.frontend.csyntax import (
+    ASSERTIONS,
     Bin,
     CCall,
     CExpr,
@@ -208,16 +210,18 @@ def _call(ctx: Context, expr: CCall) -> Expr:
             ctx.called.add(expr.name)
             return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
         if name.removesuffix(".") in FUNCTIONS:
-            reason = f"calls '{expr.function}', which may be a function of the program's own (-fno-builtin)"
+            reason = f"{expr.text}, which may be a function of the program's own (-fno-builtin)"
             raise Refuse(expr.at, reason, f"call __builtin_{expr.function}")
+        if name in ASSERTIONS:
+            raise Refuse(expr.at, f"{expr.text}, which may end the program", ASSERT_ADVICE)
         raise Refuse(
             expr.at,
-            f"calls '{expr.function}', which may have side effects",
+            f"{expr.text}, which may have side effects",
             "move the call out of the loop; of library functions only pure mathematical ones can be tuned",
         )
     if expansion.before:
         if not ctx.may_hoist:
-            reason = f"calls '{expr.function}' where only an expression can stand"
+            reason = f"{expr.text} where only an expression can stand"
             raise Refuse(expr.at, reason, "call it in a statement of its own")
         ctx.hoist(expansion.before)
     return value(ctx, expansion.result)
@@ -364,6 +368,8 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         return Pointer(place.root, (*place.indices, ZERO), ctype.element)
     if isinstance(expr, Strange):
         raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
+    if isinstance(expr, Lit) and expr.value is None:
+        raise Refuse(expr.at, "uses a string", "move it out of the loop")
     raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
 
 
