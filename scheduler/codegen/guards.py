@@ -18,7 +18,7 @@ from scheduler.codegen.rows import Area, Rows, plain_area, rows_test
 from scheduler.codegen.text import INDENT
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, Constraint, Guard, Loop, LoopNest, Storage
+from scheduler.ir.nest import Access, Array, Constraint, Guard, Loop, LoopNest, Storage, not_null
 from scheduler.ir.types import scalar_type
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
@@ -147,15 +147,23 @@ class _Guard:
         computed = Ranges(self.nest, self.model, self.printer, self._bound, self._holds)
         parts: list[str] = []
         some: list[str] = []  # no address is formed of an array that has no elements
+        given = {p.base: p.name for p in self.nest.parameters}
+
+        def where_given(test: str, *tested: Array) -> str:
+            """The test, if none of these arrays is NULL."""
+            names = [n for a in tested if (n := given.get(not_null(a.base or a.name)))]
+            return f"({' || '.join([*(f'!{name}' for name in names), test])})" if names else test
 
         def range_of(array: Array) -> tuple[str, str]:
             if array.name not in ranges:
                 try:
                     first_byte, end, exist = self._range(array, accesses[array.name])
                 except CodegenUnsupported as problem:
+                    if not_null(array.base or array.name) in given:
+                        raise
                     first_byte, end, exist = self._computed(array, computed, problem)
                 ranges[array.name] = first_byte, end
-                some.extend(exist)
+                some.extend(where_given(test, array) for test in exist)
             return ranges[array.name]
 
         rows = Rows(self.model, self.printer, self._bound, self._holds)
@@ -165,6 +173,8 @@ class _Guard:
         def note_rows(array: Array) -> None:
             """What the test of rows needs to know of an array."""
             if array.name not in areas:
+                if not_null(array.base or array.name) in given:
+                    raise CodegenUnsupported(f"{array.name} may be NULL: that its rows do not overlap cannot be tested")
                 if array.rows:
                     touched, corners, exist = self._corners(array, accesses[array.name])
                     some.extend(exist)
@@ -193,7 +203,7 @@ class _Guard:
                     continue
                 a, b = range_of(first), range_of(second)
                 apart.append(frozenset((first.name, second.name)))
-                parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
+                parts.append(where_given(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})", first, second))
             if first.name in written and not self._local_scalar(first):
                 for p in self.nest.parameters:
                     if p.exposed and self.same_memory(first, Array(p.name, p.ctype)):
@@ -202,7 +212,7 @@ class _Guard:
                             areas.setdefault(place, [plain_area(p.name, place, f"{place} + 1", False)])
                             continue
                         a = range_of(first)
-                        parts.append(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)")
+                        parts.append(where_given(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)", first))
         tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
         found = [*dict.fromkeys(some), *parts, *tests]
         declared = computed.declarations()

@@ -11,7 +11,7 @@ from scheduler.frontend import inline, integers, members
 from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
 from scheduler.frontend.arrays import array_name, has_rows
 from scheduler.frontend.assertions import ASSERT_ADVICE
-from scheduler.frontend.context import Context, Dimension, Pending, Place, Pointer, Refuse, Root
+from scheduler.frontend.context import ZERO, Context, Dimension, Pending, Place, Pointer, Refuse, Root
 from scheduler.frontend.csyntax import (
     ASSERTIONS,
     Bin,
@@ -34,6 +34,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold, set_once
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.nulls import tested
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain
 from scheduler.ir.nest import Access, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
@@ -46,6 +47,7 @@ _ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^")
 def value(ctx: Context, expr: CExpr) -> Expr:
     """Raises Refuse."""
     ctx.work.spend(1, expr.at)
+    expr = tested(ctx, expr)
     ctype = expr.ctype.name
     match expr:
         case Lit():
@@ -230,7 +232,6 @@ def _call(ctx: Context, expr: CCall) -> Expr:
 # ----------------------------------------------------------------------------------------- places
 
 FOLLOWED_ADVICE = "use an array, or a table of pointers to rows (double **a)"
-ZERO = Dimension(Poly(), Literal("0", "int"))
 
 
 def dimension(ctx: Context, expr: CExpr) -> Dimension:
