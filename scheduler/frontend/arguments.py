@@ -31,7 +31,7 @@ from scheduler.frontend.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.effects import Effect, Effects
-from scheduler.frontend.fold import fold
+from scheduler.frontend.fold import fold, is_null
 from scheduler.frontend.inline import explicit
 from scheduler.ir.types import FUNCTIONS
 
@@ -69,6 +69,9 @@ class Arguments:
             return self._elements(parameter, argument, values, at)
         if changes:
             return f"moves its pointer '{parameter.name}'"
+        if is_null(argument):
+            values[parameter] = Conv(Lit("0", 0, INT, at), True, ctype, at)
+            return []
         if not same_layout(ctype.element, pointee(argument), values):
             return f"takes '{parameter.name}' with other elements than what is passed"
         before: list[CStmt] = []

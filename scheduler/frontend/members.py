@@ -105,6 +105,8 @@ def parameter(ctx: Context, expr: Member) -> str | None:
     known = ctx.member_variables.get(root)
     if known is not None:
         return ctx.parameter(known)
+    if any(_meets(root, path) for path in _changed(ctx)):
+        return None
     made = stand_in(ctx, root, expr.ctype, root.text, root.text)
     if made is None:
         return None
@@ -115,8 +117,6 @@ def parameter(ctx: Context, expr: Member) -> str | None:
 
 def stand_in(ctx: Context, root: Root, ctype: CType, name: str, text: str) -> Variable | None:
     """A variable for what the C text says of an object that the nest does not change; None where it cannot be read."""
-    if any(_meets(root, path) for path in _changed(ctx)):
-        return None
     followed = _followed(root)
     condition = _readable(ctx, followed)
     if condition is None:

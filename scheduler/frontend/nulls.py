@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scheduler.frontend.context import ZERO, Context, Refuse
-from scheduler.frontend.csyntax import INT, Bin, CExpr, Cond, Conv, Lit, Member, Ref, Un, Variable, strip
-from scheduler.frontend.fold import fold
+from scheduler.frontend.csyntax import INT, Bin, CCall, CExpr, Cond, Conv, Lit, Member, Ref, Un, Variable, strip
+from scheduler.frontend.fold import is_null
 from scheduler.frontend.members import path_of, stand_in
 from scheduler.ir.nest import not_null
 
@@ -14,13 +14,13 @@ from scheduler.ir.nest import not_null
 def tested(ctx: Context, expr: CExpr) -> CExpr:
     """The expression with an integer, 0 or 1, in place of each pointer whose truth it looks at. Raises Refuse."""
     match expr:
-        case _ if _is_pointer(expr):
+        case _ if _is_pointer(expr) and not isinstance(expr, CCall):
             return _given(ctx, expr)
         case Un(op="!", operand=operand) if _is_pointer(operand):
             return replace(expr, operand=_given(ctx, operand))
         case Bin(op="==" | "!=" as op, left=left, right=right) if _is_pointer(left) or _is_pointer(right):
-            if _is_null(left) or _is_null(right):
-                given = _given(ctx, left if _is_null(right) else right)
+            if is_null(left) or is_null(right):
+                given = _given(ctx, left if is_null(right) else right)
                 return Un("!", given, INT, expr.at) if op == "==" else given
         case Bin(op="&&" | "||", left=left, right=right):
             first, second = (_given(ctx, e) if _is_pointer(e) else e for e in (left, right))
@@ -41,14 +41,10 @@ def _is_pointer(expr: CExpr) -> bool:
     return expr.ctype.kind in ("pointer", "array") or (isinstance(expr, Un) and expr.op == "&")
 
 
-def _is_null(expr: CExpr) -> bool:
-    while isinstance(expr, Conv) and (expr.ctype.kind in ("pointer", "int")):
-        expr = expr.operand
-    return expr.ctype.kind == "int" and fold(expr) == 0
-
-
 def _given(ctx: Context, expr: CExpr) -> CExpr:
     """Whether a pointer is not NULL. Raises Refuse."""
+    if is_null(expr):
+        return Lit("0", 0, INT, expr.at)
     pointer = strip(expr)
     while isinstance(pointer, Conv) and pointer.ctype.kind == "pointer":
         pointer = strip(pointer.operand)
