@@ -17,19 +17,25 @@ def tested(ctx: Context, expr: CExpr) -> CExpr:
         case _ if _is_pointer(expr) and not isinstance(expr, CCall):
             return _given(ctx, expr)
         case Un(op="!", operand=operand) if _is_pointer(operand):
-            return replace(expr, operand=_given(ctx, operand))
+            return _not(_given(ctx, operand))
         case Bin(op="==" | "!=" as op, left=left, right=right) if _is_pointer(left) or _is_pointer(right):
             if is_null(left) or is_null(right):
                 given = _given(ctx, left if is_null(right) else right)
-                return Un("!", given, INT, expr.at) if op == "==" else given
+                return _not(given) if op == "==" else given
         case Bin(op="&&" | "||", left=left, right=right):
             first, second = (_given(ctx, e) if _is_pointer(e) else e for e in (left, right))
             return expr if first is left and second is right else replace(expr, left=first, right=second)
-        case Cond(condition=condition) if _is_pointer(condition):
-            return replace(expr, condition=_given(ctx, condition))
+        case Cond(condition=condition) if (new := tested(ctx, condition)) is not condition:
+            return replace(expr, condition=new)
         case Conv(operand=operand) if expr.ctype.name == "_Bool" and _is_pointer(operand):
             return replace(expr, operand=_given(ctx, operand))
     return expr
+
+
+def _not(given: CExpr) -> CExpr:
+    if isinstance(given, Lit):
+        return Lit("0", 0, INT, given.at) if given.value else Lit("1", 1, INT, given.at)
+    return Un("!", given, INT, given.at)
 
 
 def is_test(ctx: Context, expr: CExpr) -> bool:
