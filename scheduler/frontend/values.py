@@ -70,7 +70,7 @@ def value(ctx: Context, expr: CExpr) -> Expr:
         case Cond():
             check_scalar(expr)
             if isinstance(expr.condition, Lit):  # of a pointer that is NULL, or is none
-                return value(ctx, Conv(expr.then if expr.condition.value else expr.orelse, True, expr.ctype, expr.at))
+                return value(ctx, inline.explicit(expr.then if expr.condition.value else expr.orelse, expr.ctype))
             condition = value(ctx, expr.condition)
             left, right = _balanced(expr.then, expr.orelse)
             with ctx.conditional():
