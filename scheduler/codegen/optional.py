@@ -19,9 +19,7 @@ class Given:
     def check(self, array: Array, problem: CodegenUnsupported | None = None) -> None:
         """Raises CodegenUnsupported, or the problem that is given, where the array may be NULL."""
         if self.of(array) is not None:
-            raise problem or CodegenUnsupported(
-                f"{array.name} may be NULL: its distance to rows cannot be told"
-            )
+            raise problem or CodegenUnsupported(f"{array.name} may be NULL: its distance to rows cannot be told")
 
     def where(self, test: str, *arrays: Array) -> str:
         """A test, as C text, that is made only where none of the arrays is NULL, and passed otherwise."""

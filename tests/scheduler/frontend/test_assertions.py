@@ -51,6 +51,7 @@ def test_tested_in_front(standard: str, text: str, assumed: set[str]) -> None:
     ("text", "reason"),
     [
         ("assert(c[i] >= 0); a[c[i]] = 1;", "uses assert, which may end the program"),
+        ("assert(&a[i] != NULL); a[i] = 1;", "uses assert, which may end the program"),
         ("a[i] = checked(c[i]);", "calls 'checked', which uses assert, which may end the program"),
         ("a[i] = twice(c[i]);", "calls 'twice', which calls 'checked', which uses assert, which may end the program"),
         ("put(a, i, c[i]);", "calls 'put', where at /snippets/t.c:8:44 uses assert, which may end the program"),
