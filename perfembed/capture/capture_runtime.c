@@ -20,7 +20,7 @@
 enum { ALIGN = 64 };
 
 struct pe_box {
-    long from[2], to[2];
+    long from[2], to[2], step[2];
 };
 
 struct pe_object {
@@ -271,19 +271,19 @@ static int find_rows(const struct pe_object *o, struct snapshot *s, const void *
     unsigned long long width = (unsigned long long)(o->end - o->first), offset = 0;
     for (int b = 0; b < o->boxes; b++) {
         size_t n = 1;
-        for (int l = 0; l < o->levels; l++) n *= (size_t)(o->box[b].to[l] - o->box[b].from[l] + 1);
+        for (int l = 0; l < o->levels; l++) n *= (size_t)((o->box[b].to[l] - o->box[b].from[l]) / o->box[b].step[l] + 1);
         count += n;
     }
     s->row = malloc(count * sizeof *s->row);
     if (!s->row) return 0;
     for (int b = 0; b < o->boxes; b++)
-        for (long i = o->box[b].from[0]; i <= o->box[b].to[0]; i++) {
+        for (long i = o->box[b].from[0]; i <= o->box[b].to[0]; i += o->box[b].step[0]) {
             const char *next = follow(table, i);
             if (o->levels == 1) {
                 s->row[s->rows++] = (struct pe_row){(uintptr_t)next + (uintptr_t)o->first, i, 0};
                 continue;
             }
-            for (long j = o->box[b].from[1]; j <= o->box[b].to[1]; j++)
+            for (long j = o->box[b].from[1]; j <= o->box[b].to[1]; j += o->box[b].step[1])
                 s->row[s->rows++] =
                     (struct pe_row){(uintptr_t)follow(next, j) + (uintptr_t)o->first, i * o->table[1] + j, 0};
         }

@@ -15,9 +15,10 @@ def object_text(extents: Extents, unread: bool) -> str:
     return f"{{{sizes}, {pointer:d}, {unread:d}, 0, 0, 0, 0, 0, {{0}}}}"
 
 
-def box_text(box: tuple[tuple[int, int], ...]) -> str:
-    """Of the pointers from the first to the last of each level that are followed."""
-    return f"{{{{{', '.join(str(low) for low, _ in box)}}}, {{{', '.join(str(high) for _, high in box)}}}}}"
+def box_text(box: tuple[tuple[int, int, int], ...]) -> str:
+    """Of the pointers from the first to the last of each level that are followed, and the steps between them."""
+    parts = (", ".join(map(str, part)) for part in zip(*box, strict=True))
+    return f"{{{', '.join(f'{{{part}}}' for part in parts)}}}"
 
 
 def rows_text(extents: Extents, unread: bool, boxes: str) -> str:

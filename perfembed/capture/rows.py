@@ -16,7 +16,7 @@ import numpy as np
 
 from perfembed.capture.captured import CapturedArray
 from profilers.workload import CapturedFill
-from scheduler.codegen.rows import followed
+from scheduler.codegen.rows import followed, steps_of
 from scheduler.codegen.workload import rows_name
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array
@@ -24,7 +24,7 @@ from scheduler.polyhedral.model import Model
 
 __all__ = ["RowsUnknown", "UsedRows", "even_places", "rows_name", "used_rows"]
 
-Box = tuple[tuple[int, int], ...]  # the first and the last pointer of each level
+Box = tuple[tuple[int, int, int], ...]  # the first and the last pointer, and the step, of each level
 
 
 class RowsUnknown(Exception):
@@ -62,7 +62,8 @@ def used_rows(array: Array, touched: isl.Set, model: Model) -> UsedRows:
         return int(found.to_python())
 
     boxes = tuple(
-        tuple((value(part.dim_min_val(k)), value(part.dim_max_val(k))) for k in range(array.rows)) for part in parts
+        tuple((value(part.dim_min_val(k)), value(part.dim_max_val(k)), step) for k, step in enumerate(steps_of(part)))
+        for part in parts
     )
     extents = [e.const for e in array.shape[array.rows + 1 :] if e is not None]
     weights = [math.prod(extents[k:]) for k in range(len(extents) + 1)]
@@ -70,7 +71,7 @@ def used_rows(array: Array, touched: isl.Set, model: Model) -> UsedRows:
         (value(touched.dim_min_val(array.rows + k)), value(touched.dim_max_val(array.rows + k)))
         for k in range(len(weights))
     ]
-    if any(low < 0 for box in boxes for low, _ in box):
+    if any(low < 0 for box in boxes for low, _, _ in box):
         raise RowsUnknown(f"the table of {array.name} is accessed before the address it points to")
     first = sum(w * low for w, (low, _) in zip(weights, ends, strict=True))
     end = sum(w * high for w, (_, high) in zip(weights, ends, strict=True)) + 1

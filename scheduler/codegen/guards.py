@@ -12,15 +12,16 @@ from scheduler.codegen.expr import Printer
 from scheduler.codegen.inspected import extremes
 from scheduler.codegen.integer_text import AND, PRODUCT, RELATION, wrap
 from scheduler.codegen.nodes import IntExpr
+from scheduler.codegen.optional import Given
 from scheduler.codegen.polytree import PolyTree
 from scheduler.codegen.ranges import Ranges
 from scheduler.codegen.rows import Area, Rows, plain_area, rows_test
 from scheduler.codegen.text import INDENT
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Array, Constraint, Guard, Loop, LoopNest, Storage
+from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
 from scheduler.ir.types import scalar_type
-from scheduler.ir.walk import placed_statements, uses
+from scheduler.ir.walk import counting_names, placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
@@ -70,21 +71,6 @@ def untestable(nest: LoopNest) -> str:
     except (CodegenUnsupported, QuotaExceeded) as problem:
         return str(problem)
     return ""
-
-
-def counting_names(nest: LoopNest) -> frozenset[str]:
-    """Parameters and iterators that generated code computes with in `long`, not just in the type they have."""
-    placed = list(placed_statements(nest))
-    affine = [c.affine for c in nest.assumptions]
-    affine += [extent for array in nest.arrays for extent in array.shape if extent is not None]
-    affine += [s for one in placed for use in uses(one) for s in use.access.subscripts if isinstance(s, Affine)]
-    for ancestor in dict.fromkeys(a for one in placed for a in one.ancestors):
-        if isinstance(ancestor, Loop):
-            bounds = (b for b in (ancestor.start, ancestor.stop) if isinstance(b, tuple))
-            affine += [part for bound in bounds for part in bound]
-        elif isinstance(ancestor, Guard):
-            affine += [c.affine for conjunction in ancestor.condition for c in conjunction]
-    return frozenset(name for part in affine for name in part.names())
 
 
 class _Guard:
@@ -147,15 +133,17 @@ class _Guard:
         computed = Ranges(self.nest, self.model, self.printer, self._bound, self._holds)
         parts: list[str] = []
         some: list[str] = []  # no address is formed of an array that has no elements
+        given = Given(self.nest)
 
         def range_of(array: Array) -> tuple[str, str]:
             if array.name not in ranges:
                 try:
                     first_byte, end, exist = self._range(array, accesses[array.name])
                 except CodegenUnsupported as problem:
+                    given.check(array, problem)
                     first_byte, end, exist = self._computed(array, computed, problem)
                 ranges[array.name] = first_byte, end
-                some.extend(exist)
+                some.extend(given.where(test, array) for test in exist)
             return ranges[array.name]
 
         rows = Rows(self.model, self.printer, self._bound, self._holds)
@@ -165,6 +153,7 @@ class _Guard:
         def note_rows(array: Array) -> None:
             """What the test of rows needs to know of an array."""
             if array.name not in areas:
+                given.check(array)
                 if array.rows:
                     touched, corners, exist = self._corners(array, accesses[array.name])
                     some.extend(exist)
@@ -193,7 +182,7 @@ class _Guard:
                     continue
                 a, b = range_of(first), range_of(second)
                 apart.append(frozenset((first.name, second.name)))
-                parts.append(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})")
+                parts.append(given.where(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})", first, second))
             if first.name in written and not self._local_scalar(first):
                 for p in self.nest.parameters:
                     if p.exposed and self.same_memory(first, Array(p.name, p.ctype)):
@@ -202,7 +191,7 @@ class _Guard:
                             areas.setdefault(place, [plain_area(p.name, place, f"{place} + 1", False)])
                             continue
                         a = range_of(first)
-                        parts.append(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)")
+                        parts.append(given.where(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)", first))
         tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
         found = [*dict.fromkeys(some), *parts, *tests]
         declared = computed.declarations()

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from scheduler.codegen.copyable import copied_box
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.integer_text import OR, PRODUCT, SUM, wrap
 from scheduler.codegen.nodes import IntExpr
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array
-from scheduler.ir.tree import PackMark
 from scheduler.polyhedral.existing import certain_uses
 from scheduler.polyhedral.model import Model
 
 _MOST = 64  # memory areas in one test: a bit each
 _MOST_BOXES = 16  # of the pointers of one table
 
-Box = tuple[tuple[str, str], ...]  # the first and the last pointer that is followed, of each level, as C text
+Box = tuple[
+    tuple[str, str, int], ...
+]  # the first and the last pointer followed, as C text, and the step, of each level
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,10 @@ class Area:
         head = f"{self.table}, {self.levels}, {self.written:d}, {number}, {skip}ul"
         found = []
         for box in self.boxes:
-            lows = ", ".join(low for low, _ in box) or "0"
-            highs = ", ".join(high for _, high in box) or "0"
-            found.append(f"{{{head}, {{{lows}}}, {{{highs}}},\n        {self.first}, {self.end}}}")
+            lows = ", ".join(low for low, _, _ in box) or "0"
+            highs = ", ".join(high for _, high, _ in box) or "0"
+            steps = ", ".join(str(step) for _, _, step in box) or "0"
+            found.append(f"{{{head}, {{{lows}}}, {{{highs}}}, {{{steps}}},\n        {self.first}, {self.end}}}")
         return found
 
 
@@ -110,23 +111,23 @@ class Rows:
         """The pointers of the first `level` subscripts that are followed, in parts: in all they are those read."""
         if level == 0:
             return ((),)
-        return tuple(self._box(part, level) for part in followed(array, touched, level, self.model))
+        return tuple(self._box(part) for part in followed(array, touched, level, self.model))
 
-    def _box(self, part: isl.Set, level: int) -> Box:
+    def _box(self, part: isl.Set) -> Box:
         condition = self.holds(part.params())
         found = []
-        for k in range(level):
+        for k, step in enumerate(steps_of(part)):
             low, high = (self.printer.integer(self.bound(end)) for end in (part.dim_min(k), part.dim_max(k)))
             if condition is None:
-                found.append((low[0], high[0]))
+                found.append((low[0], high[0], step))
             else:
                 when = wrap(self.printer.integer(condition), OR)
-                found.append((f"{when} ? {wrap(low, OR)} : 0", f"{when} ? {wrap(high, OR)} : -1"))
+                found.append((f"{when} ? {wrap(low, OR)} : 0", f"{when} ? {wrap(high, OR)} : -1", step))
         return tuple(found)
 
 
 def followed(array: Array, touched: isl.Set, level: int, model: Model) -> list[isl.Set]:
-    """The first `level` subscripts with which pointers are followed, in boxes that have none in common.
+    """The first `level` subscripts with which pointers are followed, in boxes, with steps, that have none in common.
 
     `touched`: the subscripts of the array that are used. Raises CodegenUnsupported where the nest does not follow all
     of these pointers for certain, or they are no few boxes.
@@ -147,17 +148,34 @@ def followed(array: Array, touched: isl.Set, level: int, model: Model) -> list[i
     pointers = touched.project_out(kind, level, rest)
     if not pointers.is_subset(certain.project_out(kind, level, rest)):
         raise CodegenUnsupported(problem)
-    mark = PackMark(array.name, tuple(range(level)), -1, 0)
-
-    def is_box(part: isl.Set) -> bool:
-        return bool(copied_box(part, mark).intersect_params(part.params()).is_subset(part))
-
-    if is_box(pointers):
+    if _is_box(pointers):
         return [pointers.coalesce()]
     parts = _disjoint(pointers)
-    if len(parts) > _MOST_BOXES or not all(map(is_box, parts)):
+    if len(parts) > _MOST_BOXES or not all(map(_is_box, parts)):
         raise CodegenUnsupported(problem)
     return parts
+
+
+def steps_of(box: isl.Set) -> tuple[int, ...]:
+    """Of each subscript: the largest of which all differences between its values are multiples."""
+    strides = (int(box.get_stride(k).to_python()) for k in range(box.dim(isl.dim_type.set)))
+    return tuple(max(1, stride) for stride in strides)
+
+
+def _is_box(part: isl.Set) -> bool:
+    """Whether it is, for all parameters, each subscript from its least value to its greatest in its steps."""
+    kind = isl.dim_type.set
+    rank = part.dim(kind)
+    whole = part.subtract(part).complement()
+    for k, step in enumerate(steps_of(part)):
+        values = part.project_out(kind, k + 1, rank - k - 1).project_out(kind, 0, k)
+        first = values if step == 1 else values.lexmin()
+        up = isl.Map.read_from_str(part.get_ctx(), f"{{ [x] -> [y] : y >= x and (y - x) mod {step} = 0 }}")
+        down = isl.Map.read_from_str(part.get_ctx(), "{ [x] -> [y] : y <= x }")
+        between = first.reset_tuple_id().apply(up).intersect(values.reset_tuple_id().apply(down))
+        between = between.insert_dims(kind, 0, k).insert_dims(kind, k + 1, rank - k - 1)
+        whole = whole.intersect(between.set_tuple_name(part.get_tuple_name()) if part.has_tuple_name() else between)
+    return bool(whole.intersect_params(part.params()).is_equal(part))
 
 
 def _disjoint(pointers: isl.Set) -> list[isl.Set]:

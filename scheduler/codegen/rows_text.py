@@ -7,7 +7,7 @@ struct pe_rows {
     const void *pe_table;
     int pe_levels, pe_written, pe_area; /* the areas are numbered from 0; parts of one stand together */
     unsigned long pe_skip; /* areas that need not be apart from this one, a bit each */
-    long pe_from[2], pe_to[2]; /* the pointers of each level that are followed, none where from > to */
+    long pe_from[2], pe_to[2], pe_step[2]; /* the pointers of each level that are followed, none where from > to */
     long pe_first, pe_end; /* bytes from what the last pointer leads to */
 };
 static inline __attribute__((__unused__)) const char *pe_follow(const void *pe_table, long pe_k)
@@ -23,7 +23,7 @@ static inline __attribute__((__unused__)) unsigned long pe_count(const struct pe
         if (pe_a->pe_to[pe_l] < pe_a->pe_from[pe_l])
             pe_n = 0;
         else
-            pe_n *= (unsigned long)(pe_a->pe_to[pe_l] - pe_a->pe_from[pe_l] + 1);
+            pe_n *= (unsigned long)((pe_a->pe_to[pe_l] - pe_a->pe_from[pe_l]) / pe_a->pe_step[pe_l] + 1);
     return pe_n;
 }
 static __attribute__((__unused__)) void pe_sift(unsigned long *pe_at, unsigned long pe_root, unsigned long pe_n)
@@ -43,12 +43,12 @@ static __attribute__((__unused__)) void pe_list(const struct pe_rows *pe_a, unsi
     if (pe_a->pe_levels == 0)
         *pe_at = (unsigned long)pe_a->pe_table + (unsigned long)pe_a->pe_first;
     else if (pe_count(pe_a))
-        for (long pe_i = pe_a->pe_from[0]; pe_i <= pe_a->pe_to[0]; pe_i++) {
+        for (long pe_i = pe_a->pe_from[0]; pe_i <= pe_a->pe_to[0]; pe_i += pe_a->pe_step[0]) {
             const char *pe_row = pe_follow(pe_a->pe_table, pe_i);
             if (pe_a->pe_levels == 1)
                 *pe_at++ = (unsigned long)pe_row + (unsigned long)pe_a->pe_first;
             else
-                for (long pe_j = pe_a->pe_from[1]; pe_j <= pe_a->pe_to[1]; pe_j++)
+                for (long pe_j = pe_a->pe_from[1]; pe_j <= pe_a->pe_to[1]; pe_j += pe_a->pe_step[1])
                     *pe_at++ = (unsigned long)pe_follow(pe_row, pe_j) + (unsigned long)pe_a->pe_first;
         }
 }

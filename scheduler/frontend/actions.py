@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler.frontend import values
 from scheduler.frontend.arrays import innermost, shape_of
+from scheduler.frontend.assertions import assured
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
     Bin,
@@ -28,10 +29,10 @@ from scheduler.frontend.csyntax import (
     Variable,
     statements,
     strip,
-    subexpressions,
 )
 from scheduler.frontend.forward import pointer_for, substitution_for, window
 from scheduler.frontend.leaving import BREAK, leaving
+from scheduler.frontend.scalars import has_effect
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import (
     Access,
@@ -81,14 +82,6 @@ def refuse_statement(stmt: CStmt) -> None:
 # -------------------------------------------------------------------------------------- statements
 
 
-def has_effect(expr: CExpr) -> bool:
-    """False for a statement without effect, like `(void)x`."""
-    expr = strip(expr)
-    if isinstance(expr, Conv) and expr.ctype.kind == "void":
-        return any(isinstance(e, Set | Step | CCall | Strange) for e in subexpressions(expr))
-    return True
-
-
 def statement(ctx: Context, body: tuple[CStmt, ...], whole: CStmt) -> Statement:
     return ctx.statement(tuple(actions(ctx, body)), whole.begin, whole.end)
 
@@ -103,6 +96,8 @@ def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
                     result.extend(effects(ctx, expr))
             case Compound(body=inner):
                 result.extend(actions(ctx, inner))
+            case IfStmt() if assured(ctx, stmt):
+                pass
             case IfStmt():
                 with ctx.hoisting() as before:
                     test = values.value(ctx, stmt.condition)

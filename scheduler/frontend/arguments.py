@@ -31,7 +31,7 @@ from scheduler.frontend.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.effects import Effect, Effects
-from scheduler.frontend.fold import fold
+from scheduler.frontend.fold import fold, is_null
 from scheduler.frontend.inline import explicit
 from scheduler.ir.types import FUNCTIONS
 
@@ -69,6 +69,9 @@ class Arguments:
             return self._elements(parameter, argument, values, at)
         if changes:
             return f"moves its pointer '{parameter.name}'"
+        if is_null(argument):
+            values[parameter] = Conv(Lit("0", 0, INT, at), True, ctype, at)
+            return []
         if not same_layout(ctype.element, pointee(argument), values):
             return f"takes '{parameter.name}' with other elements than what is passed"
         before: list[CStmt] = []
@@ -120,6 +123,8 @@ class Arguments:
         match expr:
             case Ref(var=var):
                 return expr if self._keeps(var) else None
+            case Lit(value=None) if expr.ctype.kind == "array":  # a string
+                return expr
             case Conv(operand=operand) if operand.ctype.kind in ("pointer", "array"):
                 return self._place(operand, parameter, before, at)
             case Bin(op="+" | "-", left=left, right=right):
@@ -222,6 +227,8 @@ def pointee(expr: CExpr) -> CType | None:
             return pointee(left if left.ctype.kind in ("pointer", "array") else right)
         case Un(op="&", operand=operand):
             return _object_type(operand)
+        case Lit():
+            return expr.ctype.element
         case Ref() | Index() | Member() | Un(op="*"):
             whole = _object_type(expr)
             return None if whole is None else whole.element

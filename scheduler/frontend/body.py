@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from scheduler.frontend import headers, values
-from scheduler.frontend.actions import actions, declaration, has_effect, refuse_statement, statement
+from scheduler.frontend.actions import actions, declaration, refuse_statement, statement
 from scheduler.frontend.arrays import innermost, shape_of
+from scheduler.frontend.assertions import assured
 from scheduler.frontend.conditions import Dnf, condition
 from scheduler.frontend.context import Active, ArrayInfo, Context, Frame, Refuse
 from scheduler.frontend.csyntax import (
@@ -28,7 +29,7 @@ from scheduler.frontend.integers import NotAffine
 from scheduler.frontend.iterations import domain_constraints
 from scheduler.frontend.members import parameter
 from scheduler.frontend.scalar_uses import dead_after
-from scheduler.frontend.scalars import access_path, changed_paths, flatten, stored_variables
+from scheduler.frontend.scalars import access_path, changed_paths, flatten, has_effect, stored_variables
 from scheduler.ir.nest import (
     Access,
     Assign,
@@ -181,6 +182,8 @@ def _skip(ctx: Context, stmt: IfStmt, body: tuple[CStmt, ...], position: int, ow
 
 
 def _branch(ctx: Context, stmt: IfStmt) -> list[Node]:
+    if assured(ctx, stmt):
+        return []
     then = flatten((stmt.then,), True)
     orelse = flatten((stmt.orelse,), True) if stmt.orelse is not None else ()
     try:

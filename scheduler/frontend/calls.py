@@ -63,6 +63,7 @@ _VOID = CType("void", "void")
 
 Values = dict[Variable, CExpr]
 Places = tuple[CExpr, ...]
+Path = tuple[tuple[str, int], ...]  # functions that are called by each other, each with the place of the call
 
 
 class Calls:
@@ -78,7 +79,8 @@ class Calls:
         self.hidden: set[str] = set()
         self.varying: set[Variable] = set()  # of the region
         self.nodes = 0
-        self.path: tuple[str, ...] = ()
+        self.path: Path = ()
+        self.paths: dict[str, Path] = {}  # to each function of `sites` that is called first
         self.at: int | None = None  # of what is copied, where it is not of this file
 
     def region(self, region: tuple[CStmt, ...]) -> tuple[CStmt, ...]:
@@ -210,7 +212,8 @@ class Calls:
     # -------------------------------------------------------------------------------- expressions
 
     def _cloner(self, values: Values, results: dict[int, CExpr] | None = None) -> Cloner:
-        return Cloner(values, self.at, len(self.path), results or {})
+        within = () if self.at is None else tuple(name.partition(".")[0] for name, _ in self.path)
+        return Cloner(values, self.at, len(self.path), results or {}, within)
 
     def expr(self, expr: CExpr, values: Values) -> tuple[list[CStmt], CExpr]:
         """A copy of an expression, and the statements that calls in it stand for. Raises Refuse."""
@@ -311,10 +314,11 @@ class Calls:
             if isinstance(bound, str):
                 raise Refuse(at, f"calls '{call.function}', which {bound}", _ADVICE)
             before += bound
-        outer_at, self.path = self.at, (*self.path, call.name)
+        outer_at, self.path = self.at, (*self.path, (call.name, at))
+        self.paths.setdefault(call.name, self.path)
         if not function.in_file:
             self.at = at
-        place = at if len(self.path) == 1 else self.sites[self.path[0]][-1]
+        place = at if len(self.path) == 1 else self.sites[self.path[0][0]][-1]
         self.sites.setdefault(call.name, []).append(place)
         value: CExpr | None = None
         body = self._body(function)
@@ -362,7 +366,7 @@ class Calls:
             return "returns a structure and changes memory"
         if len(function.parameters) != len(call.arguments):
             return "is called with other parameters than it has"
-        if function.name in self.path or self.effects.calls_itself(function):
+        if any(function.name == name for name, _ in self.path) or self.effects.calls_itself(function):
             return "calls itself"
         if len(self.path) >= _MAX_DEPTH:
             return "is too many calls away"

@@ -42,15 +42,16 @@ def repeatable(expr: CExpr, most: int = MAX_REPEATED) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Cloner:
-    """Copies with variables replaced; at the offset `at`, or (None) where they stand. `depth`: of the calls in them.
+    """Copies with variables replaced; at the offset `at`, or (None) where they stand.
 
-    `results`: what stands for parts of the expression, by their identity.
+    `depth`, `within`: of the calls in them. `results`: what stands for parts of the expression, by their identity.
     """
 
     values: Mapping[Variable, CExpr]
     at: int | None
     depth: int
     results: Mapping[int, CExpr] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
 
     def expr(self, expr: CExpr) -> CExpr:
         at = expr.at if self.at is None else self.at
@@ -77,8 +78,8 @@ class Cloner:
             case Step(operand=operand) | Conv(operand=operand):
                 return replace(expr, operand=self.expr(operand), at=at)
             case CCall(arguments=arguments):
-                depth = max(expr.depth, self.depth)
-                return replace(expr, arguments=tuple(map(self.expr, arguments)), at=at, depth=depth)
+                depth, within = max(expr.depth, self.depth), max(expr.within, self.within, key=len)
+                return replace(expr, arguments=tuple(map(self.expr, arguments)), at=at, depth=depth, within=within)
             case Items(items=items):
                 return replace(expr, items=tuple(map(self.expr, items)), at=at)
             case Strange(parts=parts):

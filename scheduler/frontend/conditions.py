@@ -8,6 +8,7 @@ from scheduler.frontend.context import Context
 from scheduler.frontend.csyntax import Bin, CCall, CExpr, Cond, Conv, Lit, Un, strip
 from scheduler.frontend.fold import fold
 from scheduler.frontend.integers import NotAffine, exact, limit, remainder, stays, wraps
+from scheduler.frontend.nulls import is_test, tested
 from scheduler.frontend.poly import Poly
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Constraint
@@ -95,7 +96,10 @@ def _choice(ctx: Context, expr: Cond) -> tuple[str, tuple[Affine, ...]]:
 
 def condition(ctx: Context, expr: CExpr, holds: bool = True) -> Dnf:
     """An affine condition (or its negation) in disjunctive normal form. Raises NotAffine."""
-    expr = strip(expr)
+    expr = tested(ctx, strip(expr))
+    if is_test(ctx, expr):
+        given = exact(ctx, expr)
+        return ((Constraint(given - 1 if holds else -given),),)
     if isinstance(expr, CCall):
         inlined = inline.pure_expansion(ctx, expr)
         if inlined is not None:

@@ -30,7 +30,7 @@ from scheduler.frontend.magnitude import Magnitudes
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain, Facts
 from scheduler.ir.names import ascii_name, free_name
-from scheduler.ir.nest import Action, Expr, Parameter, Span, Statement, Storage
+from scheduler.ir.nest import Action, Expr, Literal, Parameter, Span, Statement, Storage
 
 
 class Refuse(Exception):
@@ -84,6 +84,9 @@ class Dimension:
 
     poly: Poly | None
     expr: Expr
+
+
+ZERO = Dimension(Poly(), Literal("0", "int"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,7 @@ class Context:
     tables: set[Root] = field(default_factory=set)  # of pointers, of which the region picks different ones
     followed: dict[Root, str] = field(default_factory=dict)  # pointers that are followed anyway, where C text holds
     member_variables: dict[Root, Variable] = field(default_factory=dict)  # that stand for integers in memory
+    tests: dict[Root, Variable] = field(default_factory=dict)  # that stand for a pointer being no NULL
     conditions: dict[Variable, str] = field(default_factory=dict)  # under which those can be read, in C
     placed: dict[tuple[Root, tuple[str, ...]], tuple[int, CType, CType]] = field(default_factory=dict)
     outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside

@@ -174,18 +174,26 @@ class Set:
 @dataclass(frozen=True, slots=True, eq=False)
 class CCall:
     """`name` may be that of a member of what a function returns; it ends with a point where that only looks like a
-    function of the C library. `depth`: how many inlined functions it comes from."""
+    function of the C library. `depth`: how many inlined functions it comes from; `within`: those of them whose text
+    is not where it is."""
 
     name: str
     arguments: tuple[CExpr, ...]
     ctype: CType
     at: int
     depth: int = 0
+    within: tuple[str, ...] = ()
 
     @property
     def function(self) -> str:
         """What C calls it."""
         return self.name.partition(".")[0]
+
+    @property
+    def text(self) -> str:
+        """The call in words, by all functions that lead to it."""
+        last = "uses assert" if self.name in ASSERTIONS else f"calls '{self.function}'"
+        return ", which ".join((*(f"calls '{name}'" for name in self.within), last))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,10 +224,10 @@ class Items:
     at: int
 
 
+ASSERTIONS = frozenset({"__assert_fail", "__assert", "__assert_perror_fail"})  # what assert calls where it fails
 TOO_DEEP = "an expression nested too deeply"
 RECORD_VALUE = "an initializer of a structure"
 RECORD_COPY = "an assignment of structures"
-ASSERTION = "an assertion, a statement expression,"  # its part is what is asserted
 
 
 @dataclass(frozen=True, slots=True, eq=False)

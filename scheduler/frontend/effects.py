@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scheduler.frontend.csyntax import (
+    ASSERTIONS,
     CCall,
     CFunction,
     DeclStmt,
@@ -82,7 +83,8 @@ class Effects:
                 effect.changed |= {a for a in arrays if a is not None}
                 if expr.name in self.unit.functions:
                     continue
-                effect.stores = effect.stores or expr.name.removeprefix("__builtin_") not in FUNCTIONS
+                harmless = expr.name.removeprefix("__builtin_") in FUNCTIONS or expr.name in ASSERTIONS
+                effect.stores = effect.stores or not harmless
 
     def is_block(self, function: CFunction) -> bool:
         """It is more than an expression: loops, arrays, pointers of its own, or effects on objects of others."""

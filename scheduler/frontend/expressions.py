@@ -7,7 +7,7 @@ import re
 from scheduler.frontend import libclang
 from scheduler.frontend.arith import literal_text
 from scheduler.frontend.csyntax import (
-    ASSERTION,
+    ASSERTIONS,
     INT,
     TOO_DEEP,
     Bin,
@@ -127,9 +127,6 @@ class Expressions(Declarations):
         elif kind == CursorKind.STRING_LITERAL:
             return Lit(cursor.spelling, None, ctype, at)
         if kind == CursorKind.StmtExpr:
-            asserted = asserted_in(cursor)
-            if asserted is not None:
-                return Strange(ASSERTION, (self.expr(asserted),), ctype, at)
             return Strange(_STRANGE[kind], self.hide(cursor), ctype, at)
         parts = [c for c in cursor.get_children() if c.kind.is_expression()]
         return Strange(_STRANGE.get(kind, "an expression"), tuple(self.expr(c) for c in parts), ctype, at)
@@ -212,7 +209,8 @@ class Expressions(Declarations):
     def _call(self, cursor: Cursor, ctype: CType, at: int) -> CExpr:
         parts = list(cursor.get_children())
         target = cursor.referenced
-        arguments = tuple(self.expr(c) for c in parts[1:])
+        told = target is not None and target.spelling in ASSERTIONS  # texts, of which no use is made
+        arguments = () if told else tuple(self.expr(c) for c in parts[1:])
         if target is None or target.kind != CursorKind.FUNCTION_DECL:
             return Strange("a call through a pointer", arguments, ctype, at)
         definition = target.get_definition()
@@ -222,17 +220,6 @@ class Expressions(Declarations):
                 self.helpers.append(definition)
         own = definition is None and target.spelling in self.unit.dialect.foreign
         return CCall(target.spelling + "." * own, arguments, ctype, at)
-
-
-def asserted_in(cursor: Cursor) -> Cursor | None:
-    """The condition of `({ if (condition) ; else __assert_fail(…); })`, which assert of the GNU C library becomes."""
-    inner = [statement for compound in cursor.get_children() for statement in compound.get_children()]
-    if len(inner) != 1 or inner[0].kind != CursorKind.IF_STMT:
-        return None
-    parts = list(inner[0].get_children())
-    if [p.kind for p in parts[1:]] != [CursorKind.NULL_STMT, CursorKind.CALL_EXPR]:
-        return None
-    return parts[0] if parts[2].spelling == "__assert_fail" and parts[0].kind.is_expression() else None
 
 
 _STRANGE = {

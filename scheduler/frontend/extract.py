@@ -292,13 +292,13 @@ class Finder:
         written = tuple(map(taken_whole, counted))
         found = marks(self.pragmas, counted)
         calls = Calls(self.unit, self.function, self.effects, self.aliases)
-        region = calls.region(written)
-        kept = any(a is not b for a, b in zip(written, counted, strict=True))
-        self._check_called(calls, found)
-        found.move_to(region)
         span = replace(place, begin=self.pragmas.begin(written[0]))
-        body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
+        kept = any(a is not b for a, b in zip(written, counted, strict=True))
         try:
+            region = calls.region(written)
+            self._check_called(calls, found)
+            found.move_to(region)
+            body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
             nest = self._read(body, first, last, owner, frames, written, found, span)
             if kept and not found.loops and not any_parallel(nest):
                 raise Refuse(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
@@ -379,15 +379,18 @@ class Finder:
         return self.pragma_names.search(self.unit.active, begin, end) is not None
 
     def _at_call(self, refusal: Refuse, calls: Calls, span: Span) -> Refuse:
-        """A refusal of what stands in a function that was put in place of a call, at the call."""
+        """A refusal of what stands in a function that was put in place of a call, at the call in the region."""
         if span.begin <= refusal.at < span.end:
             return refusal
         for name, (at, *_) in calls.sites.items():
             function = self.unit.functions[name]
             if function.in_file and function.begin <= refusal.at < function.end:
-                line, column = self.lines.position(refusal.at)
-                reason = f"calls '{name}', where at {self.unit.path}:{line}:{column} {refusal.reason}"
-                return Refuse(at, reason, refusal.advice)
+                path = calls.paths[name]
+                reason = ""
+                for (each, _), inner in zip(path, (*(place for _, place in path[1:]), refusal.at), strict=True):
+                    line, column = self.lines.position(inner)
+                    reason += f"calls '{each.partition('.')[0]}', where at {self.unit.path}:{line}:{column} "
+                return Refuse(at, reason + refusal.reason, refusal.advice)
         return refusal
 
     def _check_shared(self, region: tuple[CStmt, ...]) -> None:

@@ -29,6 +29,13 @@ def known_value(variable: Variable, known: Known | None = None) -> int | None:
     return known[variable]
 
 
+def is_null(expr: CExpr) -> bool:
+    """A null pointer constant: `NULL`, `0`, `(float *)0`."""
+    while isinstance(expr, Conv) and expr.ctype.kind in ("pointer", "int"):
+        expr = expr.operand
+    return expr.ctype.kind == "int" and fold(expr) == 0
+
+
 def set_once(variable: Variable) -> bool:
     """Initialized, and never assigned afterwards."""
     if variable.address_taken or variable.writes:

@@ -22,6 +22,7 @@ from scheduler.frontend.csyntax import (
     DeclStmt,
     ExprStmt,
     IfStmt,
+    OtherStmt,
     Ref,
     ReturnStmt,
     Set,
@@ -49,13 +50,13 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
     if function is None:
         return None
     if function.oddity:
-        raise Refuse(call.at, f"calls '{call.function}', which {function.oddity}", _ADVICE)
+        raise Refuse(call.at, f"{call.text}, which {function.oddity}", _ADVICE)
     if call.depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
-        raise Refuse(call.at, f"calls '{call.function}', which calls itself or is too complex to inline", _ADVICE)
+        raise Refuse(call.at, f"{call.text}, which calls itself or is too complex to inline", _ADVICE)
     try:
         expansion = _Inliner(ctx, call, function).run()
     except _Impure as problem:
-        raise Refuse(call.at, f"calls '{call.function}', which {problem}", _ADVICE) from None
+        raise Refuse(call.at, f"{call.text}, which {problem}", _ADVICE) from None
     ctx.expansions[key] = (call, expansion)
     return expansion
 
@@ -135,7 +136,7 @@ class _Inliner:
             case Compound(body=body):
                 for inner in body:
                     self._collect(inner, own)
-            case ExprStmt() | ReturnStmt():
+            case ExprStmt() | ReturnStmt() | OtherStmt(what="null"):
                 pass
             case _:
                 raise _Impure("has loops or jumps")
@@ -218,10 +219,13 @@ class _Inliner:
                 return [IfStmt(self.expr(stmt.condition), then, orelse, at, at)]
             case Compound(body=body):
                 return [s for inner in body for s in self.stmt(inner)]
+            case OtherStmt(what="null"):
+                return []
         raise _Impure("has loops or jumps")
 
     def expr(self, expr: CExpr) -> CExpr:
-        return Cloner(self.values, self.at, self.call.depth + 1).expr(expr)
+        within = (*self.call.within, self.call.function)
+        return Cloner(self.values, self.at, self.call.depth + 1, within=within).expr(expr)
 
 
 def returns_always(body: tuple[CStmt, ...]) -> bool:

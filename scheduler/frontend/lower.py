@@ -14,6 +14,7 @@ from typing import Any
 
 from scheduler.frontend import libclang
 from scheduler.frontend.csyntax import (
+    INT,
     CExpr,
     CFunction,
     Compound,
@@ -35,7 +36,7 @@ from scheduler.frontend.csyntax import (
     statements,
 )
 from scheduler.frontend.exact import once
-from scheduler.frontend.expressions import MAX_DEPTH, Expressions, asserted_in
+from scheduler.frontend.expressions import MAX_DEPTH, Expressions
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass, TypeKind
 from scheduler.frontend.scalars import flatten
@@ -227,13 +228,17 @@ class Lowering(Expressions):
         return Compound(body, begin, end)
 
     def _block_of(self, cursor: Cursor) -> tuple[CStmt, ...] | None:
-        """The statements of `({ … });` whose value nobody uses, of an assertion none."""
+        """The statements of `({ … });`, `c ? a() : b();`, `c || b();` and the like, whose value nobody uses."""
         inner = list(cursor.get_children())
         if cursor.kind == CursorKind.StmtExpr:
-            if asserted_in(cursor) is not None:
-                return None
             return tuple(self.stmt(c) for c in inner)
-        if cursor.kind == CursorKind.BINARY_OPERATOR and len(inner) == 2 and libclang.binary_operator(cursor) == ",":
+        operator = libclang.binary_operator(cursor) if cursor.kind == CursorKind.BINARY_OPERATOR else ""
+        if (cursor.kind == CursorKind.CONDITIONAL_OPERATOR and len(inner) == 3) or operator in ("&&", "||"):
+            begin, end, test = self.begin(cursor), self.end(cursor), self.expr(inner[0])
+            test = Un("!", test, INT, test.at) if operator == "||" else test
+            then, *orelse = map(self.stmt, inner[1:])
+            return (IfStmt(test, then, orelse[0] if orelse else None, begin, end),)
+        if operator == "," and len(inner) == 2:
             block = self._block_of(inner[1])
             if block is None:
                 return None

@@ -107,19 +107,26 @@ def parameter(ctx: Context, expr: Member) -> str | None:
         return ctx.parameter(known)
     if any(_meets(root, path) for path in _changed(ctx)):
         return None
+    made = stand_in(ctx, root, expr.ctype, root.text, root.text)
+    if made is None:
+        return None
+    ctx.member_variables[root] = made
+    ctx.member_types[root] = expr.ctype
+    return ctx.parameter(made)
+
+
+def stand_in(ctx: Context, root: Root, ctype: CType, name: str, text: str) -> Variable | None:
+    """A variable for what the C text says of an object that the nest does not change; None where it cannot be read."""
     followed = _followed(root)
     condition = _readable(ctx, followed)
     if condition is None:
         return None
-    name = ctx.fresh(re.sub(r"\W+", "_", root.text).strip("_"))
-    made = Variable(name, replace(expr.ctype, is_const=False), "local", -1)
-    made.base = root.text
+    made = Variable(ctx.fresh(re.sub(r"\W+", "_", name).strip("_")), replace(ctype, is_const=False), "local", -1)
+    made.base = text
     ctx.conditions[made] = condition
     made.address_taken = bool(followed) or root.variable.address_taken or root.variable.storage != "local"
-    ctx.member_variables[root] = made
-    ctx.member_types[root] = expr.ctype
     ctx.taken.add(root.variable.name)
-    return ctx.parameter(made)
+    return made
 
 
 def _changed(ctx: Context) -> list[tuple[Variable, tuple[str, ...]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.context import Context
+from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import Variable
 from scheduler.ir.nest import Array, Storage
 
@@ -54,7 +54,7 @@ def distinct(ctx: Context, arrays: dict[str, Array], array: Array) -> Array:
 
 def _apart(ctx: Context, stored: Variable, variable: Variable) -> bool:
     """A store through the first one never changes the other, which may stand for an integer anywhere in memory."""
-    if variable in ctx.member_variables.values():
+    if variable in ctx.member_variables.values() or variable in ctx.tests.values():
         return ctx.aliases.exclusive(stored)
     return ctx.aliases.apart(stored, variable)
 
@@ -67,7 +67,8 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
         if not exposed or variable.ctype.is_const:
             continue
         for array in arrays.values():
-            own = variable.ctype.name.removeprefix("unsigned ")
+            test = variable in ctx.tests.values()
+            own = "" if test else variable.ctype.name.removeprefix("unsigned ")
             same = ctx.unit.dialect.untyped or array.ctype in _CHARS or array.ctype.removeprefix("unsigned ") == own
             info = ctx.arrays.get(array.name)
             if (
@@ -80,5 +81,8 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
             member = variable in ctx.member_variables.values()
             inside = info is not None and (bool(info.members) or info.path)  # of a structure
             aimed = array.storage == Storage.POINTER or (member and inside)
-            if array.name in written and aimed and same:
+            if test and array.name in written and array.storage == Storage.POINTER and same:
+                reason = f"a store to '{array.name}' may change the pointer that is tested by '{variable.text}'"
+                raise Refuse(ctx.begin, reason, "copy the pointer to a local variable in front of the loop")
+            if not test and array.name in written and aimed and same:
                 ctx.parameters[name] = replace(ctx.parameters[name], exposed=True)

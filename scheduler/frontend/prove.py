@@ -96,10 +96,15 @@ class Facts:
         usual = [
             constraint
             for name in names
-            if self.ranges.get(name, (None, None))[0] is None or self.ranges[name][0] != self.ranges[name][1]
+            if not self._is_special(name)
             for constraint in (Constraint(Affine.of(name) - 64), Constraint(-Affine.of(name) + 30_000))
         ]
         return not self._set(usual, Domain(), self.assumptions).is_empty()
+
+    def _is_special(self, name: str) -> bool:
+        """Its value is known, or none of an ordinary size."""
+        low, high = self.ranges.get(name, (None, None))
+        return high is not None and (low == high or high < 64)
 
     def contradictory(self, domain: Domain) -> bool:
         """No parameters satisfy the assumptions, or the domain never runs under them."""

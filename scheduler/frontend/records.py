@@ -447,7 +447,7 @@ class _Splitter:
                 text = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in steps)
                 if not any(p.text == text for p in self.split[name]):
                     raise _Unclear
-                return CCall(name + text, self._arguments(expr), ctype, expr.at, expr.depth)
+                return replace(expr, name=name + text, arguments=self._arguments(expr), ctype=ctype)
             case Cond():
                 then, orelse = self.leaf(expr.then, steps, ctype), self.leaf(expr.orelse, steps, ctype)
                 return Cond(self.expr(expr.condition), then, orelse, ctype, expr.at)

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from scheduler.frontend.csyntax import (
     Bin,
+    CCall,
     CExpr,
     Compound,
+    Conv,
     CStmt,
     DeclStmt,
     ExprStmt,
@@ -17,6 +19,7 @@ from scheduler.frontend.csyntax import (
     Ref,
     Set,
     Step,
+    Strange,
     Un,
     Variable,
     all_expressions,
@@ -164,6 +167,14 @@ def flatten(body: Iterable[CStmt], whole: bool = False) -> tuple[CStmt, ...]:
         elif not (isinstance(stmt, OtherStmt) and stmt.what == "null"):
             result.append(stmt)
     return tuple(result)
+
+
+def has_effect(expr: CExpr) -> bool:
+    """False for a statement without effect, like `(void)x`."""
+    expr = strip(expr)
+    if isinstance(expr, Conv) and expr.ctype.kind == "void":
+        return any(isinstance(e, Set | Step | CCall | Strange) for e in subexpressions(expr))
+    return True
 
 
 def loop_body(loop: ForStmt) -> tuple[CStmt, ...]:

@@ -10,8 +10,10 @@ from dataclasses import replace
 from scheduler.frontend import inline, integers, members
 from scheduler.frontend.arith import is_float, is_integer, literal_text, value_range
 from scheduler.frontend.arrays import array_name, has_rows
-from scheduler.frontend.context import Context, Dimension, Pending, Place, Pointer, Refuse, Root
+from scheduler.frontend.assertions import ASSERT_ADVICE
+from scheduler.frontend.context import ZERO, Context, Dimension, Pending, Place, Pointer, Refuse, Root
 from scheduler.frontend.csyntax import (
+    ASSERTIONS,
     Bin,
     CCall,
     CExpr,
@@ -32,6 +34,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold, set_once
 from scheduler.frontend.integers import NotAffine
+from scheduler.frontend.nulls import tested
 from scheduler.frontend.poly import Poly
 from scheduler.frontend.prove import Domain
 from scheduler.ir.nest import Access, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
@@ -44,6 +47,7 @@ _ARITHMETIC = ("+", "-", "*", "/", "%", "&", "|", "^")
 def value(ctx: Context, expr: CExpr) -> Expr:
     """Raises Refuse."""
     ctx.work.spend(1, expr.at)
+    expr = tested(ctx, expr)
     ctype = expr.ctype.name
     match expr:
         case Lit():
@@ -65,6 +69,8 @@ def value(ctx: Context, expr: CExpr) -> Expr:
             return _binary(ctx, expr)
         case Cond():
             check_scalar(expr)
+            if isinstance(expr.condition, Lit):  # of a pointer that is NULL, or is none
+                return value(ctx, inline.explicit(expr.then if expr.condition.value else expr.orelse, expr.ctype))
             condition = value(ctx, expr.condition)
             left, right = _balanced(expr.then, expr.orelse)
             with ctx.conditional():
@@ -208,16 +214,18 @@ def _call(ctx: Context, expr: CCall) -> Expr:
             ctx.called.add(expr.name)
             return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
         if name.removesuffix(".") in FUNCTIONS:
-            reason = f"calls '{expr.function}', which may be a function of the program's own (-fno-builtin)"
+            reason = f"{expr.text}, which may be a function of the program's own (-fno-builtin)"
             raise Refuse(expr.at, reason, f"call __builtin_{expr.function}")
+        if name in ASSERTIONS:
+            raise Refuse(expr.at, f"{expr.text}, which may end the program", ASSERT_ADVICE)
         raise Refuse(
             expr.at,
-            f"calls '{expr.function}', which may have side effects",
+            f"{expr.text}, which may have side effects",
             "move the call out of the loop; of library functions only pure mathematical ones can be tuned",
         )
     if expansion.before:
         if not ctx.may_hoist:
-            reason = f"calls '{expr.function}' where only an expression can stand"
+            reason = f"{expr.text} where only an expression can stand"
             raise Refuse(expr.at, reason, "call it in a statement of its own")
         ctx.hoist(expansion.before)
     return value(ctx, expansion.result)
@@ -226,7 +234,6 @@ def _call(ctx: Context, expr: CCall) -> Expr:
 # ----------------------------------------------------------------------------------------- places
 
 FOLLOWED_ADVICE = "use an array, or a table of pointers to rows (double **a)"
-ZERO = Dimension(Poly(), Literal("0", "int"))
 
 
 def dimension(ctx: Context, expr: CExpr) -> Dimension:
@@ -364,6 +371,8 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         return Pointer(place.root, (*place.indices, ZERO), ctype.element)
     if isinstance(expr, Strange):
         raise Refuse(expr.at, f"uses {expr.what}", "write it in plain C")
+    if isinstance(expr, Lit) and expr.value is None:
+        raise Refuse(expr.at, "uses a string", "move it out of the loop")
     raise Refuse(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
 
 

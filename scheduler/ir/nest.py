@@ -234,6 +234,11 @@ class Parameter:
         return f"{self.where} ? {self.base} : 0" if self.where else self.base
 
 
+def not_null(pointer: str) -> str:
+    """C text of the value of a parameter that says whether a pointer is not NULL."""
+    return f"({pointer} != 0)"
+
+
 class Storage(Enum):
     """Where an array lives, which decides how it may overlap others and how a driver declares it."""
 

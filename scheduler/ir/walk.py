@@ -191,3 +191,18 @@ def bound_names(loop: Loop) -> frozenset[str]:
         for part in bound if isinstance(bound, tuple) else (bound,):
             found |= expression_names(part)
     return found
+
+
+def counting_names(nest: LoopNest) -> frozenset[str]:
+    """Parameters and iterators that generated code computes with in `long`, not just in the type they have."""
+    placed = list(placed_statements(nest))
+    affine = [c.affine for c in nest.assumptions]
+    affine += [extent for array in nest.arrays for extent in array.shape if extent is not None]
+    affine += [s for one in placed for use in uses(one) for s in use.access.subscripts if isinstance(s, Affine)]
+    for ancestor in dict.fromkeys(a for one in placed for a in one.ancestors):
+        if isinstance(ancestor, Loop):
+            bounds = (b for b in (ancestor.start, ancestor.stop) if isinstance(b, tuple))
+            affine += [part for bound in bounds for part in bound]
+        elif isinstance(ancestor, Guard):
+            affine += [c.affine for conjunction in ancestor.condition for c in conjunction]
+    return frozenset(name for part in affine for name in part.names())

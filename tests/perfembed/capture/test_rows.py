@@ -54,6 +54,17 @@ def test_replayed(tmp_path: Path) -> None:
     assert_replays(source.nests[0], capture, tmp_path / "replay")
 
 
+def test_every_second_row(tmp_path: Path) -> None:
+    """The pointers between are not looked at."""
+    head, loops = PROGRAM.replace("a[0] = (double *)16;", "for (int i = 0; i < N; i += 2) a[i] = 0;").split("/*<*/")
+    loops = loops.replace("i < N", "i < 5").replace("a[i]", "a[2 * i - 1]")
+    text = IR.replace("[1, 9)", "[1, 5)").replace("a[i]", "a[2*i - 1]")
+    source = marked(tmp_path / "rows.c", f"{head}/*<*/{loops}", text)
+    capture = good(captured(source, tmp_path / "work")[0])
+    assert contents(capture, rows_name("a"))[0] == 8
+    assert_replays(source.nests[0], capture, tmp_path / "replay")
+
+
 def test_rows_that_are_written_and_overlap_cannot_be_measured(tmp_path: Path) -> None:
     source = marked(tmp_path / "rows.c", PROGRAM.replace("a[0] = (double *)16", "a[2] = a[3] + 1"), IR)
     capture = good(captured(source, tmp_path / "work")[0])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.guards import runtime_condition, untestable
 from scheduler.codegen.text import preamble
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.text import parse_nest
@@ -90,3 +90,15 @@ def test_no_address_of_an_array_without_elements(tmp_path: Path) -> None:
     subprocess.run(["gcc", *flags, "t.c", "-o", "t"], cwd=tmp_path, check=True, timeout=60)
     done = subprocess.run([tmp_path / "t"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_address_is_formed_of_what_is_null() -> None:
+    arrays = "array a: double[?] pointer; array b: double[?] pointer const; array t: double[?][?] pointer const rows 1;"
+    head = f'nest s {{ param n: int; param g: int in [0, 1] base "(b != 0)"; {arrays} '
+    loops = "for i: int in [0, n) step 1 { S0: a[i] = g ? b[%s] : %s; } }"
+    nest = parse_nest(head + loops % ("i", "0.0"))
+    text = runtime_condition(nest, Model(nest)) or ""
+    (test,) = (part for part in text.split(" && ") if "&b[0]" in part)
+    assert test.startswith("(!g || pe_apart(&a[0], ")
+    for subscript, other in (("opaque((long)a[i])", "0.0"), ("i", "t[i][i]")):
+        assert untestable(parse_nest(head + loops % (subscript, other)))

@@ -1,6 +1,7 @@
 """The run-time test of rows behind tables of pointers, on tables of every kind."""
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,52 @@ def test_other_arrays(tmp_path: Path) -> None:
     assert apart(40) and apart(100) and apart(0) and not apart(1) and not apart(39)
 
 
+@pytest.mark.parametrize(
+    ("header", "body", "used"),
+    [
+        ("[1, n) step 1", "S0: a[2*i][j] = 0.0;", [2, 4, 6, 8]),
+        ("[1, n) step 1", "S0: a[2*i + 1][j] = a[2*i][j];", range(2, 10)),
+        ("[1, n + 3) step 3", "S0: a[i][j] = 0.0;", [1, 4, 7]),
+        ("[1, n) step 1", "S0: a[2*n - 2*i][j] = 0.0;", [2, 4, 6, 8]),
+        ("[k, n) step 2", "S0: a[i][j] = 0.0;", [1, 3]),
+        ("[1, n) step 1", "S0: a[3*i][j] = 0.0; S1: a[3*i + 1][j] = 0.0;", [3, 4, 6, 7, 9, 10, 12, 13]),
+    ],
+)
+def test_every_so_many_rows(tmp_path: Path, header: str, body: str, used: Sequence[int]) -> None:
+    loops = f"for i: int in {header} {{ for j: int in [0, m) step 1 {{ {body} }} }}"
+    text = f"nest s {{ param n: int; param m: int; param k: int; array a: double[?][?] pointer rows 1; {loops} }}"
+    nest = parse_nest(text)
+    assert untestable(nest) == ""
+    condition = runtime_condition(nest, Model(nest))
+    assert condition is not None
+    source = f"{preamble(condition)}int check(double **a, int n, int m, int k) {{ return {condition}; }}\n"
+    check = ctypes.CDLL(str(build(tmp_path, "rows", source, FAST))).check
+    memory = np.zeros(1000)
+    rows = [20 * k for k in range(14)]
+
+    def apart(places: Sequence[int | None]) -> bool:
+        pointers = (None if place is None else memory.ctypes.data + 8 * place for place in places)
+        return bool(check((ctypes.c_void_p * 14)(*pointers), 5, WIDTH, 1))
+
+    assert apart([place if k in used else None for k, place in enumerate(rows)])
+    assert all(not apart([*rows[:k], rows[used[1 if k == used[0] else 0]] + 9, *rows[k + 1 :]]) for k in used)
+
+
+def test_every_so_many_tables_and_rows(tmp_path: Path) -> None:
+    loops = "for i: int in [0, n) step 1 { for j: int in [0, n) step 2 { S0: a[3*i][j + 1][0] = 0.0; } }"
+    nest = parse_nest(f"nest s {{ param n: int; array a: double[?][?][?] pointer rows 2; {loops} }}")
+    check = checker(tmp_path, nest, "double ***a")
+    memory = np.zeros(100)
+
+    def tables(last: int) -> list[ctypes.Array[ctypes.c_void_p] | None]:
+        return [table(memory, [99, 2 * k, 99, last if k == 6 else 2 * k + 1]) if k % 3 == 0 else None for k in range(7)]
+
+    def apart(inner: list[ctypes.Array[ctypes.c_void_p] | None]) -> bool:
+        return bool(check((ctypes.c_void_p * 7)(*(i and ctypes.addressof(i) for i in inner)), 3, 0))
+
+    assert apart(tables(13)) and not apart(tables(6)) and not apart(tables(12))
+
+
 CUBE = """nest s { param n: int; array u: double[?][?][?] pointer const rows 2; array v: double[?][?][?] pointer rows 2;
 for i: int in [1, n - 1) step 1 { for j: int in [1, n - 1) step 1 { for k: int in [1, n - 1) step 1 {
 S0: v[i][j][k] = u[i - 1][j][k] + u[i + 1][j][k] + u[i][j - 1][k] + u[i][j + 1][k]; } } } }"""
@@ -114,7 +161,7 @@ def test_only_pointers_that_the_nest_follows_are_read(tmp_path: Path) -> None:
     [
         "S0: if (x[i] > 0.0) { a[i][j] = 0.0; }",
         "S0: a[opaque((long)x[i])][j] = 0.0;",
-        "S0: a[2*i][j] = 0.0;",
+        "S0: a[2*i + j][j] = 0.0;",
         "S0: a[i][opaque((long)x[i])] = 0.0;",
     ],
 )

@@ -165,6 +165,49 @@ void f(void)
     assert "'g', where at /snippets/t.c:4:16 calls 'rand', which may have side effects" in found.reason
 
 
+def test_the_loop_that_is_refused_is_named_with_all_calls() -> None:
+    """Also where a function cannot be put in place of a call that stands in another one."""
+    code = """int printf(const char *, ...);
+static double grid[300], next[300];
+static int verbose;
+static void show(double *v, int n, char *title, int step)
+{
+    double total = 0.0;
+    for (int i = 0; i < n; i++) total += v[i];
+    printf("%s after %d: %g\\n", title, step, total);
+}
+static void smooth(double *to, double *from, int n, int step)
+{
+    for (int i = 1; i < n - 1; i++) to[i] = 0.25 * from[i - 1] + 0.5 * from[i] + 0.25 * from[i + 1];
+    if (verbose > step) show(to, n, "smoothed", step);
+}
+static void again(double *p, int n) { if (n > 0) again(p + 1, n - 1); p[n] = 0; }
+static void start(int n) { again(grid, n); }
+void f(void)
+{
+    for (int step = 10; step > 0; step--) smooth(next, grid, 300, step);
+    for (int n = 10; n > 0; n--) start(n);
+}"""
+    shown, recursive = (r for r in read(code).rejections if r.function == "f")
+    assert shown.loop is not None and (shown.loop.line, shown.span.line, shown.span.column) == (19, 19, 43)
+    assert shown.reason == (
+        "calls 'smooth', where at /snippets/t.c:13:25 calls 'show', where at /snippets/t.c:8:5 calls 'printf', which"
+        " may have side effects"
+    )
+    assert recursive.loop is not None and (recursive.loop.line, recursive.span.line) == (20, 20)
+    assert recursive.reason == "calls 'start', where at /snippets/t.c:16:28 calls 'again', which calls itself"
+
+
+def test_strings_and_null_pointers_that_are_passed() -> None:
+    code = """static void put(double *p, const char *what, char *to, const double *more, int i)
+    { (void)what; if (to) *to = 1; p[i] = more ? more[i] : 1; }
+    void f(double *a, int n) { for (int i = 0; i < n; i++) put(a, "text", 0, (void *)0, i); }"""
+    assert [line.strip() for line in lines(nest(code))[1:]] == ["a[i] = (double)1"]
+    read_ = "static int put(const char *what, int i) { return what[i]; }"
+    (found,) = read(f'{read_} void f(int *a) {{ for (int i = 0; i < 4; i++) a[i] = put("abcd", i); }}').rejections
+    assert found.reason == "uses a string"
+
+
 HEAD = "double a[9][9]; int k, c[9]; "
 REFUSED = {
     "calls itself": "static void g(double *p, int n) { if (n > 0) g(p, n - 1); p[n] = 1; } |g(a[i], i);",
