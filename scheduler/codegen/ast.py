@@ -69,7 +69,7 @@ class Walker:
         if kind == "if_":
             otherwise = self._node(node.if_get_else_node(), env, loop) if node.if_has_else_node() else ()
             condition = self.expr(node.if_get_cond(), env)
-            return (Branch(condition, self._node(node.if_get_then_node(), env, loop), otherwise),)
+            return _guarded(condition, self._node(node.if_get_then_node(), env, loop), otherwise)
         if kind == "for_":
             if loop is None:
                 raise CodegenUnsupported("isl made a loop outside the schedule's loops")
@@ -187,6 +187,39 @@ def _scoped(nodes: tuple[CNode, ...], loop: str) -> tuple[CNode, ...]:
     if run:
         result.append(Scope(loop, None, tuple(run)))
     return tuple(result)
+
+
+def _guarded(condition: IntExpr, then: tuple[CNode, ...], otherwise: tuple[CNode, ...]) -> tuple[CNode, ...]:
+    """`if (condition) then`, without what the bounds of a loop that is all of `then` test by themselves."""
+    if otherwise or len(then) != 1 or not isinstance(then[0], For):
+        return (Branch(condition, then, otherwise),)
+    first, last = (then[0].start, then[0].stop) if then[0].step > 0 else (then[0].stop, then[0].start)
+    runs = [b - a - 1 for a in _parts(first, "max") for b in _parts(last, "min")]  # it has iterations: all are >= 0
+    left = [c for c in _terms(condition, "&&") if not any(_follows(c, margin) for margin in runs)]
+    for term in left[1:]:
+        left[0] = IntOp("&&", (left[0], term))
+    return (Branch(left[0], then),) if left else then
+
+
+def _follows(condition: IntExpr, margin: Affine) -> bool:
+    """The condition holds where margin >= 0."""
+    if not isinstance(condition, IntOp) or condition.op not in (">=", ">", "<=", "<"):
+        return False
+    p, q = condition.args if condition.op in (">=", ">") else condition.args[::-1]
+    if not isinstance(p, Affine) or not isinstance(q, Affine):
+        return False
+    gap = p - q - (1 if condition.op in (">", "<") else 0) - margin
+    return gap.is_constant and gap.const >= 0
+
+
+def _parts(bound: IntExpr, op: str) -> list[Affine]:
+    return [e for e in _terms(bound, op) if isinstance(e, Affine)]
+
+
+def _terms(expr: IntExpr, op: str) -> list[IntExpr]:
+    if isinstance(expr, IntOp) and expr.op == op:
+        return [t for arg in expr.args for t in _terms(arg, op)]
+    return [expr]
 
 
 def _choice(condition: IntExpr, then: IntExpr, orelse: IntExpr) -> IntExpr:

@@ -88,6 +88,7 @@ class Model:
         self.nest = nest
         self.context = isl.Context()
         self.context.set_ast_build_scale_strides(0)  # loops stand at their times, which packing and guards refer to
+        self.context.set_ast_build_exploit_nested_bounds(0)  # an outer loop runs only where an inner one does
         self.placed: dict[str, Placed] = {p.statement.name: p for p in placed_statements(nest)}
         self.order: dict[str, int] = {name: k for k, name in enumerate(self.placed)}
         self._iterators = {name: tuple(loop.name for loop in p.loops) for name, p in self.placed.items()}
