@@ -37,7 +37,10 @@ static inline __attribute__((__unused__)) int pe_traps(void)
     struct pe_floats pe_f = pe_floats();
     return (~pe_f.pe_sse & 0x1f80) || (~pe_f.pe_x87 & 0x3f);
 }
-enum { pe_openat = 257, pe_read = 0, pe_close = 3, pe_mmap = 9, pe_munmap = 11, pe_futex = 202, pe_sigmask = 14 };
+enum {
+    pe_sys_openat = 257, pe_sys_read = 0, pe_sys_close = 3, pe_sys_mmap = 9,
+    pe_sys_munmap = 11, pe_sys_futex = 202, pe_sys_sigmask = 14
+};
 #else
 struct pe_floats { /* FPCR and FPSR */
     unsigned long pe_control, pe_status;
@@ -60,5 +63,8 @@ static inline __attribute__((__unused__)) void pe_raise(unsigned pe_flags)
     pe_set_floats(pe_f);
 }
 static inline __attribute__((__unused__)) int pe_traps(void) { return (pe_floats().pe_control & 0x9f00) != 0; }
-enum { pe_openat = 56, pe_read = 63, pe_close = 57, pe_mmap = 222, pe_munmap = 215, pe_futex = 98, pe_sigmask = 135 };
+enum {
+    pe_sys_openat = 56, pe_sys_read = 63, pe_sys_close = 57, pe_sys_mmap = 222,
+    pe_sys_munmap = 215, pe_sys_futex = 98, pe_sys_sigmask = 135
+};
 #endif"""

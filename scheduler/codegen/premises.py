@@ -4,6 +4,7 @@ A tuned file is a source file: it is compiled with other macros, flags, headers 
 macros and conditionals that a nest depends on are asked of the preprocessor itself, by two texts made from the
 file: `first_probe` tells which branches are active and which macros in force, `second_probe` what the names in a nest
 expand to where it stands. Both come out of `cc -E`; nothing in them is compiled.
+Long, because it has one kind of premise beside the other.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ def region(lines: Sequence[str], fresh: Callable[[str], str]) -> list[str]:
     return block(
         "",
         [
-            f"struct pe_team {team} = pe_gather();",
+            f"struct pe_team {team} = pe_gather_team();",
             f"#pragma omp parallel num_threads({team}.pe_threads)",
             *block("", inside),
-            f"pe_dismiss(&{team});",
+            f"pe_dismiss_team(&{team});",
         ],
     )

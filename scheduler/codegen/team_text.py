@@ -64,10 +64,10 @@ static int pe_single;
 static __attribute__((__unused__)) long pe_stat(int pe_field)
 {{
     char pe_text[1024];
-    long pe_file = pe_system(pe_openat, -100L, "/proc/self/stat", 02000000L, 0L), pe_number = 0;
-    long pe_n = pe_file < 0 ? 0 : pe_system(pe_read, pe_file, pe_text, sizeof pe_text - 1), pe_k;
+    long pe_file = pe_system(pe_sys_openat, -100L, "/proc/self/stat", 02000000L, 0L), pe_number = 0;
+    long pe_n = pe_file < 0 ? 0 : pe_system(pe_sys_read, pe_file, pe_text, sizeof pe_text - 1), pe_k;
     if (pe_file >= 0)
-        pe_system(pe_close, pe_file);
+        pe_system(pe_sys_close, pe_file);
     for (pe_k = pe_n - 1; pe_k > 0 && pe_text[pe_k] != ')'; pe_k--)
         ;
     if (pe_k <= 0)
@@ -103,16 +103,16 @@ static __attribute__((__constructor__, __unused__)) void pe_at_load(void)
         pe_owner = pe_process();
 }}
 #if defined __PIC__ && !defined __PIE__
-extern int pe_whose(const void *, void *) __asm__("dladdr") __attribute__((__weak__));
-extern void *pe_open(const char *, int) __asm__("dlopen") __attribute__((__weak__));
+extern int pe_dladdr(const void *, void *) __asm__("dladdr") __attribute__((__weak__));
+extern void *pe_dlopen(const char *, int) __asm__("dlopen") __attribute__((__weak__));
 static __attribute__((__unused__)) void pe_keep_runtime(void)
 {{
     struct {{
         const char *pe_file;
         void *pe_rest[7];
     }} pe_found = {{0}};
-    if (pe_open && pe_whose && pe_whose(__extension__(const void *)pe_thread, &pe_found) && pe_found.pe_file)
-        pe_open(pe_found.pe_file, 5); /* RTLD_LAZY | RTLD_NOLOAD */
+    if (pe_dlopen && pe_dladdr && pe_dladdr(__extension__(const void *)pe_thread, &pe_found) && pe_found.pe_file)
+        pe_dlopen(pe_found.pe_file, 5); /* RTLD_LAZY | RTLD_NOLOAD */
 }}
 #else
 static __attribute__((__unused__)) void pe_keep_runtime(void) {{ }}
@@ -135,14 +135,14 @@ static __attribute__((__unused__)) unsigned long pe_room(void)
 static __attribute__((__unused__)) void *pe_idle(void *pe_go)
 {{
     while (!__atomic_load_n((int *)pe_go, __ATOMIC_ACQUIRE))
-        pe_system(pe_futex, pe_go, 128L, 0L, (void *)0); /* FUTEX_WAIT_PRIVATE */
+        pe_system(pe_sys_futex, pe_go, 128L, 0L, (void *)0); /* FUTEX_WAIT_PRIVATE */
     return 0;
 }}
 /* Signals but for those of faults, and those of the C library's threads, are not for this thread. */
 static __attribute__((__unused__)) void pe_be_quiet(unsigned long *pe_old)
 {{
     unsigned long pe_signals = ~0x3c00004f8ul;
-    pe_system(pe_sigmask, 0L, &pe_signals, pe_old, 8L);
+    pe_system(pe_sys_sigmask, 0L, &pe_signals, pe_old, 8L);
 }}
 /* Whether so many threads can be started. */
 static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
@@ -150,7 +150,7 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
     unsigned long pe_bytes = (unsigned long)(pe_n - 1) * pe_room(), pe_old = 0, *pe_threads;
     int pe_go = 0, pe_k = 0, pe_state = 0;
     long pe_at = pe_failed && pe_n >= pe_failed ? -1
-                 : pe_system(pe_mmap, (void *)0, pe_bytes, 3L, 0x4022L, -1L, 0L); /* PROT_READ | PROT_WRITE */
+                 : pe_system(pe_sys_mmap, (void *)0, pe_bytes, 3L, 0x4022L, -1L, 0L); /* PROT_READ | PROT_WRITE */
     if (pe_at != -1) {{
         pe_threads = (unsigned long *)pe_at;
         pe_cancel_state(1, &pe_state);
@@ -158,12 +158,12 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         while (pe_k < pe_n - 1 && !pe_start(&pe_threads[pe_k], 0, pe_idle, &pe_go))
             pe_k++;
         __atomic_store_n(&pe_go, 1, __ATOMIC_RELEASE);
-        pe_system(pe_futex, &pe_go, 129L, 0x7fffffffL); /* FUTEX_WAKE_PRIVATE */
+        pe_system(pe_sys_futex, &pe_go, 129L, 0x7fffffffL); /* FUTEX_WAKE_PRIVATE */
         for (int pe_l = 0; pe_l < pe_k; pe_l++)
             pe_wait(pe_threads[pe_l], 0);
-        pe_system(pe_sigmask, 2L, &pe_old, (void *)0, 8L);
+        pe_system(pe_sys_sigmask, 2L, &pe_old, (void *)0, 8L);
         pe_cancel_state(pe_state, &pe_state);
-        pe_system(pe_munmap, pe_at, pe_bytes);
+        pe_system(pe_sys_munmap, pe_at, pe_bytes);
     }}
     if (pe_k < pe_n - 1) {{
         pe_failed = pe_failed && pe_failed < pe_n ? pe_failed : pe_n;
@@ -186,7 +186,7 @@ _TEAM = """struct pe_team {{
     unsigned pe_flags;
     int pe_threads, pe_error, pe_type, pe_state;
 }};
-static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
+static inline __attribute__((__unused__)) struct pe_team pe_gather_team(void)
 {{
     struct pe_team pe_t = {{pe_floats(), 0, 1, 0, 0, 0}};
     pe_cancel_type(0, &pe_t.pe_type); /* deferred, or restoring the state would forget that it was cancelled */
@@ -215,7 +215,7 @@ static inline __attribute__((__unused__)) void pe_leave_team(struct pe_team *pe_
         pe_set_floats(pe_own);{leave}
     }}
 }}
-static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t)
+static inline __attribute__((__unused__)) void pe_dismiss_team(struct pe_team *pe_t)
 {{
     if (pe_t->pe_flags && pe_t->pe_flags & ~pe_raised())
         pe_raise(pe_t->pe_flags);{dismiss}
@@ -231,7 +231,7 @@ struct pe_floats {
 struct pe_team {
     int pe_threads;
 };
-static inline __attribute__((__unused__)) struct pe_team pe_gather(void)
+static inline __attribute__((__unused__)) struct pe_team pe_gather_team(void)
 {
     struct pe_team pe_t = {1};
     return pe_t;
@@ -245,7 +245,7 @@ static inline __attribute__((__unused__)) void pe_leave_team(struct pe_team *pe_
 {
     (void)pe_t, (void)pe_own;
 }
-static inline __attribute__((__unused__)) void pe_dismiss(struct pe_team *pe_t) { (void)pe_t; }"""
+static inline __attribute__((__unused__)) void pe_dismiss_team(struct pe_team *pe_t) { (void)pe_t; }"""
 
 _ERRNO = (
     'extern int *pe_errno(void) __asm__("__errno_location");\n',

@@ -18,6 +18,7 @@ from pathlib import Path
 import scheduler
 from scheduler.frontend.dialect import dialect_of
 from scheduler.frontend.model import (
+    BLOCKED_S,
     CompilerAbsent,
     Failure,
     ParseFailed,
@@ -31,6 +32,7 @@ from scheduler.frontend.model import (
 from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
+_FOREVER_S = 1e6
 _COMPILER_CPU_S, _COMPILER_WALL_S = 60, 600  # for the user's compiler, where it is asked
 _DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 _GCC_WARNINGS = (
@@ -103,7 +105,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
     request = parser_request(name, content, options)
     process = _waiting.pop() if _waiting else _started()
     try:
-        output, errors = process.communicate(pickle.dumps(request), timeout=options.wall_s)
+        output, errors = process.communicate(pickle.dumps(request), timeout=min(options.wall_s, _FOREVER_S))
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
@@ -215,6 +217,8 @@ def _death(code: int, errors: bytes, options: ParseOptions) -> ParserDied:
         return _no_memory(options)
     if code == -signal.SIGPROF:
         return ParserStopped(f"the C parser needed more than {options.timeout_s:g} s of processor time")
+    if code == -signal.SIGALRM:
+        return ParserStopped(f"the C parser waited for {BLOCKED_S} s for something that it reads: a pipe, a device?")
     if code == -signal.SIGXCPU:
         return ParserStopped("the C parser needed more processor time than `ulimit -t` allows")
     if code == -signal.SIGKILL:

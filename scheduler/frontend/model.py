@@ -10,6 +10,8 @@ from scheduler.frontend.dialect import Dialect
 from scheduler.frontend.processes import Processes
 from scheduler.ir.nest import Expr, LoopNest, Span
 
+BLOCKED_S = 16  # of wall time without any work, for the parser
+
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:

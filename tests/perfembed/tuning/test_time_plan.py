@@ -36,7 +36,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, crowding: float, budget_s: float = 
 
 def test_nests_share_what_is_left_by_what_they_can_gain(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, clock = planned(monkeypatch, 1.3)
-    assert plan.of_first(waiting(3, 1)) == pytest.approx(0.75 * 58)
+    assert plan.of_first(waiting(3, 1)) == pytest.approx(0.75 * 56)
     clock.time = 57.5
     assert plan.of_first(waiting(3, 1)) is None
 

@@ -24,6 +24,8 @@ from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.outcome import Timed
 from profilers.timing import Comparison, Round, compare_apart
+from scheduler.codegen.team_text import definition as team_definition
+from scheduler.codegen.text import _WITH_ERRNO
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -142,6 +144,14 @@ int main(void)
 """
 
 
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: threads keep for themselves what they raised."""
+    told = team_definition(errno=True)
+    forgetful = told.replace("if (pe_t->pe_error)", "if (0)").replace("pe_raise(pe_t->pe_flags)", "(void)0")
+    assert forgetful.count("if (0)") == 1 and "pe_raise(pe_t->pe_flags)" not in forgetful != told
+    monkeypatch.setitem(_WITH_ERRNO, "pe_threads", forgetful)
+
+
 @pytest.mark.parametrize(
     ("before", "loop", "after"),
     [
@@ -149,10 +159,13 @@ int main(void)
         ("feclearexcept(FE_ALL_EXCEPT)", "1.0 / x[i]", "fetestexcept(FE_DIVBYZERO) != 0"),
     ],
 )
+@pytest.mark.parametrize("told", [True, False])
 def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
-    tmp_path: Path, before: str, loop: str, after: str
+    tmp_path: Path, before: str, loop: str, after: str, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both belong to a thread: what the last iteration sets in another one is not seen behind the loop."""
+    """Both belong to a thread: where it is not told what the last iteration sets in another one."""
+    if not told:
+        forget(monkeypatch)
     path = tmp_path / "p.c"
     text = WORK.replace("BEFORE", before).replace("LOOP", loop).replace("AFTER", after).encode()
     source = read(path, text)
@@ -166,6 +179,9 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
     checked = Verifier({str(path): text}, rewritten, ("-fopenmp",), tmp_path / "work", 2, False)
     program = run_of(tmp_path)
     comparison = checked.compare(program, rewrites)
+    if told:
+        assert comparison.ran and not comparison.difference, comparison
+        return
     assert comparison.ran and "b'1 10 " in comparison.difference, comparison
     kept, why = checked.kept(program, rewrites, comparison.difference)
     assert list(kept) == rewrites[:2]
@@ -184,6 +200,7 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
         self.outcome.winner = Winner(scheduled, comparison, ("equal",))
         return self.outcome
 
+    forget(monkeypatch)
     monkeypatch.setattr(NestTuner, "run", found)
     monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
     path, output = tmp_path / "p.c", tmp_path / "tuned.c"
@@ -240,6 +257,7 @@ def test_what_the_whole_program_does_not_bear_is_not_used_again(
             self.outcome.winner, self.outcome.chosen = Winner(scheduled, comparison, ("equal",)), schedule
         return self.outcome
 
+    forget(monkeypatch)
     monkeypatch.setattr(NestTuner, "run", found)
     monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
     monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))

@@ -75,7 +75,7 @@ def test_rows() -> None:
         ("int i; for (i = 0; i <= n; i++) a[i] = 1; return i;", "i = ((0 <= n) ? (n + 1) : 0)"),
         ("int i; for (i = n; i > m; i--) a[i] = 1; return i;", "i = ((n > m) ? m : n)"),
         ("int i; for (i = 0; i != n; i++) a[i] = 1; return i;", "i = n"),
-        ("for (int i = 0; i < n; i++) { a[i] = 1; m += 2; } return m;", "m += (2 * (int)((0 < n) ? n : 0))"),
+        ("for (int i = 0; i < n; i++) { a[i] = 1; m += 2; } return m;", "m += (2 * (int)((0 < n) ? n : 0l))"),
     ],
 )
 def test_read_behind(body: str, last: str) -> None:

@@ -11,8 +11,8 @@ from tests.scheduler.frontend.test_given import both, condition
 @pytest.mark.parametrize(
     ("header", "bound"),
     [
-        ("int i = 0; i < n; i += m", "((n + (m - 1)) / m)"),
-        ("int i = 0; n > i; i = i + m", "((n + (m - 1)) / m)"),
+        ("int i = 0; i < n; i += m", "((n + (m - 1l)) / m)"),
+        ("int i = 0; n > i; i = i + m", "((n + (m - 1l)) / m)"),
         ("int i = 1; i <= n; i += m", "(((n - 1) + m) / m)"),
         ("int i = n - 1; i >= 0; i -= m", "(((n - 1) + m) / m)"),
     ],
