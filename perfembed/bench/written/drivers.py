@@ -82,7 +82,7 @@ static unsigned long long pe_hash(unsigned long long h, const void *data, size_t
     for (long k = 0; k < (long)PE_ELEMENTS * PE_POINTERS; k++) \\
         h = (p)[k] == (p)[k] ? pe_hash(h, &(p)[k], sizeof(T)) : h * 31
 """
-_ONCE = """static void pe_in_child(int k)
+_ONCE = """static void pe_call_apart(int k)
 {
     printf("%d: %016llx\\n", k, pe_call(k));
 }
@@ -97,7 +97,7 @@ static void *pe_thread_run(void *number)
     return found;
 }
 
-static void pe_in_child(int k)
+static void pe_call_apart(int k)
 {
     pthread_t threads[2];
     void *found[2];
@@ -110,7 +110,7 @@ static void pe_in_child(int k)
 }
 
 """
-_TWICE_REGION = """static void pe_in_child(int k)
+_TWICE_REGION = """static void pe_call_apart(int k)
 {
     unsigned long long found[2] = {0, 0};
 #pragma omp parallel for num_threads(2)
@@ -128,7 +128,7 @@ _CALLED_MAIN = """int main(void)
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
-            pe_in_child(k);
+            pe_call_apart(k);
             fflush(stdout);
             _exit(0);
         }
