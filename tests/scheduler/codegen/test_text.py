@@ -1,17 +1,20 @@
 """The helper definitions compile wherever a tuned file does."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from scheduler.codegen.text import preamble, words
+import perfembed.bench.written.drivers
+import profilers.simulated
+from scheduler.codegen.ranges_text import DEFINITION as RANGES
+from scheduler.codegen.rows_text import DEFINITION as ROWS
+from scheduler.codegen.text import _HELPERS, preamble, words
 from tests.compilers import usable
 
-HELPERS = (
-    "pe_min pe_max pe_floord pe_alloc pe_free pe_threads pe_apart pe_same pe_is pe_v4d pe_select_v4d pe_sqrt pe_sqrtf"
-)
+HELPERS = " ".join(name for name, _ in _HELPERS) + " pe_v4d pe_select_v4d"
 STRICT = ("-O2", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 MACROS = (
     "size_t",
@@ -161,3 +164,17 @@ def test_roots_set_errno_where_the_file_looks_at_it(tmp_path: Path, cc: str) -> 
     )
     subprocess.run([usable(cc), "-O3", "a.c", "-o", "a", "-lm"], cwd=tmp_path, check=True)
     assert subprocess.run(["./a"], cwd=tmp_path).returncode == 0
+
+
+def test_helpers_have_names_of_their_own() -> None:
+    """Also beside what else is compiled with them: the counters, the driver of called functions."""
+    function = re.compile(r"^(?:static|extern)\b[^;{}]*?\b(pe_\w+)\(", re.MULTILINE)
+    owner: dict[str, str] = {}
+    for helper, definition in _HELPERS:
+        for name in set(function.findall(definition)):
+            assert owner.setdefault(name, helper) == helper, name
+    beside = Path(perfembed.bench.written.drivers.__file__).read_text()
+    beside += (Path(profilers.simulated.__file__).parent / "trace.h").read_text()
+    in_tests_only = set(function.findall(RANGES + ROWS))  # which the counters' kernels do not have
+    assert len(owner) > 60
+    assert not (owner.keys() - in_tests_only) & set(re.findall(r"pe_\w+", beside))
