@@ -107,6 +107,8 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         span,
         ctx.function.name,
     )
+    if not any(True for _ in placed_statements(nest)):
+        raise Refuse(ctx.begin, "the loop does nothing", "remove it")
     return grouped(narrow_scopes(nest))
 
 

@@ -160,3 +160,10 @@ for (int i = 0; i < n; i++) a[i] = twice(i); }"""
     assert [n.span.line for n in found.nests if n.span] == [4]
     assert lines(found.nests[0])[1] == " a[i] = (2 * i)"
     assert [f.name for f in found.functions] == ["f"]
+
+
+def test_loops_that_do_nothing() -> None:
+    found = read(
+        "void f(int n, double *a) { for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) { int t = i; } } }"
+    )
+    assert not found.nests and {r.reason for r in found.rejections} == {"the loop does nothing"}
