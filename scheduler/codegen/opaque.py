@@ -24,7 +24,7 @@ from scheduler.codegen.range_types import includes, integer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
-from scheduler.ir.nest import Binary, Bound, Cast, Expr, Literal, Loop
+from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import reads
 
@@ -33,13 +33,31 @@ def bound_text(bound: Expr, text: str) -> str:
     """C text of a data-dependent bound as a `long`, of its text in the type that C computes it in.
 
     A start or limit of 64 bits may be any number, also an unsigned one that `long` does not hold, and is clipped to
-    [-2**62, 2**62]. Theorem: the iterations stay the same, but for those of iterators beyond, which
-    `scheduler.frontend.iterations.reaches_far` shows not to exist or to do nothing; and no difference of two bounds,
-    nor a multiple of a tile near one, overflows.
+    [-2**62, 2**62]; where both depend on data they are compared first (`compared`). Theorem: the iterations stay the
+    same, but for those of iterators beyond, which `scheduler.frontend.iterations.reaches_far` shows not to exist or to
+    do nothing; and no difference of two bounds, nor a multiple of a tile near one, overflows.
     """
     if _near(bound):
         return text
     return f"pe_clip{'' if known_type(bound.ctype).signed else 'u'}({text})"
+
+
+def compared(loop: Loop) -> tuple[Expr, Expr] | None:
+    """Start and limit, both 0 where C has no iteration; None where `bound_text` of each does.
+
+    What is unsigned is compared so, and then congruent numbers count as well: -3 stands for the largest but two.
+    """
+    start, stop = loop.start, loop.stop
+    if isinstance(start, tuple) or isinstance(stop, tuple) or (_near(start) and _near(stop)):
+        return None
+    unsigned = any(known_type(e.ctype).bits == 64 and not known_type(e.ctype).signed for e in (start, stop))
+    first, last = (Cast("unsigned long" if unsigned else "long", e) for e in (start, stop))
+    runs = Binary("<" if loop.step > 0 else ">", first, last, "int")
+    none = Literal("0l", "long")
+    return (
+        Conditional(runs, Cast("long", start), none, "long"),
+        Conditional(runs, Cast("long", stop), none, "long"),
+    )
 
 
 def _near(bound: Expr) -> bool:
@@ -147,6 +165,10 @@ class BoundResolver:
             opaque, side = self.parameters[name]
             loop = self.poly.opaque[opaque]
             bound = loop.start if side == "lo" else loop.stop
+            if not isinstance(bound, tuple):
+                check_typed(loop, bound)
+                both = compared(loop)
+                bound = bound if both is None else both[side == "hi"]
             outer = self._outer_values(opaque, bound, node, scope)
             if isinstance(bound, tuple):
                 op = ("max" if loop.step > 0 else "min") if side == "lo" else ("min" if loop.step > 0 else "max")
@@ -158,7 +180,6 @@ class BoundResolver:
                 self.taken.add(new)
                 self.names[key] = new
                 self._owner[new] = opaque
-                check_typed(loop, bound)
             lets.append(Let(self.names[key], bound, outer))
             values[name] = Affine.of(self.names[key])
         return lets, values

@@ -257,7 +257,10 @@ def _evaluates(expr: CExpr, variable: Variable) -> bool:
 
 
 def _is_term(index: CExpr, variable: Variable) -> bool:
-    """`i`, `i + k`, `4 * i`, where the subscript is computed in 64 bits."""
+    """`i`, `i + k`, where the subscript is computed in 64 bits, and `4 * i`, which may not wrap around.
+
+    Of an unsigned iterator near 2**63 each of these is as far from all that there is.
+    """
     if bits(index.ctype.name) < 64:
         return False
     match index:
@@ -267,8 +270,26 @@ def _is_term(index: CExpr, variable: Variable) -> bool:
             return is_integer(operand.ctype.name) and _is_term(operand, variable)
         case Bin(op="+" | "-", left=left, right=right):
             mine, other = (left, right) if occurs_in(variable, left) else (right, left)
-            return not occurs_in(variable, other) and _is_term(mine, variable)
-        case Bin(op="*", left=left, right=right):
+            return _is_term(mine, variable) and _is_near(other)
+        case Bin(op="*", left=left, right=right) if not is_unsigned(index.ctype.name):
             factors = [s for s in (left, right) if isinstance(s, Lit | Conv) and fold(s)]
             return len(factors) == 1 and _is_term(right if factors[0] is left else left, variable)
+    return False
+
+
+def _is_near(expr: CExpr) -> bool:
+    """A number far from 2**63 in both directions: no data of 64 bits, and no product.
+
+    Sizes are tested, as other iterators are where they are bounds or subscripts.
+    """
+    low, high = range_of(expr)
+    if low >= -_FAR // 2 and high <= _FAR // 2:
+        return True
+    match expr:
+        case Ref(var=var):
+            return var.storage == "param" and not var.writes and not var.address_taken
+        case Conv(operand=operand):
+            return is_integer(operand.ctype.name) and _is_near(operand)
+        case Bin(op="+" | "-", left=left, right=right):
+            return _is_near(left) and _is_near(right)
     return False

@@ -54,6 +54,11 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
         " for (size_t i = 0; i < n; i++) for (size_t j = row[i] - 1; j < row[i + 1]; j++) A[j] += i + 1; }",
         {(9, 0, 0): NEW, (1, 0, 0): NEW},
     ),
+    "data_below_zero": (
+        "(long n, long k, long d) { (void)d; unsigned *m = P + 300; for (int i = 0; i < n; i++)"
+        " for (size_t j = row[i] - k; j < row[i + 1] - k + 2; j++) m[j] += i + 1; }",
+        {(9, 0, 0): NEW, (9, 3, 0): NEW, (9, 100, 0): NEW},
+    ),
     "limits_beyond_long": (
         "(uint64_t lo, uint64_t hi, long d) { (void)d; for (uint64_t k = lo; k < hi; k++) A[k - lo] += (long)k; }",
         {(1000, 1020, 0): NEW, (MAX - 3, MAX - 3 + 9, 0): OLD, (-20, -3, 0): OLD, (-5, 4, 0): OLD, (5, 4, 0): NEW},
@@ -140,6 +145,7 @@ _HEAD = """#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 static long A[1100];
+static unsigned P[600];
 static int first[64];
 static size_t row[64];
 static struct { unsigned n, k; } s;
@@ -157,7 +163,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "int main(int c, char **v) {\n  int which = atoi(v[1]), q = c;\n"
         "  long a = strtol(v[2], 0, 0), b = strtol(v[3], 0, 0), d = strtol(v[4], 0, 0);\n"
         "  q = 0; while (q < 64) { first[q] = q * 5 % 11; row[q] = q + q / 7; q++; }\n"
-        f"{calls}  unsigned long h = 0; q = 0; while (q < 1100) h = h * 31 + (unsigned long)A[q++];\n"
+        f"{calls}  unsigned long h = 0; q = 0;\n"
+        "  while (q < 1100) h = h * 31 + (unsigned long)A[q++] + (q < 600 ? P[q] : 0);\n"
         '  printf("%lu\\n", h); return 0; }\n'
     )
     source = read(folder / "a.c", text.encode())
@@ -186,6 +193,7 @@ def test_values(name: str, programs: dict[str, Path]) -> None:
     ("loop", "reason"),
     [
         ("for (size_t j = row[i]; j < row[i + 1]; j++) t = t * 3 + 1;", "may leave the range of a type"),
+        ("for (size_t j = row[i]; j < row[i + 1]; j++) A[j - row[i]] = 1;", "may leave the range of a type"),
         ("for (unsigned j = row[i]; j + 2 < n; j++) A[j] = 1;", "may leave the range of a type"),
         ("for (unsigned char j = 0; j < 255; j += 2) A[j] = 1;", "may leave the range of a type"),
         ("for (unsigned j = n; j > 0; j -= 2) A[j] = 1;", "may leave the range of a type"),
@@ -206,7 +214,7 @@ def test_refused(loop: str, reason: str, tmp_path: Path) -> None:
         "{ t[i] += v[j]; }",
         "{ if (!v[j]) continue; t[i] += 1; }",
         "{ int c = v[j]; if (c > 3) t[i] += c; }",
-        "for (int k = 0; k < 4; k++) t[i] += v[j * 4 + k];",
+        "for (int k = 0; k < 4; k++) t[i] += v[j + k] * v[j * 4 + k];",
         "t[i] += *(v + j);",
     ],
 )
