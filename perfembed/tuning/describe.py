@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from perfembed.building.text import under_name
 from perfembed.in_time import Undone, in_time
 from perfembed.inspection.distances import view
 from perfembed.tuning.inputs import NestInputs
@@ -53,9 +54,11 @@ def drawn(tried: Sequence[NestInputs], winners: Winners, target: Target) -> Iter
     for one, found in zip(asked, pictures(asked), strict=True):
         name, span = one.nest.name, one.nest.span
         source = winners.project.source_of(one.nest)
-        after, places = texts[source.path]
+        text, places = texts[source.path]
+        after = text if winners.options.in_place else under_name(text, source.path)
+        moved = len(after) - len(text)
         before = source_lines(source.content, span.begin, span.end) if span else None
-        written = source_lines(after, *places[name]) if name in places else None
+        written = source_lines(after, *(p + moved for p in places[name])) if name in places else None
         yield one.nest, replace(found, before=before, after=written)
 
 
