@@ -227,11 +227,12 @@ class _Guard:
         return first, f"{last} + 1", exist
 
     def _pointer(self, array: Array, place: tuple[IntExpr, ...]) -> str:
-        """To an element that there may not be: of declared arrays without a subscript, which has to be in range."""
+        """To an element that there may not be: without subscripts that have to be in range, where there are extents."""
         names = [f"__a{k}" for k in range(len(place))]
         access = Access(array.name, tuple(Affine.of(name) for name in names))
         printer = replace(self.printer, values=dict(zip(names, place, strict=True)))
-        if array.storage is Storage.POINTER or array.members or array.flat or array.is_scalar:
+        unbounded = array.storage is Storage.POINTER and len(array.shape) < 2
+        if unbounded or array.members or array.flat or array.rows or array.is_scalar:
             return f"&{printer.access(access)}"
         text = array.base or array.name
         for subscript in access.subscripts:

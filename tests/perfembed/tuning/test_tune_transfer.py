@@ -88,7 +88,7 @@ def check_pictures(result: TuneResult, written: Path) -> None:
         first = picture.after.first - 1
         shown = picture.after.text.split("\n")
         assert lines[first : first + len(shown)] == shown and shown[0].strip() == "{"
-        assert [line for line in shown if not line.startswith("#line")][-1].strip() == "}"
+        assert [line for line in shown if not line.strip().startswith("#line")][-1].strip() == "}"
         assert "perfembed:" in shown[1]
     else:
         assert picture.after is None
