@@ -133,7 +133,7 @@ def test_without_the_library_there_is_one_message(
 
 
 def test_without_the_library_one_thread_is_tuned(tmp_path: Path, incomplete: str) -> None:
-    result, said = tuned(tmp_path, WORK + MAIN, 10.0, threads=1, cc=incomplete)
+    result, said = tuned(tmp_path, WORK + MAIN, 30.0, threads=1, cc=incomplete)
     assert result.exit_code == EXIT_DONE and result.flags[-1] == "-fopenmp-simd"
     assert any("done without threads" in text for text in said)
     assert {nest.status for nest in result.nests if nest.function == "work"} <= {"tuned", "kept"}
