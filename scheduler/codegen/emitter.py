@@ -203,6 +203,12 @@ class Emitter:
             plain = replace(node, body=self._copied(node.body))
             kept = carry_values(plain, self.printer, self.statements, self.fresh)
             found.before, found.printer, found.after = kept
+        ends: list[str] = []
+        if any(" for simd" in pragma for pragma in pragmas) and any(c in start + stop for c in "/%"):
+            # gcc 12's -fsanitize=undefined, which tests divisors, ends in an internal error there
+            first, last = self.fresh("pe_first"), self.fresh("pe_last")
+            ends = [f"const long {first} = {start}, {last} = {stop};"]
+            start, stop = first, last
         rounds = self.rounds * self.trips.get(loop.origin, _SAMPLED)
         threaded = self.threaded or loop.parallel is not None
         bodies = {**self.bodies, **found.bodies}
@@ -224,7 +230,7 @@ class Emitter:
         lines = [*(p + found.clauses for p in pragmas), *lines]
         if loop.parallel is not None and self.context != "team":
             lines = region(lines, self.fresh)
-        return [*found.before, *lines, *found.after]
+        return [*found.before, *ends, *lines, *found.after]
 
     def reduced(self, loop: TreeLoop) -> bool:
         return any(name == loop.name for name, _, _ in self.reductions)

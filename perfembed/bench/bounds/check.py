@@ -212,7 +212,8 @@ class Checker:
         try:
             found = run(build(path, way, batch.flags), [c for c, _ in calls], way, _WRITTEN_MS)
         except DoesNotCompile as error:
-            yield Fault(0, "does not compile", str(error)[-3000:], way.name, shlex.join(batch.flags), written.schedules)
+            yield Fault(0, "does not compile", str(error)[-3000:], way.name, shlex.join(batch.flags), written.schedules,
+                        written=written.content.decode())  # fmt: skip
             return
         units = {u.number: u for u in batch.units}
         original: Mapping[Call, Said] | None = None

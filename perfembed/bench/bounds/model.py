@@ -73,7 +73,7 @@ class Campaign:
 class Fault:
     """What went wrong with a program, under which schedules of its nests and values, in which way.
 
-    `unit` and `seed` make its file (`driver.program`).
+    `unit` and `seed` make its file (`driver.program`); `written`: what the compiler did not take.
     """
 
     program: int
@@ -85,6 +85,7 @@ class Fault:
     values: Values = ()
     unit: Unit | None = None
     seed: str = ""
+    written: str = ""
 
 
 @dataclass(slots=True)

@@ -125,4 +125,4 @@ def keep(fault: Fault, folder: Path) -> Path:
 
 def _said(fault: Fault) -> str:
     """Of a file as a whole."""
-    return "\n".join(("/*", fault.detail, *fault.schedules, "*/", ""))
+    return "\n".join(("/*", fault.detail, *fault.schedules, "*/", fault.written))

@@ -184,3 +184,13 @@ def test_what_is_collapsed_was_proved_parallel() -> None:
 def test_the_time_of_a_loop_that_vanished_is_not_declared_for_nothing(tmp_path: Path) -> None:
     nest = "nest fill { param n: int; array A: double[n];\nfor q: int in [0, n) step 1 { S0: A[q] = q; } }"
     check_same(tmp_path, nest, "tile([q], [3]); tile([q_t, q], [5, 5]); unroll_jam(q_t2, 4)", {"n": 50}, {"n": 1})
+
+
+def test_divisions_in_limits_of_parallel_vector_loops(tmp_path: Path) -> None:
+    """gcc's undefined-behavior sanitizer tests divisors: gcc 12 ends in an internal error where a header has one."""
+    nest = """nest total { param n: long in [0, 50]; param t: long in [0, 50];
+    array A: unsigned int[n]; array s: unsigned int[1];
+    for j: long in [t, n) step 2 { S0: s[0] += A[j]; } }"""
+    schedule = "reverse(j); vectorize(j); parallelize(j, 1)"
+    assert "% 2" in text_of(parse_nest(nest), schedule)
+    check_same(tmp_path, nest, schedule, {"n": 41, "t": 3}, {"n": 5, "t": 9})
