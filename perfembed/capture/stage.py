@@ -26,7 +26,7 @@ KEPT_BYTES = 1 << 30  # of what the program writes, for comparing it as text
 _TICK_S = 0.011  # what was changed later than this has another time
 _SYSTEM = ("/dev", "/proc", "/sys")
 _TEMPORARY = ("/tmp", "/var/tmp")
-_NEIGHBOURS = 4096  # entries of a folder around the working folder; in fuller ones nothing is found
+_NEIGHBOURS = 1000  # entries of a folder around the working folder; in fuller ones, which take seconds, nothing is found
 
 Stamp = tuple[int, ...]
 
@@ -48,6 +48,7 @@ class Stage:
         self._user = world.directory.resolve() if world.directory is not None else None
         self.directory = self._root.joinpath(*self._user.parts[1:]) if self._user else self._root
         self._beside: dict[Path, dict[str, Path]] = {}  # the links around it, by the folder they stand in
+        self._crowded: Path | None = None  # a folder above the working folder that is not linked to
         self._originals: dict[str, Original] = {}
         self._stamps: dict[str, Stamp] | None = None  # of the copy as it has to be; None: there is none yet
         self._clean = True
@@ -89,6 +90,8 @@ class Stage:
             return "--run-limit TIME lets it run longer"
         if self.confined and finished.signal is not None:
             return "it can write to nothing outside of its working folder: --writable DIR lets it write there, too"
+        if not finished.ok and self._crowded:
+            return f"it finds nothing else in {self._crowded}, which has more than {_NEIGHBOURS} entries"
         return ""
 
     def _writable(self, writes: tuple[Path, ...]) -> tuple[str, ...]:
@@ -114,6 +117,8 @@ class Stage:
         """Links to everything beside the working folder and beside the folders above it."""
         assert self._user is not None
         self._beside = around(self._user, self._root)
+        above = (folder for folder in self._user.parents if self._root.joinpath(*folder.parts[1:]) not in self._beside)
+        self._crowded = next(above, None)
         self._put_around_right()
 
     def _put_around_right(self) -> None:

@@ -90,6 +90,15 @@ def test_what_lies_beside_the_folder_can_be_read(user: Path, tmp_path: Path) -> 
     assert sh(stage, "cat ../data/x ../../project/beside").stdout == b"data\nbeside\n"
     assert sh(stage, "echo new > ../made; rm ../data; ls ..").stdout == b"beside\nhere\nmade\n"
     assert sh(stage, "ls ..").stdout == b"beside\ndata\nhere\n"
+    assert stage.advice(sh(stage, "cat ../none").finished) == ""
+
+
+def test_a_crowded_folder_around_is_not_linked_to(user: Path, tmp_path: Path) -> None:
+    for number in range(1001):
+        (user.parent / f"other{number}").touch()
+    stage = Stage(World(user), tmp_path / "stage")
+    ran = sh(stage, "cat ../other7")
+    assert not ran.finished.ok and str(user.parent) in stage.advice(ran.finished)
     assert not (user.parent / "made").exists() and (user.parent / "data" / "x").exists()
 
 

@@ -96,7 +96,7 @@ def test_flags() -> None:
 
 
 def test_a_program_that_uses_openmp_itself(tmp_path: Path) -> None:
-    result, said = tuned(tmp_path, WORK + OWN, 10.0, threads=1)
+    result, said = tuned(tmp_path, WORK + OWN, 30.0, threads=1)
     assert result.exit_code == EXIT_DONE and result.flags == ("-O3", "-march=native", "-fopenmp")
     assert any("uses OpenMP (omp_get_thread_num)" in text for text in said)
     assert {nest.status for nest in result.nests if nest.function == "work"} <= {"tuned", "kept"}
