@@ -11,17 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from docs import generate
 from optdb.database import Database
 from perfembed import errors
+from tests.campaigns import commands as campaigns
+from tests.evaluation import commands as evaluation
 from tests.optdb.support import filled
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = (README, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").rglob("*.md")))
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
-COMMANDS = {" ".join(path): command for path, command in generate.commands()}
+CHECKOUT = {"python -m tests.campaigns": campaigns.app, "python -m tests.evaluation": evaluation.app}
+COMMANDS: dict[str, Any] = {" ".join(path): command for path, command in generate.commands()}
+for path, app in CHECKOUT.items():
+    group: Any = typer.main.get_command(app)
+    COMMANDS |= {path: group, **{f"{path} {name}": command for name, command in group.commands.items()}}
 
 
 def name(page: Path) -> str:
@@ -106,13 +113,18 @@ def shown_commands(text: str) -> Iterator[list[str]]:
                 yield from ours(line[2:])
             elif not code.startswith("$ "):
                 yield from ours(line)
-    for span in re.findall(r"`(perfembed [^`\n]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+    for span in re.findall(
+        r"`((?:perfembed|python -m tests\.\w+) [^`\n]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    ):
         yield from ours(span)
 
 
 def ours(line: str) -> Iterator[list[str]]:
     for command in re.split(r" (?:&&|\|) ", line):
         words = shlex.split(command.replace("…", ""), comments=True)
+        if words[:2] == ["python", "-m"] and words[2] in ("tests.campaigns", "tests.evaluation"):
+            yield words
+            continue
         place = next((k for k, word in enumerate(words) if Path(word).name == "perfembed"), None)
         if place is not None and not {"mypy", "mkdocs"} & set(words[:place]):
             yield ["perfembed", *words[place + 1 :]]
@@ -120,7 +132,8 @@ def ours(line: str) -> Iterator[list[str]]:
 
 def problem(words: Sequence[str]) -> str:
     """What is wrong with a command line: an unknown command or option; empty where nothing is."""
-    path, rest = "perfembed", list(words[1:])
+    start = 1 if words[0] == "perfembed" else 3
+    path, rest = " ".join(words[:start]), list(words[start:])
     while rest and f"{path} {rest[0]}" in COMMANDS:
         path = f"{path} {rest.pop(0)}"
     command = COMMANDS[path]
@@ -135,6 +148,8 @@ def problem(words: Sequence[str]) -> str:
         if option not in known and not word.startswith("--") and word[:2] in known:
             option, value = word[:2], word[2:]
         if option not in known:
+            if path == "python -m tests.evaluation kernels":  # has those of another command
+                return problem(["perfembed", "compare", *words[4:]])
             return f"{path} has no option {option}"
         if not known[option].is_flag and not value and rest:
             rest.pop(0)
@@ -158,9 +173,11 @@ def test_db_commands_are_documented() -> None:
     assert listed == set(COMMANDS["perfembed db"].commands)
 
 
-def test_benchmarks_are_documented() -> None:
-    listed = set(re.findall(r"^\| `perfembed bench ([a-z]+)", section("docs/results/index.md", "The commands"), re.M))
-    assert listed == set(COMMANDS["perfembed bench"].commands)
+def test_campaigns_and_evaluations_are_documented() -> None:
+    text = section("docs/results/index.md", "The commands")
+    for path in CHECKOUT:
+        listed = set(re.findall(rf"^\| `{path} ([a-z]+)", text, re.MULTILINE))
+        assert listed == {words[-1] for name in COMMANDS if (words := name.split())[:-1] == path.split()}
 
 
 def test_exit_codes_are_documented() -> None:

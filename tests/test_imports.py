@@ -26,9 +26,8 @@ FLOORS = (  # of perfembed, from the ground up: a room imports from its own floo
     ("retrieval",),
     ("tuning",),
     ("mapping", "populating", "wrapper"),
-    ("api", "profiling"),
+    ("api", "comparing", "profiling"),
     ("report",),
-    ("bench",),
     ("cli",),
     ("__main__",),
 )
@@ -209,7 +208,7 @@ def test_finding_donors_needs_nothing_that_trains() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["tune"], ["inspect"], ["doctor"], ["populate"], ["sql"], ["db"], ["db", "info"], ["bench", "database"]],
+    [[], ["tune"], ["inspect"], ["doctor"], ["populate"], ["sql"], ["db"], ["db", "info"], ["compare"]],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     names = loaded("-c", HELP.replace("'--help'", ", ".join(map(repr, [*arguments, "--help"]))))

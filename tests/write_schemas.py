@@ -2,7 +2,6 @@
 
 import json
 
-from perfembed.bench.catalogue import BENCH_DOCUMENTS
 from perfembed.report.catalogue import DOCUMENTS
 from perfembed.report.derive_schema import json_schema
 from perfembed.report.schema import FOLDER
@@ -12,7 +11,7 @@ def derived() -> dict[str, str]:
     """File name -> text of every schema."""
     return {
         f"{described.name}.json": json.dumps(json_schema(described), indent=2, ensure_ascii=False) + "\n"
-        for described in (*DOCUMENTS, *BENCH_DOCUMENTS)
+        for described in DOCUMENTS
     }
 
 

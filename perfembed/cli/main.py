@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from perfembed.cli import (
-    bench,
+    compare,
     db,
     demo,
     doctor,
@@ -48,6 +48,7 @@ app.command(
 )(wrapper.command)
 app.command("report")(report.command)
 app.command("demo")(demo.command)
+app.command("compare")(compare.command)
 app.command("explain")(explain.command)
 app.command("map")(map.command)
 app.command("inspect")(inspect.command)
@@ -59,7 +60,6 @@ app.command("generate")(generate.command)
 app.command("doctor")(doctor.command)
 app.command("schema")(schema.command)
 app.add_typer(train.app, name="train")
-app.add_typer(bench.app, name="bench")
 
 
 def _show_version(value: bool) -> None:

@@ -1,14 +1,16 @@
-"""The documents that commands print (those of `perfembed bench` are in `perfembed.bench.catalogue`)."""
+"""The documents that commands print."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_type_hints
 
+from perfembed.comparing.rows import Row
 from perfembed.inspection.inspect_file import Inspection, LoopFacts
 from perfembed.inspection.views import DependenceView
 from perfembed.populating.events import PopulateResult
 from perfembed.profiling.profile_file import ProfileResult
+from perfembed.report.comparison import CompareContent, Judged
 from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent
 from perfembed.report.database_info import DatabaseInfo
 from perfembed.report.demonstration import DemoContent
@@ -40,9 +42,11 @@ _PROFILED = {
     (Profile, "counts"): Mapping[str, tuple[float, ...]],
     (Profile, "metrics"): Mapping[str, float | None],
 }
+_COMPARED = {(Row, name): kind for name, kind in get_type_hints(Judged).items()}
 DOCUMENTS = (
     Described("tune", TuneResult, ("tune --json", "explain --json")),
     Described("demo", DemoContent, ("demo --json",)),
+    Described("compare", CompareContent, ("compare --format json",), _COMPARED),
     Described("inspect", Inspection, ("inspect --json",), _INSPECTED),
     Described("profile", ProfileResult, ("profile --json",), _PROFILED),
     Described("populate", PopulateResult, ("populate --json",)),

@@ -3,7 +3,7 @@
 The database is the truth. The cache says which model and which state of the database it was made of and carries a
 checksum (a FAISS file has none: flipped bits give other neighbours without a word); where anything differs it is made
 again. Up to `EXACT` vectors every distance is computed, beyond that a graph is searched (Malkov and Yashunin 2018,
-HNSW), whose recall `bench_index` states.
+HNSW).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from profilers.profile import Profile
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import loops, placed_statements, uses
 
-# As alike as the good schedules of two donors at random are (`perfembed bench embedding`).
+# As alike as the good schedules of two donors at random are (`python -m tests.evaluation embedding`).
 _AT_RANDOM = 0.36
 
 

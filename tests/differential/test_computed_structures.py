@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.legality.drawn import small_step
-from perfembed.bench.legality.subject import Subject
 from perfembed.tuning.rewrite import Rewrite
 from scheduler.affine.structures import computed_structures
 from scheduler.codegen.emit_c import emit
@@ -26,6 +24,8 @@ from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
+from tests.campaigns.legality.drawn import small_step
+from tests.campaigns.legality.subject import Subject
 from tests.rewriting import rewritten, without_originals
 
 KERNELS = Path(__file__).parents[1] / "kernels"

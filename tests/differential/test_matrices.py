@@ -6,11 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.legality.campaign import run_campaign
-from perfembed.bench.legality.drawn import sampled_schedules
-from perfembed.bench.legality.model import Campaign, CampaignResult
-from perfembed.bench.render import render_campaign
-from perfembed.report.style import Style
 from scheduler.codegen import plain
 from scheduler.generator import random_nest
 from scheduler.matrices.sample import MatrixSampler, Unsampled
@@ -18,6 +13,9 @@ from scheduler.matrices.tree import Simplifier
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import format_schedule
+from tests.campaigns.legality.campaign import run_campaign
+from tests.campaigns.legality.drawn import sampled_schedules
+from tests.campaigns.legality.model import Campaign, CampaignResult
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same
 from tests.scheduler.matrices.order import matrix_times, same_order, tree_times
@@ -32,7 +30,7 @@ def run(programs: int, seed: int, compiled: int) -> CampaignResult:
         environment=tuple(ENVIRONMENT.items()),
     )  # fmt: skip
     result = run_campaign(campaign, lambda done, tally: None)
-    assert not result.disagreements, render_campaign(result, Style())
+    assert not result.disagreements, result.disagreements
     return result
 
 

@@ -7,8 +7,6 @@ import random
 import subprocess
 from pathlib import Path
 
-from perfembed.bench.forms.check import FLAGS, SANITIZED, Broken, drawn, output, read
-from perfembed.bench.forms.ranges import Writer
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
@@ -21,6 +19,8 @@ from scheduler.ir.text import format_nest, parse_nest, without_spans
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model
+from tests.campaigns.forms.check import FLAGS, SANITIZED, Broken, drawn, output, read
+from tests.campaigns.forms.ranges import Writer
 
 PROGRAMS = int(os.environ.get("PERFEMBED_RANGED_PROGRAMS", "8"))
 FIRST = int(os.environ.get("PERFEMBED_RANGED_FIRST", "0"))

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.bench.forms.check import FLAGS, WAYS, Broken, drawn, output
-from perfembed.bench.forms.rows import Writer
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
@@ -17,6 +15,8 @@ from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest, without_spans
 from scheduler.polyhedral.model import QuotaExceeded
+from tests.campaigns.forms.check import FLAGS, WAYS, Broken, drawn, output
+from tests.campaigns.forms.rows import Writer
 from tests.rewriting import without_originals
 
 

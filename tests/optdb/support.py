@@ -11,7 +11,7 @@ from typing import Any
 from optdb.database import Database
 from optdb.exchange import ExchangeReport, import_jsonl
 from optdb.records import MeasurementRecord, Record, format_record
-from perfembed.bench.database.synthetic import MACHINE, measurement, nest, stream
+from tests.campaigns.database.synthetic import MACHINE, measurement, nest, stream
 
 __all__ = ["BASE", "MACHINE", "dump", "empty", "filled", "measurement", "one", "replace", "store", "stream"]
 

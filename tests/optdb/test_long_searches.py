@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from optdb.long_searches import LongSearch, SearchEffort, long_search
-from perfembed.bench.database.synthetic import nest
+from tests.campaigns.database.synthetic import nest
 from tests.optdb.support import BASE, MACHINE, empty, measurement, one, replace, store
 
 SOURCE, NEST, CONDITIONS, RUN = BASE

@@ -17,7 +17,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.split(maxsplit=1)[1] == "What perfembed db info --json prints" for line in lines)
 
 
-@pytest.mark.parametrize("words", [["tune"], ["db", "info"], ["db-info"], ["bench", "written"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["tune"], ["db", "info"], ["db-info"], ["db", "check"]], ids=" ".join)
 def test_one(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", *words], Session({})) == 0
     schema = json.loads(capsys.readouterr().out)

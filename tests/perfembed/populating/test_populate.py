@@ -14,7 +14,6 @@ import pytest
 from optdb.database import Database
 from optdb.exchange import merge
 from optdb.locks import FileLock
-from perfembed.bench.population import content, inconsistencies, kill_tree, measurements
 from perfembed.cli.generate import only_patterns
 from perfembed.errors import UsageError
 from perfembed.learning.cost_models import part_of
@@ -22,6 +21,7 @@ from perfembed.populating.events import Place, PopulateEvent, PopulateOptions, P
 from perfembed.populating.populate import make_plan, populate, recover, this_place
 from perfembed.populating.programs import Program, programs_of, source_record
 from scheduler.generator.programs import GeneratorSettings
+from tests.campaigns.population import content, inconsistencies, kill_tree, measurements
 from tests.little_time import no_time_to_read
 from tests.perfembed.populate_support import run, spooled, start, write_programs
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from optdb.records import EmbeddingRecord
-from perfembed.bench.index import bench_index
 from perfembed.retrieval.index import VectorIndex, database_index, open_index
+from tests.evaluation.index import bench_index
 from tests.optdb.support import filled, store
 
 Vectors = npt.NDArray[np.float32]

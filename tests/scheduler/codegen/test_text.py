@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import perfembed.bench.written.drivers
 import profilers.simulated
+import tests.campaigns.written.drivers
 from scheduler.codegen.ranges_text import DEFINITION as RANGES
 from scheduler.codegen.rows_text import DEFINITION as ROWS
 from scheduler.codegen.text import _HELPERS, preamble, words
@@ -173,7 +173,7 @@ def test_helpers_have_names_of_their_own() -> None:
     for helper, definition in _HELPERS:
         for name in set(function.findall(definition)):
             assert owner.setdefault(name, helper) == helper, name
-    beside = Path(perfembed.bench.written.drivers.__file__).read_text()
+    beside = Path(tests.campaigns.written.drivers.__file__).read_text()
     beside += (Path(profilers.simulated.__file__).parent / "trace.h").read_text()
     in_tests_only = set(function.findall(RANGES + ROWS))  # which the counters' kernels do not have
     assert len(owner) > 60

@@ -1,1 +1,0 @@
-"""Benchmarks and campaigns: what perfembed claims about itself, shown again by a command."""

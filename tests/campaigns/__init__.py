@@ -1,0 +1,1 @@
+"""Hunts for wrong results: `python -m tests.campaigns`."""

@@ -1,0 +1,1 @@
+"""Figures of perfembed itself, for the documentation: `python -m tests.evaluation`."""
