@@ -4,12 +4,12 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 
-from perfembed.learning.surrogate import ClassifierScores
-from scheduler.cost.metrics import Scores
 from tests.evaluation import views
 from tests.evaluation.costmodel import CostModelResult, PartScores, Throughput
 from tests.evaluation.counters import COUNTS, CountedNest, CountersBench, CountersResult
+from tests.evaluation.metrics import Scores
 from tests.evaluation.nest_spellings import SpellingDonors
+from tests.evaluation.protocols import ClassifierScores
 from tests.evaluation.replay import FileTimes, NestTimes, ReplayTimes
 from tests.evaluation.spread import SpellingTimes
 from tests.evaluation.surrogate import ProtocolScores, SurrogateResult

@@ -74,7 +74,7 @@ def command(
         list[str] | None,
         typer.Option("--kernel", metavar="NAME", help="The function to time (repeatable).", show_default=False),
     ] = None,
-    search: Annotated[str, typer.Option("--search", metavar="NAME", help="How schedules are searched.")] = "beam",
+    search: Annotated[str, typer.Option("--search", metavar="NAME", help="As of tune.")] = "transfer",
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     cc: Cc = "gcc",
     cflags: Cflags = DEFAULT_CFLAGS,

@@ -12,7 +12,6 @@ from perfembed.comparing.peers import Peer
 from profilers.build import CompilerConfig, compiler_path, compiler_version
 from profilers.child import Finished, Limits
 from profilers.errors import ProfilersError
-from profilers.openmp import openmp_problem
 from profilers.run import run_contained
 
 FLAGS = ("-O3", "-march=native")
@@ -82,16 +81,6 @@ def configurations(
 
 def newest_clang(environment: Mapping[str, str]) -> str | None:
     """The clang-NN with the highest number on the search path, else clang."""
-    return next(iter(_clangs(environment)), None)
-
-
-def newest_parallel_clang(environment: Mapping[str, str]) -> str | None:
-    """The first of them that makes OpenMP programs, which takes a library of its own."""
-    return next((cc for cc in _clangs(environment) if not openmp_problem(cc, (), environment)), None)
-
-
-def _clangs(environment: Mapping[str, str]) -> list[str]:
-    """Newest first, clang without a number last."""
     found: dict[int, str] = {}
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):
         try:
@@ -101,7 +90,7 @@ def _clangs(environment: Mapping[str, str]) -> list[str]:
         for name in names:
             if match := re.fullmatch(r"clang(?:-(\d+))?", name):
                 found[int(match[1] or 0)] = name
-    return [found[number] for number in sorted(found, reverse=True)]
+    return found[max(found)] if found else None
 
 
 def _tried(c: Configuration, environment: Mapping[str, str], workdir: Path) -> Configuration:

@@ -12,7 +12,6 @@ from typing import Annotated, NoReturn
 import typer
 
 from perfembed.cli.options import DEFAULT_CFLAGS, Cc, Cflags
-from perfembed.comparing.compilers import newest_parallel_clang
 from perfembed.errors import UsageError
 from perfembed.files import read_input
 from perfembed.report.style import seconds, table
@@ -38,6 +37,7 @@ from tests.campaigns.spelling.model import Campaign as SpellingCampaign
 from tests.campaigns.written.campaign import run_written
 from tests.campaigns.written.model import VERDICTS, WrittenBench, WrittenResult
 from tests.campaigns.written.ways import WAYS
+from tests.compilers import clang as newest_clang
 from tests.printing import as_json, counts, faults, say
 
 app = typer.Typer(help="Hunts for wrong results.", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -99,7 +99,7 @@ def bounds(
     parameters, members, data and other loops get random legal schedules, are compiled in four ways and called with
     sizes of 0, 1 and 2, offsets greater than sizes, and values at the edges of types.
     """
-    clang = newest_parallel_clang(os.environ)
+    clang = newest_clang("-fopenmp")
     known = [way.name for way in bounds_ways(clang)]
     campaign = BoundsCampaign(
         programs=programs,
@@ -243,7 +243,7 @@ def legality(
     3 threads), witnesses of illegal ones must be real, and schedules broken on purpose must be rejected.
     """
     wanted = compiled if compiled is not None else -(-programs // 20)
-    named = tuple(filter(None, compilers.split(","))) or ("gcc", newest_parallel_clang(os.environ))
+    named = tuple(filter(None, compilers.split(","))) or ("gcc", newest_clang("-fopenmp"))
     for name in filter(None, named):
         compiler_path(name, os.environ)
     campaign = LegalityCampaign(

@@ -17,7 +17,6 @@ from scheduler.codegen.emit_c import emit
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.generator import generate, random_nest
-from scheduler.ir.interpret import InterpreterError
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target
 from scheduler.moves.register_blocking import register_moves
@@ -26,6 +25,7 @@ from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from tests.campaigns.legality.drawn import small_step
 from tests.campaigns.legality.subject import Subject
+from tests.doubles.interpret import InterpreterError
 from tests.rewriting import rewritten, without_originals
 
 KERNELS = Path(__file__).parents[1] / "kernels"

@@ -2,9 +2,9 @@
 
 import os
 
-from perfembed.comparing.compilers import newest_parallel_clang
 from tests.campaigns.legality.campaign import run_campaign
 from tests.campaigns.legality.model import Campaign, CampaignResult
+from tests.compilers import clang as newest_clang
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 JOBS = min(2, len(os.sched_getaffinity(0)))
@@ -27,7 +27,7 @@ def test_interpreted() -> None:
 
 
 def test_compiled() -> None:
-    clang = newest_parallel_clang(ENVIRONMENT)
+    clang = newest_clang("-fopenmp")
     compilers = ("gcc", clang) if clang else ("gcc",)
     result = run(
         Campaign(

@@ -14,10 +14,10 @@ from typing import get_args
 
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
-from scheduler.cost.metrics import Scores, score
 from scheduler.cost.problem import CostModel, Problem
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
+from tests.evaluation.metrics import Scores, score
 
 Part = OneOf["held-out programs", "held out, random and beam", "kernels"]
 UNTIMED = "boosted, untimed"

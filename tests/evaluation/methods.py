@@ -15,7 +15,6 @@ from typing import Literal as OneOf
 
 from optdb.database import Database
 from optdb.errors import OptdbError
-from optdb.long_searches import long_search
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.ledger import NoLedger
@@ -46,6 +45,7 @@ from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from tests.evaluation.in_turns import bench_conditions, bench_target, searched, time_in_turns
+from tests.evaluation.long_searches import long_search
 from tests.evaluation.method_scores import ORIGINAL, REFERENCE, NestRow
 
 _SHARE = 0.05  # of the program's time; less is not worth tuning

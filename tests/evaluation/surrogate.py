@@ -9,21 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from perfembed.learning.surrogate import (
-    ClassifierScores,
-    SurrogateExamples,
-    folded,
-    leave_out,
-    of_matrices,
-    scores,
-    surrogate_examples,
-    trained_classifier,
-)
+from perfembed.learning.surrogate import SurrogateExamples, of_matrices, surrogate_examples, trained_classifier
 from perfembed.learning.training_data import is_generated
 from scheduler.cost.problem import CostModel, Problem
 from scheduler.cost.surrogate import NAMES, PROFITABLE, ClassifierKind
 from scheduler.errors import SchedulerError
 from scheduler.replay import Replayer, ScheduledNest
+from tests.evaluation.protocols import ClassifierScores, folded, leave_out, scores
 
 _LEFT_OUT = (1, 5, 10, 20)  # algorithms
 _ROUNDS, _FOLDS = 20, 10

@@ -9,7 +9,7 @@ import pytest
 from perfembed.retrieval.retrieve import open_sources
 from perfembed.tuning.result import TuneOptions
 from scheduler.generator import random_inputs
-from scheduler.ir.interpret import interpret
+from tests.doubles.interpret import interpret
 from tests.evaluation.nest_spellings import other_spellings, run_spellings
 from tests.evaluation.variants import rewritten, run_variants
 from tests.scheduler import nests

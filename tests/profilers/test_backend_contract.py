@@ -17,9 +17,9 @@ from profilers.machine import describe_machine
 from profilers.mapping import load
 from profilers.perf import PerfBackend
 from profilers.profile import Profile
-from profilers.recorded import RecordedBackend
 from profilers.simulated.backend import SimulatedBackend
 from profilers.workload import Argument, ConstantFill, Workload
+from tests.doubles.recorded_backend import RecordedBackend
 
 SOURCES = {"likwid", "perf", "simulated"}
 NEST = """

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from scheduler.generator import random_inputs, random_parameters
-from scheduler.ir.interpret import InterpreterError, interpret
 from scheduler.ir.nest import LoopNest
+from tests.doubles.interpret import InterpreterError, interpret
 
 Arrays = Mapping[str, np.ndarray]
 

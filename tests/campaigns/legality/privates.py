@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.interpret import execution_order
 from scheduler.ir.tree import TreeLoop, path_to
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.replay import ScheduledNest
 from tests.campaigns.legality.subject import Run
+from tests.doubles.interpret import execution_order
 
 
 def privates_problem(scheduled: ScheduledNest, run: Run) -> str:

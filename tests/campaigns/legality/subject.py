@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from scheduler.generator import random_first_steps, random_inputs, random_parameters
-from scheduler.ir.interpret import InterpreterError, interpret, interpret_scheduled
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeNode, tree_loops
 from scheduler.replay import Replayer
+from tests.doubles.interpret import InterpreterError, interpret, interpret_scheduled
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 RANGES = ((1, 3), (2, 6))  # of the parameters of the runs, the larger ones last

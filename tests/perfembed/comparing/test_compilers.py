@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.comparing.compilers import NAMES, Toolbox, configurations, newest_clang, newest_parallel_clang
+from perfembed.comparing.compilers import NAMES, Toolbox, configurations, newest_clang
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -23,14 +23,6 @@ def test_the_newest_clang(tmp_path: Path) -> None:
     for name in ("clang-9", "clang-14", "clang-tidy-22", "clang-format"):
         tool(tmp_path, name)
     assert newest_clang({"PATH": f"/nowhere:{tmp_path}"}) == "clang-14"
-
-
-def test_a_clang_without_its_openmp_library_is_passed_over(tmp_path: Path) -> None:
-    tool(tmp_path, "clang-98", "echo cannot find -lomp >&2; exit 1")
-    tool(tmp_path, "clang-97", 'exec gcc "$@"')
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    assert newest_clang(environment) == "clang-98"
-    assert newest_parallel_clang(environment) == "clang-97"
 
 
 def test_what_is_missing_says_why(tmp_path: Path) -> None:

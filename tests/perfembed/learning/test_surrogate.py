@@ -1,4 +1,4 @@
-"""The surrogate classifier's data and protocols: nests stay on one side, scores say what they count, what ships."""
+"""The surrogate classifier's data, and what ships."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +11,8 @@ from perfembed.cli.session import Session
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.learning.surrogate import (
     SurrogateExamples,
-    folded,
-    leave_out,
     load_classifier,
     own_classifier,
-    scores,
     surrogate_examples,
     trained_classifier,
 )
@@ -42,23 +39,6 @@ def test_features_of_what_was_measured() -> None:
     first = found.good[found.nests == 0]
     assert first.any() and not first.all() and bool(first[-1])
     assert len(surrogate_examples([replace(ALL[0], schedules=ALL[0].schedules[:2], speedups=(1.0, 2.0))]).good) == 0
-
-
-def test_only_other_algorithms_teach_in_leave_out() -> None:
-    """What holds inside of an algorithm is learned in k-fold, and cannot be transferred here."""
-    inside, across = folded(examples(), "cart", 5, 0), leave_out(examples(), "cart", 1, 6, 0)
-    assert inside.accuracy > 0.8 > 0.6 > across.accuracy
-    assert across.tested == 6 * 150 and inside.tested == 600
-    with pytest.raises(UsageError, match="too few to leave 4 out"):
-        leave_out(examples(), "cart", 4, 1, 0)
-
-
-def test_scores() -> None:
-    said = np.array([True, True, False, False, False])
-    true = np.array([True, False, True, False, True])
-    found = scores(said, true, np.array([0, 0, 0, 1, 1]))
-    assert (found.accuracy, found.precision, found.recall, found.saved) == (0.4, 0.5, pytest.approx(1 / 3), 0.6)
-    assert found.worst_best == 0.5  # of nest 1 nothing good is left
 
 
 def test_what_ships_loads_and_what_is_missing_is_said(tmp_path: Path) -> None:

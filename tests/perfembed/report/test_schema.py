@@ -9,14 +9,14 @@ from jsonschema import Draft202012Validator
 
 from perfembed.errors import UsageError
 from perfembed.report.schema import FOLDER, schema_list, schema_names, schema_text
-from tests.write_schemas import derived
+from tests.schemas.catalogue import derived
 
 SOURCES = Path(__file__).resolve().parents[3] / "perfembed"
 
 
 def test_they_are_up_to_date() -> None:
     shipped = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
-    assert shipped == derived(), "python -m tests.write_schemas"
+    assert shipped == derived(), "python -m tests.schemas"
 
 
 def test_they_are_valid() -> None:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from scheduler.computed.contraction import contractions
-from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.machine.microkernel import Core
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Pack, Parallelize, RegisterBlock, Tile
+from tests.doubles.interpret import interpret, interpret_scheduled
 from tests.scheduler import nests
 
 WIDE = Target(2, core=Core(registers=((64, 32), (32, 16))))

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from scheduler.computed.stencils import suited, time_tiles
-from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.machine.microkernel import CacheLevel, Core
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Parallelize, Skew, Tile
+from tests.doubles.interpret import interpret, interpret_scheduled
 from tests.scheduler import nests
 
 VALUES = {"T": 100, "n": 2000, "m": 900, "l": 800}

@@ -8,7 +8,6 @@ import pytest
 
 from scheduler.codegen import emit
 from scheduler.computed.streams import streamable, streams
-from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.ir.tree import find_loop
 from scheduler.machine.microkernel import CacheLevel, Core, Rates
 from scheduler.machine.target import Target
@@ -16,6 +15,7 @@ from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Parallelize, Stream, Tile
+from tests.doubles.interpret import interpret, interpret_scheduled
 from tests.scheduler import nests
 
 CACHES = (CacheLevel(32 << 10), CacheLevel(512 << 10), CacheLevel(8 << 20))

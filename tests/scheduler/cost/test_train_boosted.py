@@ -10,7 +10,6 @@ import pytest
 from scheduler.cost.boosted import BoostedCostModel
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.feature_table import NAMES
-from scheduler.cost.metrics import spearman
 from scheduler.cost.problem import CostModel, Problem
 from scheduler.cost.train_boosted import (
     BoostedSettings,
@@ -22,6 +21,7 @@ from scheduler.cost.train_boosted import (
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
+from tests.evaluation.metrics import spearman
 from tests.scheduler import nests
 
 TARGET = Target(threads=2)

@@ -13,13 +13,13 @@ from scheduler.generator import (
     random_parameters,
     random_schedule,
 )
-from scheduler.ir.interpret import interpret
 from scheduler.ir.nest import Guard, LoopNest, Predicate, Storage
 from scheduler.ir.text import format_nest, nest_id, parse_nest
 from scheduler.ir.walk import loops, placed_statements
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.transform import TRANSFORMATIONS
 from scheduler.transform.initial import initial_tree
+from tests.doubles.interpret import interpret
 
 
 def check(nest: LoopNest, rng: random.Random, high: int = 5) -> dict[str, np.ndarray]:

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from scheduler.generator import random_nest, random_spelling
-from scheduler.ir.interpret import interpret
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.ir.walk import action_uses, placed_statements
+from tests.doubles.interpret import interpret
 from tests.scheduler import nests
 from tests.scheduler.running import running
 

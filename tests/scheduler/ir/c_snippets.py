@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scheduler.ir.interpret import interpret
 from scheduler.ir.text import parse_nest
+from tests.doubles.interpret import interpret
 
 
 def compile_c(folder: Path, functions: Sequence[str]) -> ctypes.CDLL:

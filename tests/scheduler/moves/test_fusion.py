@@ -4,12 +4,12 @@ import random
 
 import numpy as np
 
-from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.machine.target import Target
 from scheduler.moves.fusion import fused, fusions
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
+from tests.doubles.interpret import interpret, interpret_scheduled
 from tests.scheduler import nests
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.ir.tree import TreeLoop
 from scheduler.machine.target import Target
 from scheduler.moves.permutable import sink_into_band
@@ -16,6 +15,7 @@ from scheduler.moves.time_tiling import time_tiled
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from scheduler.transform import Sink, Tile
+from tests.doubles.interpret import interpret, interpret_scheduled
 from tests.scheduler import nests
 
 # A statement before the loop and one behind it, which the next time step needs.

@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from scheduler.ir.interpret import interpret, interpret_scheduled
 from scheduler.ir.tree import find_loop
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
@@ -14,6 +13,7 @@ from scheduler.normalize.stride import chains
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Parallelize
+from tests.doubles.interpret import interpret, interpret_scheduled
 from tests.scheduler import nests
 from tests.scheduler.polyhedral.test_distances import along
 

@@ -7,12 +7,12 @@ import pytest
 from scheduler.errors import NotApplicable
 from scheduler.generator import random_first_steps, random_nest
 from scheduler.ir.affine import parse_affine
-from scheduler.ir.interpret import interpret_scheduled
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Split
+from tests.doubles.interpret import interpret_scheduled
 from tests.scheduler import nests
 from tests.scheduler.running import assert_same, running
 

@@ -1,7 +1,7 @@
 """JSON schemas (draft 2020-12) of documents, derived from the classes they are made of.
 
 A record's docstring describes its object, the comment behind a field that field. Only what is shipped is derived so,
-by `tests/write_schemas.py`: `perfembed schema` prints the files.
+by `python -m tests.schemas`: `perfembed schema` prints the files.
 """
 
 from __future__ import annotations

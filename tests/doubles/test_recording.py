@@ -1,6 +1,6 @@
 """Whole searches from recordings: no compiler, no run, the same decisions.
 
-`python -m tests.perfembed.tuning.test_replay` records them anew on this machine, after a change of what is searched or
+`python -m tests.doubles.test_recording` records them anew on this machine, after a change of what is searched or
 of the C text that is made.
 """
 
@@ -14,7 +14,6 @@ import pytest
 from perfembed.capture import CapturedNest, synthesize
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions
-from perfembed.measuring.recording import OtherStep, Recording, Replay, read_steps
 from perfembed.measuring.runner import Processes, Runner
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
@@ -23,6 +22,7 @@ from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Allowed
+from tests.doubles.recording import OtherStep, Recording, Replay, read_steps
 from tests.perfembed.measuring.test_less_work import PRODUCT
 
 FOLDER = Path(__file__).parent / "recordings"

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypedDict
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from perfembed.report.derive_schema import Described, json_schema
 from perfembed.report.documents import plain
+from tests.schemas.derive import Described, json_schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, TypedDict, get_type_hints
 
@@ -14,7 +15,6 @@ from perfembed.report.comparison import CompareContent, Judged
 from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent
 from perfembed.report.database_info import DatabaseInfo
 from perfembed.report.demonstration import DemoContent
-from perfembed.report.derive_schema import Described
 from perfembed.report.documents import ErrorContent
 from perfembed.report.generated import ProgramsContent
 from perfembed.report.machine_checks import DoctorContent
@@ -22,6 +22,7 @@ from perfembed.report.population import PlanContent
 from perfembed.tuning.result import TuneResult
 from profilers.calibration import Calibration
 from profilers.profile import Profile
+from tests.schemas.derive import Described, json_schema
 
 
 class DistanceContent(TypedDict):
@@ -73,3 +74,11 @@ DOCUMENTS = (
     ),
     Described("error", ErrorContent, ("… --json",)),
 )
+
+
+def derived() -> dict[str, str]:
+    """File name -> text of every schema."""
+    return {
+        f"{described.name}.json": json.dumps(json_schema(described), indent=2, ensure_ascii=False) + "\n"
+        for described in DOCUMENTS
+    }

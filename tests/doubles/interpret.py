@@ -16,11 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from scheduler.ir.arithmetic import InterpreterError
-from scheduler.ir.machine import Execute, Key, Machine
 from scheduler.ir.nest import Bound, Guard, Loop, LoopNest, Node, Predicate, Statement
-from scheduler.ir.races import Event, Instance, racing_events
 from scheduler.ir.tree import TreeLoop, TreeNode, path_to
 from scheduler.ir.walk import bound_reads, loops, placed_statements, reads, uses
+from tests.doubles.machine import Execute, Key, Machine
+from tests.doubles.races import Event, Instance, racing_events
 
 __all__ = ["InterpreterError", "Scheduled", "execution_order", "interpret", "interpret_scheduled"]
 

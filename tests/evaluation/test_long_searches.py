@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from optdb.long_searches import LongSearch, SearchEffort, long_search
 from tests.campaigns.database.synthetic import nest
+from tests.evaluation.long_searches import LongSearch, SearchEffort, long_search
 from tests.optdb.support import BASE, MACHINE, empty, measurement, one, replace, store
 
 SOURCE, NEST, CONDITIONS, RUN = BASE

@@ -10,8 +10,8 @@ from profilers.build import CompilerConfig
 from profilers.errors import ProfilersError
 from profilers.machine import describe_machine
 from profilers.profile import Profile
-from profilers.recorded import RecordedBackend, workload_digest
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload
+from tests.doubles.recorded_backend import RecordedBackend, workload_digest
 
 MACHINE = describe_machine()
 WORKLOAD = Workload(

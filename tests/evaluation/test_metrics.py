@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from scheduler.cost.metrics import absolute_errors, ndcg, regret, score, spearman
+from tests.evaluation.metrics import absolute_errors, ndcg, regret, score, spearman
 
 Y = np.array([4.0, 2.0, 1.0])
 

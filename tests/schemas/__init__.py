@@ -1,0 +1,1 @@
+"""The JSON schemas that ship, derived from the records they describe: `python -m tests.schemas` writes them."""
