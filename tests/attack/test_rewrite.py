@@ -14,7 +14,6 @@ from scheduler.codegen.emit_c import emit
 from scheduler.codegen.guards import runtime_condition
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import ParseOptions, read_source
-from scheduler.generator.schedules import random_schedule
 from scheduler.ir.nest import LoopNest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
@@ -22,6 +21,7 @@ from scheduler.transform.initial import initial_tree
 from tests.attack.harness import known_open
 from tests.attack.registry import generator
 from tests.attack.rewritten import REWRITTEN, Rewritten
+from tests.generator.schedules import random_schedule
 from tests.rewriting import rewritten
 
 _VARIANTS = 2

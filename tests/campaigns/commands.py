@@ -1,4 +1,7 @@
-"""The campaigns as commands: each ends with exit code 1 where it found a fault."""
+"""The campaigns as commands: each ends with exit code 1 where it found a fault.
+
+Long, because it has the options and the text of each.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ from tests.campaigns.written.ways import WAYS
 from tests.compilers import clang as newest_clang
 from tests.printing import as_json, counts, faults, say
 
-app = typer.Typer(help="Hunts for wrong results.", no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(help="Hunts for wrong results.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 Programs = Annotated[int, typer.Option(min=0, help="Random programs.")]
 Seed = Annotated[int, typer.Option(help="The campaign; the same seed, the same one.")]

@@ -16,7 +16,7 @@ from scheduler.affine.structures import computed_structures
 from scheduler.codegen.emit_c import emit
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile, read_source
-from scheduler.generator import generate, random_nest
+from scheduler.generator import generate
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target
 from scheduler.moves.register_blocking import register_moves
@@ -26,6 +26,7 @@ from scheduler.schedule import Schedule, format_schedule
 from tests.campaigns.legality.drawn import small_step
 from tests.campaigns.legality.subject import Subject
 from tests.doubles.interpret import InterpreterError
+from tests.generator import random_nest
 from tests.rewriting import rewritten, without_originals
 
 KERNELS = Path(__file__).parents[1] / "kernels"

@@ -16,7 +16,6 @@ from scheduler.codegen.original import emit_original
 from scheduler.codegen.workload import kernel_source, plain
 from scheduler.computed.lanes import in_lanes, lanes
 from scheduler.errors import CodegenUnsupported
-from scheduler.generator import random_step
 from scheduler.ir.nest import LoopNest, Storage
 from scheduler.ir.text import parse_nest
 from scheduler.ir.tree import tree_loops
@@ -26,6 +25,7 @@ from scheduler.polyhedral.private_scopes import narrow_scopes
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Tile
+from tests.generator import random_step
 from tests.scheduler.codegen.support import RELAXED, build, inputs, run, run_checked, with_storage
 
 PROGRAMS = int(os.environ.get("PERFEMBED_LINES_PROGRAMS", "6"))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from scheduler.codegen import plain
-from scheduler.generator import random_nest
 from scheduler.matrices.sample import MatrixSampler, Unsampled
 from scheduler.matrices.tree import Simplifier
 from scheduler.polyhedral.model import QuotaExceeded
@@ -16,6 +15,7 @@ from scheduler.schedule import format_schedule
 from tests.campaigns.legality.campaign import run_campaign
 from tests.campaigns.legality.drawn import sampled_schedules
 from tests.campaigns.legality.model import Campaign, CampaignResult
+from tests.generator import random_nest
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same
 from tests.scheduler.matrices.order import matrix_times, same_order, tree_times

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.ir.affine import Affine
-from scheduler.ir.arithmetic import (
-    InterpreterError,
-    Value,
-    binary_operation,
-    converter,
-    library_function,
-    literal_value,
-    numpy_type,
-    unary_operation,
-)
+from scheduler.ir.arithmetic import InterpreterError, Value, converter, literal_value
 from scheduler.ir.nest import (
     Access,
     Action,
@@ -38,6 +29,7 @@ from scheduler.ir.nest import (
     Unary,
 )
 from scheduler.ir.types import FUNCTIONS, binary_type, is_floating, known_type, unary_type
+from tests.doubles.arithmetic import binary_operation, library_function, numpy_type, unary_operation
 
 Evaluate = Callable[[], Value]
 Execute = Callable[[], bool | None]  # True: the `while` around is left

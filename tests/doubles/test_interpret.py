@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from scheduler.generator import SHAPES, Size, random_inputs, random_nest, random_parameters
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.ir.tree import Parallel, RegisterMark, TreeLoop, TreeNode, find_loop, replace_loop
 from scheduler.transform.initial import initial_tree
 from tests.doubles.interpret import InterpreterError, execution_order, interpret, interpret_scheduled
+from tests.generator import SHAPES, Size, random_inputs, random_nest, random_parameters
 from tests.scheduler.ir.c_snippets import call, compile_c, same
 
 

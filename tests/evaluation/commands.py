@@ -1,4 +1,7 @@
-"""The evaluations as commands. What finds a wrong result ends with exit code 1."""
+"""The evaluations as commands. What finds a wrong result ends with exit code 1.
+
+Long, because it has the options of each.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ from tests.evaluation.timing import TimingBench, run_timing
 from tests.evaluation.variants import run_variants
 from tests.printing import as_json, say
 
-app = typer.Typer(help="Figures of perfembed itself.", no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help="Figures of perfembed itself.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
 KERNELS = "tests/kernels/*.c"
 
 Files = Annotated[

@@ -22,13 +22,13 @@ from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError
-from scheduler.generator import random_schedule, random_spelling
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.machine.target import Target
 from scheduler.normalize.spelled import nest_of
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.transform import Distribute, Fuse, Interchange
+from tests.generator import random_schedule, random_spelling
 
 _TRIES = 12  # for each spelling
 _STEPS = 3

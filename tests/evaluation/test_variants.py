@@ -8,10 +8,10 @@ import pytest
 
 from perfembed.retrieval.retrieve import open_sources
 from perfembed.tuning.result import TuneOptions
-from scheduler.generator import random_inputs
 from tests.doubles.interpret import interpret
 from tests.evaluation.nest_spellings import other_spellings, run_spellings
 from tests.evaluation.variants import rewritten, run_variants
+from tests.generator import random_inputs
 from tests.scheduler import nests
 
 KERNELS = Path(__file__).parents[1] / "kernels"

@@ -1,4 +1,7 @@
-"""What evaluations print: tables of their records, then what these say together."""
+"""What evaluations print: tables of their records, then what these say together.
+
+Long, because there is one for each.
+"""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scheduler.generator import random_inputs, random_parameters
 from scheduler.ir.nest import LoopNest
 from tests.doubles.interpret import InterpreterError, interpret
+from tests.generator import random_inputs, random_parameters
 
 Arrays = Mapping[str, np.ndarray]
 

@@ -6,12 +6,12 @@ import islpy as isl
 import pytest
 
 from scheduler.fewer import fewer_iterations, largest_work
-from scheduler.generator.inputs import random_parameters
-from scheduler.generator.nests.random_nest import random_nest
 from scheduler.ir.nest import Loop
 from scheduler.ir.text import parse_nest
 from scheduler.ir.walk import loops, placed_statements
 from scheduler.polyhedral.model import Model
+from tests.generator.inputs import random_parameters
+from tests.generator.nests.random_nest import random_nest
 
 TEXT = """nest n { param n: int in [1, ?]; array A: double[n][n] restrict;
 for i: int in [0, 100) step 1 { for j: int in [i, n) step 1 { for k: int in [n, i) step -1 {

@@ -2,16 +2,13 @@
 
 from scheduler.generator.programs.generate import GeneratedProgram, NothingFits, generate
 from scheduler.generator.programs.patterns import PATTERNS, Pattern
-from scheduler.generator.programs.readback import NotReadBack, read_back
 from scheduler.generator.programs.settings import GeneratorSettings
 
 __all__ = [
     "PATTERNS",
     "GeneratedProgram",
     "GeneratorSettings",
-    "NotReadBack",
     "NothingFits",
     "Pattern",
     "generate",
-    "read_back",
 ]

@@ -20,7 +20,6 @@ from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse
 from scheduler.frontend.clang import parser_request, understood
-from scheduler.generator import random_schedule
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest, parse_nest, without_spans
 from scheduler.ir.tree import tree_loops
@@ -30,6 +29,7 @@ from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Parallelize, Vectorize
 from tests.campaigns.flag_sets import FLAG_SETS
 from tests.campaigns.forms.model import FORMS, Campaign, Fault, Kind, Tally
+from tests.generator import random_schedule
 
 FLAGS = ("-O1", "-ffp-contract=off")
 SANITIZED = (

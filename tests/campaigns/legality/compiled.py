@@ -20,13 +20,13 @@ from profilers.run import DEFAULT_ENVIRONMENT
 from profilers.scratch import scratch_folder
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload
 from scheduler.codegen import ArgumentSpec, emit_original, kernel_source, plain
-from scheduler.generator import random_inputs, random_parameters
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest
 from tests.campaigns.legality.model import Campaign, Disagreement, Kind, Runnable, Tally
 from tests.campaigns.legality.program import generate
 from tests.campaigns.legality.subject import difference
 from tests.doubles.interpret import interpret
+from tests.generator import random_inputs, random_parameters
 
 FLAGS = ("-O2", "-march=native", "-fopenmp", "-ffp-contract=off", "-w")
 _RANGES = ((1, 4), (7, 21))  # of the parameters: with empty loops and partial blocks, and with whole ones

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import islice
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_schedule, random_step
 from scheduler.machine.target import Target
 from scheduler.matrices.breeding import Breeder, matrix_of
 from scheduler.matrices.sample import Matrix, Unsampled
@@ -24,6 +23,7 @@ from scheduler.search.free import free_sequence
 from scheduler.search.random import RandomSearch
 from scheduler.search.sampling import Samples, SampleSearch
 from scheduler.transform import Pack, RegisterBlock, Tile, Transformation
+from tests.generator import random_schedule, random_step
 
 _LENGTH = 6  # steps of a random schedule
 _PROPOSED = 0.2  # share of the programs whose search space is looked at

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_step
 from scheduler.ir.tree import Parallel, TreeLoop, TreeNode, replace_loop, tree_loops
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
@@ -24,6 +23,7 @@ from scheduler.transform import (
     Transformation,
     Vectorize,
 )
+from tests.generator import random_step
 
 Tree = tuple[TreeNode, ...]
 

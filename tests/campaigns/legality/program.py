@@ -8,7 +8,6 @@ from itertools import chain
 
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported, NotApplicable
-from scheduler.generator import random_nest, random_spelling, with_rows
 from scheduler.ir.arithmetic import InterpreterError
 from scheduler.ir.nest import Loop, LoopNest, Predicate
 from scheduler.ir.text import format_nest
@@ -24,6 +23,7 @@ from tests.campaigns.legality.planted import Variant, variants
 from tests.campaigns.legality.privates import privates_problem
 from tests.campaigns.legality.subject import Mismatch, Subject
 from tests.campaigns.legality.witness import witness_problem
+from tests.generator import random_nest, random_spelling, with_rows
 
 _COMPILED = 2  # schedules of a program
 

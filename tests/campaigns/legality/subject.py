@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.generator import random_first_steps, random_inputs, random_parameters
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import TreeNode, tree_loops
 from scheduler.replay import Replayer
 from tests.doubles.interpret import InterpreterError, interpret, interpret_scheduled
+from tests.generator import random_first_steps, random_inputs, random_parameters
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 RANGES = ((1, 3), (2, 6))  # of the parameters of the runs, the larger ones last

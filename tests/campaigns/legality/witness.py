@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduler.errors import SchedulerError
-from scheduler.generator import random_inputs
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Constraint, Guard, Loop, LoopNest, Predicate
 from scheduler.ir.tree import TreeLoop, TreeNode, path_to, tree_loops
 from scheduler.ir.walk import AccessUse, Placed, placed_statements, uses
 from scheduler.polyhedral.verdict import Illegal
 from tests.doubles.interpret import InterpreterError, execution_order
+from tests.generator import random_inputs
 
 _SMALL = 8  # parameters up to this are also executed
 

@@ -25,13 +25,13 @@ from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.frontend.child import parse
 from scheduler.frontend.clang import parser_request, understood
-from scheduler.generator import random_schedule
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 from tests.campaigns.spelling.model import Campaign, Fault, Kind, Tally
 from tests.campaigns.spelling.respell import Respelled, base_number, base_program, drawn_rewrites, respell
+from tests.generator import random_schedule
 
 _HEADER = Path(perfembed.capture.__file__).with_name("instrument.h")
 _STUB = """typedef long long pe_number;

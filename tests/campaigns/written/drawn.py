@@ -10,7 +10,6 @@ from itertools import islice
 
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported, NotApplicable
-from scheduler.generator import random_first_steps
 from scheduler.machine.microkernel import Core
 from scheduler.machine.target import Target
 from scheduler.moves.register_blocking import register_moves
@@ -32,6 +31,7 @@ from scheduler.transform import (
     Vectorize,
 )
 from tests.campaigns.legality.drawn import drawn_schedules, small_step
+from tests.generator import random_first_steps
 
 Maker = Callable[[Schedule, Chain], Iterator[Schedule]]
 _ATTEMPTS = 6

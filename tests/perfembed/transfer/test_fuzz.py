@@ -9,12 +9,12 @@ from perfembed.transfer.candidates import candidates, read_donor
 from perfembed.transfer.compose import compositions, partial, trees_of
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
-from scheduler.generator.nests.random_nest import random_nest
-from scheduler.generator.schedules import random_schedule
 from scheduler.ir.affine import Affine
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.search.neighbours import neighbours
+from tests.generator.nests.random_nest import random_nest
+from tests.generator.schedules import random_schedule
 from tests.perfembed.transfer_support import EMBEDDER, MACHINE
 
 

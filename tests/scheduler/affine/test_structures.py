@@ -14,7 +14,6 @@ from scheduler.affine.solver import Asked
 from scheduler.affine.structures import MOST, Computed, computed_structures
 from scheduler.affine.variants import variants
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_inputs
 from scheduler.ir.tree import Leaf, TreeLoop, find_loop, tree_loops
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
@@ -24,6 +23,7 @@ from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.transform import Reschedule
 from tests.doubles.interpret import interpret, interpret_scheduled
+from tests.generator import random_inputs
 from tests.scheduler import nests
 
 SPARSE = """nest sparse {

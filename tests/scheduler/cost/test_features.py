@@ -8,8 +8,6 @@ import pytest
 
 from scheduler.cost.feature_table import FEATURES, MEASURED, NAMES, PROBLEM, TREE
 from scheduler.cost.features import FeatureExtractor
-from scheduler.generator.nests.random_nest import random_nest
-from scheduler.generator.schedules import random_schedule
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.normalize.scalars import expand_privates
@@ -18,6 +16,8 @@ from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search import make_search
 from scheduler.transform.initial import initial_tree
+from tests.generator.nests.random_nest import random_nest
+from tests.generator.schedules import random_schedule
 from tests.scheduler import nests
 
 TARGET = Target(threads=2)

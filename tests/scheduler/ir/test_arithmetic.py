@@ -6,8 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from scheduler.ir.arithmetic import InterpreterError, literal_value, numpy_type
+from scheduler.ir.arithmetic import InterpreterError, literal_value
 from scheduler.ir.types import FUNCTIONS, binary_type, common_type, known_type, unary_type
+from tests.doubles.arithmetic import numpy_type
 from tests.scheduler.ir.c_snippets import call, compile_c, elementwise_c, run_elementwise, same
 
 TYPES = ("_Bool", "char", "unsigned short", "int", "unsigned int", "long", "unsigned long", "float", "double",

@@ -3,12 +3,12 @@
 import random
 from dataclasses import replace
 
-from scheduler.generator import Size, random_nest
 from scheduler.ir.affine import Affine
 from scheduler.ir.mapping import map_actions, map_bound, map_expr
 from scheduler.ir.nest import Access, Loop, LoopNest, Name, Predicate, Statement
 from scheduler.ir.text import parse_nest
 from scheduler.ir.walk import action_uses, loops, placed_statements
+from tests.generator import Size, random_nest
 
 
 def first(nest: LoopNest) -> Statement:

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from scheduler.errors import TextError
-from scheduler.generator import Size, random_nest
 from scheduler.ir.nest import (
     Access,
     Assign,
@@ -27,6 +26,7 @@ from scheduler.ir.nest import (
 )
 from scheduler.ir.text import format_expr, format_nest, nest_id, parse_nest, without_spans
 from scheduler.ir.text_expressions import MAX_DEPTH, PRECEDENCE
+from tests.generator import Size, random_nest
 
 EVERYTHING = r"""nest "gemm.c: 12" of kernel_gemm {
   param n: int = 10 in [1, 2000];

@@ -7,13 +7,13 @@ import random
 
 import pytest
 
-from scheduler.generator import random_nest
 from scheduler.matrices.features import Features, ScheduleFeatures
 from scheduler.matrices.sample import MatrixSampler, Unsampled
 from scheduler.matrices.tree import Simplifier
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
+from tests.generator import random_nest
 from tests.scheduler import nests
 
 SYRK = """nest syrk {

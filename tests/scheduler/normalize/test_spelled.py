@@ -5,7 +5,6 @@ import random
 import pytest
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_nest, random_schedule
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.ir.walk import loops
 from scheduler.normalize.fission import maximal_fission
@@ -14,6 +13,7 @@ from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from tests.doubles.interpret import interpret
+from tests.generator import random_nest, random_schedule
 from tests.scheduler import nests
 from tests.scheduler.running import assert_same, running
 

@@ -5,7 +5,6 @@ import random
 import pytest
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_nest, with_rows
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Refused, Replayer, ScheduledNest
@@ -13,6 +12,7 @@ from scheduler.schedule import parse_schedule
 from scheduler.transform import Columns
 from scheduler.transform.columns import read_only_columns
 from tests.doubles.interpret import interpret_scheduled
+from tests.generator import random_nest, with_rows
 from tests.scheduler.running import assert_same, running
 
 BODIES = """nest bodies {

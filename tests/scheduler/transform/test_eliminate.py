@@ -5,13 +5,13 @@ import random
 import pytest
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_nest, random_spelling
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Eliminate
 from tests.doubles.interpret import interpret_scheduled
+from tests.generator import random_nest, random_spelling
 from tests.scheduler.running import assert_same, running
 
 HEAD = "nest n { param n: int; array A: double[n][n]; array C: double[?]; array p: int[?]; array t: double private(i);"

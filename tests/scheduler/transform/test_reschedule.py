@@ -5,7 +5,6 @@ import random
 import pytest
 
 from scheduler.errors import NotApplicable, TextError
-from scheduler.generator import random_inputs, random_nest, random_parameters
 from scheduler.ir.affine import Affine
 from scheduler.ir.text import parse_nest
 from scheduler.polyhedral.verdict import Illegal
@@ -13,6 +12,7 @@ from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.transform.reschedule import Reschedule, TimeMap, rank, time_maps
 from tests.doubles.interpret import InterpreterError, interpret, interpret_scheduled
+from tests.generator import random_inputs, random_nest, random_parameters
 
 SEIDEL = parse_nest("""nest seidel {
   param n: int in [3, ?]; param m: int in [1, ?]; array A: double[n];

@@ -5,7 +5,6 @@ import random
 import pytest
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import random_first_steps, random_nest
 from scheduler.ir.affine import parse_affine
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.polyhedral.model import Model
@@ -13,6 +12,7 @@ from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Split
 from tests.doubles.interpret import interpret_scheduled
+from tests.generator import random_first_steps, random_nest
 from tests.scheduler import nests
 from tests.scheduler.running import assert_same, running
 

@@ -10,10 +10,10 @@ from perfembed.embedding.encoding.nest_graph import NestGraph
 from perfembed.embedding.encoding.schema import columns, edge_columns
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.generator import generate
-from scheduler.generator.programs.readback import read_back
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
+from tests.generator.readback import read_back
 from tests.perfembed.embedding_support import MATMUL, MATMUL_VARIANTS, SIZES, STENCIL, content, graph, nest
 from tests.scheduler.nests import CHOLESKY, PRIVATE, SEIDEL, SPMM
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, NotReadBack, generate, read_back
+from scheduler.generator.programs import GeneratedProgram, GeneratorSettings, generate
 from scheduler.generator.programs.generate import draft
 from scheduler.ir.walk import loops
 from tests.doubles.interpret import interpret
+from tests.generator import NotReadBack, read_back
 from tests.scheduler.generator.programs.support import inputs, parameters, small_nests, snapshots
 
 LIBRARY = ("exp", "tanh")  # the interpreter's may differ from gcc's in the last digit

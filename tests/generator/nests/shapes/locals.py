@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Node
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.expressions import access, product
 
 
 def local_storage(builder: Builder) -> tuple[Node, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, binary, integer, literal, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Loop, Node
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.expressions import access, binary, integer, literal, product
 
 
 def triangular(builder: Builder) -> tuple[Node, ...]:

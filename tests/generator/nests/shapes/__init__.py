@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.shapes.contraction import contraction
-from scheduler.generator.nests.shapes.convolution import convolution
-from scheduler.generator.nests.shapes.elementwise import elementwise
-from scheduler.generator.nests.shapes.guarded import guarded
-from scheduler.generator.nests.shapes.locals import local_storage
-from scheduler.generator.nests.shapes.recurrence import recurrence
-from scheduler.generator.nests.shapes.reduction import reduction
-from scheduler.generator.nests.shapes.sparse import sparse
-from scheduler.generator.nests.shapes.stencil import stencil
-from scheduler.generator.nests.shapes.tree import tree
-from scheduler.generator.nests.shapes.triangular import triangular
 from scheduler.ir.nest import Node
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.shapes.contraction import contraction
+from tests.generator.nests.shapes.convolution import convolution
+from tests.generator.nests.shapes.elementwise import elementwise
+from tests.generator.nests.shapes.guarded import guarded
+from tests.generator.nests.shapes.locals import local_storage
+from tests.generator.nests.shapes.recurrence import recurrence
+from tests.generator.nests.shapes.reduction import reduction
+from tests.generator.nests.shapes.sparse import sparse
+from tests.generator.nests.shapes.stencil import stencil
+from tests.generator.nests.shapes.tree import tree
+from tests.generator.nests.shapes.triangular import triangular
 
 
 @dataclass(frozen=True, slots=True)

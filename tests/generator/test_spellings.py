@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from scheduler.generator import random_nest, random_spelling
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.ir.walk import action_uses, placed_statements
 from tests.doubles.interpret import interpret
+from tests.generator import random_nest, random_spelling
 from tests.scheduler import nests
 from tests.scheduler.running import running
 

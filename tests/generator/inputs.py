@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler.generator.nests.fit import Box, interval, loop_box
 from scheduler.ir.affine import Affine
-from scheduler.ir.arithmetic import numpy_type
 from scheduler.ir.nest import (
     Access,
     Array,
@@ -28,6 +26,8 @@ from scheduler.ir.nest import (
 )
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import assignments, loops, placed_statements, uses
+from tests.doubles.arithmetic import numpy_type
+from tests.generator.nests.fit import Box, interval, loop_box
 
 
 def random_parameters(nest: LoopNest, rng: random.Random, low: int = 1, high: int = 9) -> dict[str, int]:

@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from scheduler.generator.nests.expressions import access, assign, number, scaled, shaped
 from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
 from scheduler.ir.nest import Access, Action, Array, Expr, Loop, Node, Parameter, Read, Statement, Storage
 from scheduler.ir.types import is_floating
+from tests.generator.nests.expressions import access, assign, number, scaled, shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ Box = tuple[Affine, Affine]  # the least and the largest value of an iterator
 
 @dataclass(slots=True)
 class Builder:
-    """The nest so far. Subscripts may be written as they come: `scheduler.generator.nests.fit` moves them into bounds.
+    """The nest so far. Subscripts may be written as they come: `tests.generator.nests.fit` moves them into bounds.
 
     Arrays have roles. *inputs* are never written and hold values of magnitude <= 1, *states* are written; what is
     stored in a state must not exceed its operands but for sums over inputs. Then nothing overflows.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import (
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Access, Assign, Call, Expr, If, Node, Statement
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.expressions import (
     access,
     assign,
     binary,
@@ -14,8 +16,6 @@ from scheduler.generator.nests.expressions import (
     literal,
     product,
 )
-from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Assign, Call, Expr, If, Node, Statement
 
 
 def reduction(builder: Builder) -> tuple[Node, ...]:

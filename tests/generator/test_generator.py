@@ -5,14 +5,6 @@ import numpy as np
 import pytest
 
 from scheduler.errors import NotApplicable
-from scheduler.generator import (
-    SHAPES,
-    Size,
-    random_inputs,
-    random_nest,
-    random_parameters,
-    random_schedule,
-)
 from scheduler.ir.nest import Guard, LoopNest, Predicate, Storage
 from scheduler.ir.text import format_nest, nest_id, parse_nest
 from scheduler.ir.walk import loops, placed_statements
@@ -20,6 +12,7 @@ from scheduler.schedule import format_schedule, parse_schedule
 from scheduler.transform import TRANSFORMATIONS
 from scheduler.transform.initial import initial_tree
 from tests.doubles.interpret import interpret
+from tests.generator import SHAPES, Size, random_inputs, random_nest, random_parameters, random_schedule
 
 
 def check(nest: LoopNest, rng: random.Random, high: int = 5) -> dict[str, np.ndarray]:

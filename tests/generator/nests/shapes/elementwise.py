@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, index_value, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Node
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.expressions import access, index_value, product
 
 
 def subscript(builder: Builder, name: str) -> Affine:

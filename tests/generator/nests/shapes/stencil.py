@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import product as combinations
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Expr, Loop, Node, Statement
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.expressions import access, product
 
 
 def stencil(builder: Builder) -> tuple[Node, ...]:

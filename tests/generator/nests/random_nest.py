@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduler.generator.nests.builder import Builder, Size
-from scheduler.generator.nests.fit import fit
-from scheduler.generator.nests.shapes import SHAPES, Shape
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Constraint, LoopNest, Node, Storage
+from tests.generator.nests.builder import Builder, Size
+from tests.generator.nests.fit import fit
+from tests.generator.nests.shapes import SHAPES, Shape
 
 _TYPES = (("double", 50), ("float", 25), ("int", 15), ("long", 5), ("short", 3), ("unsigned int", 2))
 

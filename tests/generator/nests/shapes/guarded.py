@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scheduler.generator.nests.builder import Builder
-from scheduler.generator.nests.expressions import access, assign, binary, condition, integer, product
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access, Action, Constraint, Expr, Guard, If, Node, Predicate, Statement
+from tests.generator.nests.builder import Builder
+from tests.generator.nests.expressions import access, assign, binary, condition, integer, product
 
 
 def guarded(builder: Builder) -> tuple[Node, ...]:
