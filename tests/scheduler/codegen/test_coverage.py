@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from perfembed.tuning.rewrite import Rewrite
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.coverage import uncovered
@@ -18,7 +19,8 @@ from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer
-from scheduler.schedule import format_schedule
+from scheduler.schedule import format_schedule, parse_schedule
+from tests.rewriting import check_runs, read, rewritten
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import GEMM, check_same, scheduled
 
@@ -109,3 +111,45 @@ def test_faults_planted_in_the_loops_are_found(how: str, problem: str, schedule:
 
 def test_the_same_schedule_without_the_skew_computes_the_same(tmp_path: Path) -> None:
     check_same(tmp_path, parse_nest(LOST), BY_ISL.replace("; skew(j_t, i, 1)", ""), {"n": 3}, {"n": 4})
+
+
+EMPTY = b"""#include <stdio.h>
+#include <stdlib.h>
+static int first[3] = { 4, 7, 5 }, last[3] = { 9, 7, 2 };
+static double a[16], b[16], c[16][8];
+int main(void)
+{
+    for (int k = 0; k < 3; k++) {
+        for (int i = first[k]; i < last[k]; i++) {
+            a[i] += i + 1;
+            b[i] = b[i] * 0.5 + i;
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = first[k]; i < last[k]; i++) {
+            for (int j = 0; j < 8; j++) {
+                c[i][j] += i + j;
+            }
+            a[i] += 2;
+        }
+    }
+    for (int i = 0; i < 16; i++) printf("%g %g %g %g\\n", a[i], b[i], c[i][0], c[i][7]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "shift(i, S0, 1); shift(i_2, S2, 1)",
+        "shift(i, S1, 2); reverse(i); shift(i_2, S3, 1); tile([i_2], [2])",
+        "reverse(i); shift(i, S1, -1); shift(i_2, S2, 2); unroll(i_2, 4)",
+        "shift(i, S0, 3); tile([i], [4]); shift(i_2, S3, 1); vectorize(j)",
+    ],
+)
+def test_statements_apart_from_an_empty_loop_over_data(tmp_path: Path, schedule: str) -> None:
+    """They run nowhere where the loop has no iteration, also where its limit lies below its start."""
+    source = read(tmp_path / "program.c", EMPTY)
+    (nest,) = source.nests
+    check_runs(source, rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)]), tmp_path)
