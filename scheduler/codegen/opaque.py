@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from scheduler.codegen.node_algebra import extreme, names_in, names_of, rename, substitute
@@ -24,9 +25,11 @@ from scheduler.codegen.range_types import includes, integer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
-from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop
+from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop, Predicate
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import reads
+
+_FAR = 2**62  # `pe_clip`'s
 
 
 def bound_text(bound: Expr, text: str) -> str:
@@ -58,6 +61,19 @@ def compared(loop: Loop) -> tuple[Expr, Expr] | None:
         Conditional(runs, Cast("long", start), none, "long"),
         Conditional(runs, Cast("long", stop), none, "long"),
     )
+
+
+def only_under(predicates: tuple[Expr, ...], loop: Loop, side: str, bound: Expr) -> Expr:
+    """A bound (`side` lo or hi) that is read only where the predicates around its loop hold, else of no iteration."""
+    if not predicates:
+        return bound
+    condition = predicates[0]
+    for predicate in predicates[1:]:
+        condition = Binary("&&", condition, predicate, "int")
+    if not isinstance(loop.start, tuple) and not isinstance(loop.stop, tuple):
+        return Conditional(condition, bound, Literal("0", "int"), bound.ctype)
+    none = _FAR if (side == "lo") == (loop.step > 0) else -_FAR  # beyond the other bound, whatever that is
+    return Conditional(condition, Cast("long", bound), Literal(f"{none}l", "long"), "long")
 
 
 def _near(bound: Expr) -> bool:
@@ -101,6 +117,7 @@ class BoundResolver:
             *(a.name for a in nest.arrays),
             *variables.values(),
         }
+        self.predicates = {name: _predicates_around(name, poly) for name in poly.opaque}
         self.names: dict[tuple[str, Values], str] = {}
         self._owner: dict[str, str] = {}
 
@@ -169,6 +186,7 @@ class BoundResolver:
                 check_typed(loop, bound)
                 both = compared(loop)
                 bound = bound if both is None else both[side == "hi"]
+                bound = only_under(self.predicates[opaque], loop, side, bound)
             outer = self._outer_values(opaque, bound, node, scope)
             if isinstance(bound, tuple):
                 op = ("max" if loop.step > 0 else "min") if side == "lo" else ("min" if loop.step > 0 else "max")
@@ -203,6 +221,13 @@ class BoundResolver:
             if not names_of(value) <= known:
                 raise CodegenUnsupported(f"the bounds of loop {opaque} are needed before their outer loops are known")
         return found or ()
+
+
+def _predicates_around(name: str, poly: PolyTree) -> tuple[Expr, ...]:
+    """Of a loop, outermost first."""
+    ancestors = next(p.ancestors for p in poly.model.placed.values() if any(loop.name == name for loop in p.loops))
+    around = itertools.takewhile(lambda node: not (isinstance(node, Loop) and node.name == name), ancestors)
+    return tuple(node.condition for node in around if isinstance(node, Predicate))
 
 
 def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:
