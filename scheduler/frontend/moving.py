@@ -206,7 +206,7 @@ def rewritten_body(
             amount = m.certain or m.amount
             value = _advanced(m, amount, done, per, at)
             if m.place < k:
-                value = plus(value, amount, m.variable.ctype, m.down, at)
+                value = plus(value, amount, amount, m.variable.ctype, m.down, at)
             mine[m.variable] = value
         result.append(copies.stmt(stmt, mine))
     return result
@@ -219,7 +219,8 @@ def _advanced(m: Moved, amount: CExpr, done: CExpr, per: int, at: int) -> CExpr:
         amount = Lit(str(by // per), by // per, INT, at)
     elif per > 1:
         done = Bin("/", done, as_type(Lit(str(per), per, INT, at), done.ctype), done.ctype, at)
-    return plus(m.base, times(amount, done, counted_in(m.variable.ctype), at), m.variable.ctype, m.down, at)
+    more = times(amount, done, counted_in(m.variable.ctype, m.amount), at)
+    return plus(m.base, m.amount, more, m.variable.ctype, m.down, at)
 
 
 def _by_elements(

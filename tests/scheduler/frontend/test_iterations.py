@@ -138,6 +138,16 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
         " for (size_t j = first[i] - k; j < (size_t)n; j += by) A[j] += i; }",
         {(9, 3, 2): NEW, (9, 0, 2): NEW},
     ),
+    "member_below_zero": (
+        "(size_t n, long b, long d) { (void)d; size_t i; w.b = b;"
+        " for (i = w.b; i < w.b + n; i++) A[0] += 2; A[1] += i; }",
+        {(3, 9, 0): NEW, (9, 0, 0): NEW, (1, -1, 0): OLD, (3, -2, 0): OLD},
+    ),
+    "unsigned_sum": (
+        "(unsigned n, long by, long d) { (void)d; int c = 5; unsigned short e = 9; unsigned s = by;"
+        " for (unsigned i = 0; i < n; i++) { c += s; e += 65535; A[i] += 1; } A[300] += c; A[301] += e; }",
+        {(9, 3, 0): NEW, (50, 0x7fffffff, 0): NEW, (1000, 0xfffffff0, 0): NEW},
+    ),
 }
 
 _HEAD = """#include <stddef.h>
@@ -149,6 +159,7 @@ static unsigned P[600];
 static int first[64];
 static size_t row[64];
 static struct { unsigned n, k; } s;
+static struct { long b; } w;
 static long sum(unsigned from, unsigned n) { long t = 0; for (unsigned j = from; j < n; j++) t += first[j]; return t; }
 """
 
