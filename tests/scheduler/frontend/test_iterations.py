@@ -146,7 +146,7 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
     "unsigned_sum": (
         "(unsigned n, long by, long d) { (void)d; int c = 5; unsigned short e = 9; unsigned s = by;"
         " for (unsigned i = 0; i < n; i++) { c += s; e += 65535; A[i] += 1; } A[300] += c; A[301] += e; }",
-        {(9, 3, 0): NEW, (50, 0x7fffffff, 0): NEW, (1000, 0xfffffff0, 0): NEW},
+        {(9, 3, 0): NEW, (50, 0x7FFFFFFF, 0): NEW, (1000, 0xFFFFFFF0, 0): NEW},
     ),
 }
 
