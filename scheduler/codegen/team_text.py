@@ -8,7 +8,9 @@ its own). Where threads cannot be had, a region has a team of one, which starts 
  - *fork*: a process has threads where it loaded this code after an exec, or is the child of such a one that had a
    single thread at the fork (pthread_atfork(3)). What `_Fork`, `vfork` and `clone` make has another number, and none.
  - *limits*: before a thread's first team, and before a larger one, as many threads are started as it takes, with
-   room to spare for the program.
+   room to spare for the program, and then the team's: nobody else of the program starts any in between.
+ - *stacks*: those of threads may be too small for a team (of the one that asks, pthread_attr_setstack(3), and of those
+   that it takes, OMP_STACKSIZE), or the program's own (makecontext(3)).
  - *floating point*: the team takes the control bits of the thread that asks for it, which gets their exception flags
    (Intel SDM vol. 1, 8.1.5 and 10.2.3; Arm ARM, FPCR and FPSR). Where exceptions trap, they must in that thread.
  - *cancellation*: a thread can be cancelled behind a region, not in it (pthread_setcancelstate(3)).
@@ -26,18 +28,22 @@ from scheduler.codegen.floats_text import DEFINITION as FLOATS
 _SHARED = '__extension__ __attribute__((__weak__, __visibility__("hidden")))'
 _ELSEWHERE = '__extension__ extern __attribute__((__visibility__("hidden")))'
 _STATE = (
-    ("int", "owner", 0),
-    ("__thread int", "tried", 1),
-    ("__thread int", "failed", 0),
-    ("__thread int", "quiet", 0),
+    ("int", "owner", "", "0"),
+    ("__thread int", "tried", "", "1"),
+    ("__thread int", "failed", "", "0"),
+    ("__thread int", "quiet", "", "0"),
+    ("long", "turn", "[8]", "{0}"),  # pthread_mutex_t
 )
 
 
 def _states() -> str:
-    """Variables that a file defines once, also where it was tuned twice and knows them by two names."""
-    defined = (f'{_SHARED} {c} pe_{n} __asm__("perfembed_{n}_1") = {first};' for c, n, first in _STATE)
-    declared = (f'{_ELSEWHERE} {c} pe_{n} __asm__("perfembed_{n}_1");' for c, n, _ in _STATE)
-    begin = "#ifndef perfembed_state_1\n#define perfembed_state_1"
+    """Variables that a file defines once, also where it was tuned twice and knows them by two names.
+
+    No name of a program's own has a dot.
+    """
+    defined = (f'{_SHARED} {c} pe_{n}{a} __asm__("perfembed.{n}.2") = {first};' for c, n, a, first in _STATE)
+    declared = (f'{_ELSEWHERE} {c} pe_{n}{a} __asm__("perfembed.{n}.2");' for c, n, a, _ in _STATE)
+    begin = "#ifndef perfembed_state_2\n#define perfembed_state_2"
     return "\n".join((begin, *defined, "#else", *declared, "#endif"))
 
 
@@ -54,9 +60,16 @@ extern char *pe_variable(const char *) __asm__("getenv");
 extern int pe_at_fork(void (*)(void), void (*)(void), void (*)(void)) __asm__("pthread_atfork");
 extern int pe_start(unsigned long *, const void *, void *(*)(void *), void *) __asm__("pthread_create");
 extern int pe_wait(unsigned long, void **) __asm__("pthread_join");
+extern int pe_lock(void *) __asm__("pthread_mutex_lock");
+extern int pe_unlock(void *) __asm__("pthread_mutex_unlock");
+extern unsigned long pe_self(void) __asm__("pthread_self");
+extern int pe_attributes(unsigned long, void *) __asm__("pthread_getattr_np");
+extern int pe_stack_in(const void *, void *, unsigned long *) __asm__("pthread_attr_getstack");
+extern int pe_forget(void *) __asm__("pthread_attr_destroy");
 extern int pe_cancel_state(int, int *) __asm__("pthread_setcancelstate");
 extern int pe_cancel_type(int, int *) __asm__("pthread_setcanceltype");
-/* Of all such files: the process that has threads; of a thread: how many it could start, and could not; no signals. */
+/* Of all such files: the process that has threads; of a thread: how many it could start, and could not; no signals;
+   one thread at a time starts others. */
 {_STATES}
 static int pe_single;
 
@@ -117,7 +130,7 @@ static __attribute__((__unused__)) void pe_keep_runtime(void)
 #else
 static __attribute__((__unused__)) void pe_keep_runtime(void) {{ }}
 #endif
-/* The least room that a thread has to have: what it may take of its stack four times. */
+/* The least room that a thread has to have: what it may take of its stack four times; 0 where that is too little. */
 static __attribute__((__unused__)) unsigned long pe_room(void)
 {{
     const char *pe_text = pe_variable("OMP_STACKSIZE");
@@ -130,7 +143,24 @@ static __attribute__((__unused__)) unsigned long pe_room(void)
         else if (*pe_text != ' ')
             pe_unit = (*pe_text | 32) == 'b' ? 0 : (*pe_text | 32) == 'm' ? 20 : (*pe_text | 32) == 'g' ? 30 : 10;
     pe_size = pe_size < 1ul << 40 >> pe_unit ? pe_size << pe_unit : 1ul << 40;
-    return pe_size > 8ul << 20 ? pe_size * 4 : 32ul << 20;
+    return pe_size && pe_size < 96ul << 10 ? 0 : pe_size > 8ul << 20 ? pe_size * 4 : 32ul << 20;
+}}
+/* The bytes of a thread's stack, and where it begins; 0 where it cannot be asked. */
+static __attribute__((__unused__)) unsigned long pe_stack(unsigned long pe_of, char **pe_low)
+{{
+    unsigned long pe_attr[16] = {{0}}, pe_size = 0;
+    if (pe_attributes(pe_of, pe_attr))
+        return 0;
+    pe_stack_in(pe_attr, pe_low, &pe_size);
+    pe_forget(pe_attr);
+    return pe_size;
+}}
+/* Whether a team of so many can be made on this stack, which may be small, or none of the C library's (makecontext(3)). */
+static __attribute__((__unused__)) int pe_deep(int pe_n)
+{{
+    char *pe_low = 0, *pe_here = __builtin_frame_address(0);
+    unsigned long pe_size = pe_stack(pe_self(), &pe_low), pe_left = (unsigned long)(pe_here - pe_low);
+    return !pe_size || (pe_here > pe_low && pe_left < pe_size && pe_left > (16ul << 10) + 256ul * (unsigned long)pe_n);
 }}
 static __attribute__((__unused__)) void *pe_idle(void *pe_go)
 {{
@@ -144,34 +174,51 @@ static __attribute__((__unused__)) void pe_be_quiet(unsigned long *pe_old)
     unsigned long pe_signals = ~0x3c00004f8ul;
     pe_system(pe_sys_sigmask, 0L, &pe_signals, pe_old, 8L);
 }}
-/* Whether so many threads can be started. */
+/* Memory to read and write, -1 where there is none; MAP_NORESERVE is 0x4000. */
+static __attribute__((__unused__)) long pe_map(unsigned long pe_bytes, long pe_flags)
+{{
+    return pe_system(pe_sys_mmap, (void *)0, pe_bytes, 3L, pe_flags | 0x22L, -1L, 0L);
+}}
+/* Whether so many threads can be started, which they are. */
 static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
 {{
-    unsigned long pe_bytes = (unsigned long)(pe_n - 1) * pe_room(), pe_old = 0, *pe_threads;
-    int pe_go = 0, pe_k = 0, pe_state = 0;
-    long pe_at = pe_failed && pe_n >= pe_failed ? -1
-                 : pe_system(pe_sys_mmap, (void *)0, pe_bytes, 3L, 0x4022L, -1L, 0L); /* PROT_READ | PROT_WRITE */
+    unsigned long pe_room_each = pe_room(), pe_bytes = (unsigned long)(pe_n - 1) * pe_room_each, pe_old = 0, *pe_threads;
+    int pe_go = 0, pe_k = 0, pe_state = 0, pe_started = 0;
+    long pe_at = -1, pe_one;
+    char *pe_low;
+    if (pe_failed && pe_n >= pe_failed)
+        return 0;
+    pe_cancel_state(1, &pe_state);
+    pe_lock(pe_turn);
+    if (pe_deep(pe_n) && (pe_one = pe_map(pe_room_each / 4, 0)) != -1) {{
+        pe_system(pe_sys_munmap, pe_one, pe_room_each / 4);
+        pe_at = pe_map(pe_bytes, 0x4000L);
+    }}
     if (pe_at != -1) {{
         pe_threads = (unsigned long *)pe_at;
-        pe_cancel_state(1, &pe_state);
         pe_be_quiet(&pe_old);
         while (pe_k < pe_n - 1 && !pe_start(&pe_threads[pe_k], 0, pe_idle, &pe_go))
             pe_k++;
+        pe_started = pe_k == pe_n - 1 && pe_stack(pe_threads[0], &pe_low) >= 96ul << 10;
         __atomic_store_n(&pe_go, 1, __ATOMIC_RELEASE);
         pe_system(pe_sys_futex, &pe_go, 129L, 0x7fffffffL); /* FUTEX_WAKE_PRIVATE */
         for (int pe_l = 0; pe_l < pe_k; pe_l++)
             pe_wait(pe_threads[pe_l], 0);
-        pe_system(pe_sys_sigmask, 2L, &pe_old, (void *)0, 8L);
-        pe_cancel_state(pe_state, &pe_state);
         pe_system(pe_sys_munmap, pe_at, pe_bytes);
+        if (pe_started) {{
+            _Pragma("omp parallel num_threads(pe_n)")
+            __asm__ __volatile__("" : : : "memory");
+        }}
+        pe_system(pe_sys_sigmask, 2L, &pe_old, (void *)0, 8L);
     }}
-    if (pe_k < pe_n - 1) {{
-        pe_failed = pe_failed && pe_failed < pe_n ? pe_failed : pe_n;
-        return 0;
-    }}
-    pe_keep_runtime();
-    pe_tried = pe_n;
-    return 1;
+    if (pe_started) {{
+        pe_keep_runtime();
+        pe_tried = pe_n;
+    }} else
+        pe_failed = pe_n;
+    pe_unlock(pe_turn);
+    pe_cancel_state(pe_state, &pe_state);
+    return pe_started;
 }}
 static inline __attribute__((__unused__)) int pe_threads(void)
 {{

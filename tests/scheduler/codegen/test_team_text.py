@@ -14,7 +14,9 @@ from tests.compilers import usable
 PROGRAM = Path(__file__).parent / "processes.c"
 FLAGS = ("-O2", "-fopenmp", "-Wall", "-Wextra", "-ffp-contract=off", "-frounding-math")
 LOADING = {"closed", "loaded_in_child"}
-CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in {"name", *LOADING}]
+AS_ANOTHER = {"process_limit", "together"}
+STACKS = ["16k", "1000000000"]  # in KiB: more than there is
+CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in {"name", "one_thread", *LOADING}]
 
 
 def nests(errno: bool) -> str:
@@ -38,8 +40,8 @@ def compiled(cc: str, folder: Path, errno: bool, *flags: str) -> Path:
     return program
 
 
-def run(program: Path, case: str, threads: int = 4) -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+def run(program: Path, case: str, **variables: str) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "4", **variables}
     done = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"{case}: {done.returncode} {done.stderr}"
 
@@ -51,9 +53,15 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize("case", CASES)
 def test_programs(program: Path, case: str) -> None:
-    if case == "process_limit" and os.geteuid():
+    if case in AS_ANOTHER and os.geteuid():
         pytest.skip("needs to become another user")
     run(program, case)
+
+
+@pytest.mark.parametrize("size", STACKS)
+def test_stacks_of_threads(program: Path, size: str) -> None:
+    """Too small for what a loop has of its own, and larger than the memory."""
+    run(program, "one_thread", OMP_STACKSIZE=size)
 
 
 def test_libraries(program: Path, tmp_path: Path) -> None:
