@@ -155,7 +155,7 @@ static __attribute__((__unused__)) unsigned long pe_stack(unsigned long pe_of, c
     pe_forget(pe_attr);
     return pe_size;
 }}
-/* Whether a team of so many can be made on this stack, which may be small, or none of the C library's (makecontext(3)). */
+/* Whether a team of so many can be made on this stack: it may be small, or none of the C library's (makecontext(3)). */
 static __attribute__((__unused__)) int pe_deep(int pe_n)
 {{
     char *pe_low = 0, *pe_here = __builtin_frame_address(0);
@@ -182,7 +182,7 @@ static __attribute__((__unused__)) long pe_map(unsigned long pe_bytes, long pe_f
 /* Whether so many threads can be started, which they are. */
 static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
 {{
-    unsigned long pe_room_each = pe_room(), pe_bytes = (unsigned long)(pe_n - 1) * pe_room_each, pe_old = 0, *pe_threads;
+    unsigned long pe_each = pe_room(), pe_bytes = (unsigned long)(pe_n - 1) * pe_each, pe_old = 0, *pe_threads;
     int pe_go = 0, pe_k = 0, pe_state = 0, pe_started = 0;
     long pe_at = -1, pe_one;
     char *pe_low;
@@ -190,8 +190,8 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         return 0;
     pe_cancel_state(1, &pe_state);
     pe_lock(pe_turn);
-    if (pe_deep(pe_n) && (pe_one = pe_map(pe_room_each / 4, 0)) != -1) {{
-        pe_system(pe_sys_munmap, pe_one, pe_room_each / 4);
+    if (pe_deep(pe_n) && (pe_one = pe_map(pe_each / 4, 0)) != -1) {{
+        pe_system(pe_sys_munmap, pe_one, pe_each / 4);
         pe_at = pe_map(pe_bytes, 0x4000L);
     }}
     if (pe_at != -1) {{

@@ -25,6 +25,13 @@ _ALONE = frozenset((
     "SYS_seccomp", "__NR_seccomp", "pkey_set", "pkey_alloc", "pkey_mprotect",
 ))  # fmt: skip
 _NOTABLE = _JUMPS | _ALONE
+ASKED = frozenset((  # what a team asks of the system by these names (`scheduler.codegen.team_text`)
+    "omp_get_max_threads", "omp_get_thread_limit", "omp_get_thread_num", "omp_get_active_level",
+    "omp_get_max_active_levels", "getpid", "syscall", "getenv", "dladdr", "dlopen", "__errno_location",
+    "pthread_atfork", "pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_self",
+    "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy", "pthread_setcancelstate",
+    "pthread_setcanceltype",
+))  # fmt: skip
 
 _CALLS = "|".join(sorted(_INSTALLS)).encode()
 _IGNORED = re.compile(rb'\\\r?\n|//(?:\\\r?\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -43,7 +50,7 @@ _INSTALLING = re.compile(rb"\b(?:%b)\s*\((?![^;]*\bSIG_(?:IGN|DFL)\b)" % _CALLS)
 class Processes:
     """`mentions`: by a function, those that it calls or has the address of; `installed`: what stands beside the
     installation of a signal handler; `values`: functions whose address is taken; `uses`: names that matter here;
-    `installs`: by which of them handlers are installed.
+    `installs`: by which of them handlers are installed; `own`: of `ASKED`, those that it has functions or variables of.
     """
 
     mentions: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -51,6 +58,7 @@ class Processes:
     values: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     installs: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
     def united(self, others: Iterable[Processes]) -> Processes:
         """Of a program: two functions of one name are taken for one that does what both do."""
@@ -59,13 +67,15 @@ class Processes:
         for part in parts:
             for name, found in part.mentions.items():
                 mentions[name] = mentions.get(name, frozenset()) | found
-        names = ("installed", "values", "uses", "installs")
+        names = ("installed", "values", "uses", "installs", "own")
         return Processes(mentions, *(frozenset().union(*(getattr(p, name) for p in parts)) for name in names))
 
     def alone(self) -> str:
         """Why no nest of the program may have threads; empty where they may."""
         for name in sorted(self.uses & _ALONE):
             return f"the program uses '{name}', which is for a thread that is alone in its process"
+        for name in sorted(self.own):
+            return f"the program has a '{name}' of its own, where threads need the system's"
         if not self.installs - self.mentions.keys():  # of functions that the program calls so itself
             return ""
         for handler in sorted((self.installed | self.values) & self.mentions.keys()):

@@ -16,7 +16,8 @@ FLAGS = ("-O2", "-fopenmp", "-Wall", "-Wextra", "-ffp-contract=off", "-frounding
 LOADING = {"closed", "loaded_in_child"}
 AS_ANOTHER = {"process_limit", "together"}
 STACKS = ["16k", "1000000000"]  # in KiB: more than there is
-CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in {"name", "one_thread", *LOADING}]
+OTHERS = {"name", "one_thread", *LOADING}
+CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in OTHERS]
 
 
 def nests(errno: bool) -> str:
