@@ -32,6 +32,7 @@ ASKED = frozenset((  # what a team asks of the system by these names (`scheduler
     "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy", "pthread_setcancelstate",
     "pthread_setcanceltype",
 ))  # fmt: skip
+_ALLOCATORS = frozenset(("malloc", "calloc", "realloc", "free"))  # the OpenMP runtime calls them, and so do blocks
 
 _CALLS = "|".join(sorted(_INSTALLS)).encode()
 _IGNORED = re.compile(rb'\\\r?\n|//(?:\\\r?\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -50,7 +51,8 @@ _INSTALLING = re.compile(rb"\b(?:%b)\s*\((?![^;]*\bSIG_(?:IGN|DFL)\b)" % _CALLS)
 class Processes:
     """`mentions`: by a function, those that it calls or has the address of; `installed`: what stands beside the
     installation of a signal handler; `values`: functions whose address is taken; `uses`: names that matter here;
-    `installs`: by which of them handlers are installed; `own`: of `ASKED`, those that it has functions or variables of.
+    `installs`: by which of them handlers are installed; `own`: of `ASKED`, those that it has functions or variables of;
+    `allocates`: of the functions that allocate memory, those that it has itself.
     """
 
     mentions: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class Processes:
     uses: frozenset[str] = frozenset()
     installs: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    allocates: frozenset[str] = frozenset()
 
     def united(self, others: Iterable[Processes]) -> Processes:
         """Of a program: two functions of one name are taken for one that does what both do."""
@@ -67,7 +70,7 @@ class Processes:
         for part in parts:
             for name, found in part.mentions.items():
                 mentions[name] = mentions.get(name, frozenset()) | found
-        names = ("installed", "values", "uses", "installs", "own")
+        names = ("installed", "values", "uses", "installs", "own", "allocates")
         return Processes(mentions, *(frozenset().union(*(getattr(p, name) for p in parts)) for name in names))
 
     def alone(self) -> str:
@@ -105,10 +108,12 @@ def processes(texts: Iterable[bytes]) -> Processes:
     """Of files: C text as it was written, or without what conditionals leave out."""
     called: dict[str, set[str]] = {}
     named: dict[str, set[str]] = {}
-    installed, installs = set[str](), set[str]()
+    installed, installs, allocates = set[str](), set[str](), set[str]()
     for text in texts:
         code = _IGNORED.sub(lambda m: b"" if m[0].startswith(b"\\") else b" ", text)
-        for names, body in _bodies(code):
+        functions = list(_bodies(code))
+        allocates |= {name for names, _ in functions for name in names} & _ALLOCATORS
+        for names, body in (*_macros(code), *functions):
             found = [(word.decode(), bool(call)) for word, call in _NAME.findall(body)]
             for name in names:
                 called.setdefault(name, set()).update(word for word, call in found if call)
@@ -122,13 +127,16 @@ def processes(texts: Iterable[bytes]) -> Processes:
     mentions = {name: frozenset(found | named[name] & (values | _NOTABLE)) for name, found in called.items()}
     uses = frozenset().union(*mentions.values()) & _NOTABLE
     mentions.pop("", None)
-    return Processes(mentions, frozenset(installed), values, uses, frozenset(installs))
+    return Processes(mentions, frozenset(installed), values, uses, frozenset(installs), allocates=frozenset(allocates))
+
+
+def _macros(code: bytes) -> Iterator[tuple[list[str], bytes]]:
+    for define in _DEFINE.finditer(code):
+        yield [define[1].decode()], define[2]
 
 
 def _bodies(code: bytes) -> Iterator[tuple[list[str], bytes]]:
-    """Of functions and macros with their names (of what may be one); what stands elsewhere has the name ""."""
-    for define in _DEFINE.finditer(code):
-        yield [define[1].decode()], define[2]
+    """Of functions with their names (of what may be one); what stands elsewhere has the name ""."""
     code = _DIRECTIVE.sub(b"", code)
     depth = begin = last = 0
     head = b""

@@ -101,6 +101,22 @@ def test_the_systems_own_are_no_problem(code: str) -> None:
     assert contexts(read(HEAD + code)) == [""]
 
 
+@pytest.mark.parametrize(
+    ("code", "own"),
+    [
+        ("typedef unsigned long size;\nvoid *malloc(size n) { return a + n; }", True),
+        (
+            "#define free(p) ((p) = 0)\nvoid *malloc(unsigned long);\nvoid g(void *p) { if (malloc(3)) { free(p); } }",
+            False,
+        ),
+    ],
+)
+def test_functions_that_allocate(code: str, own: bool) -> None:
+    found = read(HEAD + code)
+    assert (not found.nests) == own
+    assert own == any("of its own, which tuned loops would call" in r.reason for r in found.rejections)
+
+
 def test_all_that_threads_ask_is_known() -> None:
     asked = set(re.findall(r'__asm__\("(\w+)"\)', definition(errno=True)))
     assert asked == ASKED
