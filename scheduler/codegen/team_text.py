@@ -9,6 +9,7 @@ its own). Where threads cannot be had, a region has a team of one, which starts 
    single thread at the fork (pthread_atfork(3)). What `_Fork`, `vfork` and `clone` make has another number, and none.
  - *limits*: before a thread's first team, and before a larger one, as many threads are started as it takes, with
    room to spare for the program, and then the team's: nobody else of the program starts any in between.
+ - *files*: where a thread with a team ends, so do those of its team, by pthread_exit, for which glibc loads libgcc_s.
  - *stacks*: those of threads may be too small for a team (of the one that asks, pthread_attr_setstack(3), and of those
    that it takes, OMP_STACKSIZE), or the program's own (makecontext(3)).
  - *floating point*: the team takes the control bits of the thread that asks for it, which gets their exception flags
@@ -66,6 +67,9 @@ extern unsigned long pe_self(void) __asm__("pthread_self");
 extern int pe_attributes(unsigned long, void *) __asm__("pthread_getattr_np");
 extern int pe_stack_in(const void *, void *, unsigned long *) __asm__("pthread_attr_getstack");
 extern int pe_forget(void *) __asm__("pthread_attr_destroy");
+extern void *pe_dlopen(const char *, int) __asm__("dlopen") __attribute__((__weak__));
+extern const char *pe_glibc(void) __asm__("gnu_get_libc_version") __attribute__((__weak__));
+extern unsigned long pe_given(unsigned long) __asm__("getauxval");
 extern int pe_cancel_state(int, int *) __asm__("pthread_setcancelstate");
 extern int pe_cancel_type(int, int *) __asm__("pthread_setcanceltype");
 /* Of all such files: the process that has threads; of a thread: how many it could start, and could not; no signals;
@@ -117,7 +121,6 @@ static __attribute__((__constructor__, __unused__)) void pe_at_load(void)
 }}
 #if defined __PIC__ && !defined __PIE__
 extern int pe_dladdr(const void *, void *) __asm__("dladdr") __attribute__((__weak__));
-extern void *pe_dlopen(const char *, int) __asm__("dlopen") __attribute__((__weak__));
 static __attribute__((__unused__)) void pe_keep_runtime(void)
 {{
     struct {{
@@ -174,6 +177,11 @@ static __attribute__((__unused__)) void pe_be_quiet(unsigned long *pe_old)
     unsigned long pe_signals = ~0x3c00004f8ul;
     pe_system(pe_sys_sigmask, 0L, &pe_signals, pe_old, 8L);
 }}
+/* Whether threads can end: the GNU C library loads a file then, for which there may be no descriptor, or chroot(2). */
+static __attribute__((__unused__)) int pe_ends(void)
+{{
+    return !pe_glibc || !pe_dlopen || !pe_given(7) || pe_dlopen("libgcc_s.so.1", 2); /* AT_BASE, RTLD_NOW */
+}}
 /* Memory to read and write, -1 where there is none; MAP_NORESERVE is 0x4000. */
 static __attribute__((__unused__)) long pe_map(unsigned long pe_bytes, long pe_flags)
 {{
@@ -190,7 +198,7 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         return 0;
     pe_cancel_state(1, &pe_state);
     pe_lock(pe_turn);
-    if (pe_deep(pe_n) && (pe_one = pe_map(pe_each / 4, 0)) != -1) {{
+    if (pe_deep(pe_n) && pe_ends() && (pe_one = pe_map(pe_each / 4, 0)) != -1) {{
         pe_system(pe_sys_munmap, pe_one, pe_each / 4);
         pe_at = pe_map(pe_bytes, 0x4000L);
     }}
