@@ -66,6 +66,8 @@ extern int pe_unlock(void *) __asm__("pthread_mutex_unlock");
 extern unsigned long pe_self(void) __asm__("pthread_self");
 extern int pe_attributes(unsigned long, void *) __asm__("pthread_getattr_np");
 extern int pe_stack_in(const void *, void *, unsigned long *) __asm__("pthread_attr_getstack");
+extern int pe_begin(void *) __asm__("pthread_attr_init");
+extern int pe_set_size(void *, unsigned long) __asm__("pthread_attr_setstacksize");
 extern int pe_forget(void *) __asm__("pthread_attr_destroy");
 extern void *pe_dlopen(const char *, int) __asm__("dlopen") __attribute__((__weak__));
 extern const char *pe_glibc(void) __asm__("gnu_get_libc_version") __attribute__((__weak__));
@@ -133,8 +135,8 @@ static __attribute__((__unused__)) void pe_keep_runtime(void)
 #else
 static __attribute__((__unused__)) void pe_keep_runtime(void) {{ }}
 #endif
-/* The least room that a thread has to have: what it may take of its stack four times; 0 where that is too little. */
-static __attribute__((__unused__)) unsigned long pe_room(void)
+/* The bytes of a stack that the OpenMP runtime is told to take, 0 where it is not. */
+static __attribute__((__unused__)) unsigned long pe_told(void)
 {{
     const char *pe_text = pe_variable("OMP_STACKSIZE");
     unsigned long pe_size = 0, pe_unit = 10;
@@ -145,8 +147,7 @@ static __attribute__((__unused__)) unsigned long pe_room(void)
             pe_size = pe_size * 10 + (unsigned long)(*pe_text - '0');
         else if (*pe_text != ' ')
             pe_unit = (*pe_text | 32) == 'b' ? 0 : (*pe_text | 32) == 'm' ? 20 : (*pe_text | 32) == 'g' ? 30 : 10;
-    pe_size = pe_size < 1ul << 40 >> pe_unit ? pe_size << pe_unit : 1ul << 40;
-    return pe_size && pe_size < 96ul << 10 ? 0 : pe_size > 8ul << 20 ? pe_size * 4 : 32ul << 20;
+    return pe_size < 1ul << 40 >> pe_unit ? pe_size << pe_unit : 1ul << 40;
 }}
 /* The bytes of a thread's stack, and where it begins; 0 where it cannot be asked. */
 static __attribute__((__unused__)) unsigned long pe_stack(unsigned long pe_of, char **pe_low)
@@ -182,37 +183,40 @@ static __attribute__((__unused__)) int pe_ends(void)
 {{
     return !pe_glibc || !pe_dlopen || !pe_given(7) || pe_dlopen("libgcc_s.so.1", 2); /* AT_BASE, RTLD_NOW */
 }}
-/* Memory to read and write, -1 where there is none; MAP_NORESERVE is 0x4000. */
-static __attribute__((__unused__)) long pe_map(unsigned long pe_bytes, long pe_flags)
-{{
-    return pe_system(pe_sys_mmap, (void *)0, pe_bytes, 3L, pe_flags | 0x22L, -1L, 0L);
-}}
 /* Whether so many threads can be started, which they are. */
 static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
 {{
-    unsigned long pe_each = pe_room(), pe_bytes = (unsigned long)(pe_n - 1) * pe_each, pe_old = 0, *pe_threads;
+    unsigned long pe_attr[16] = {{0}}, pe_old = 0, pe_size = pe_told(), pe_others = (unsigned long)(pe_n - 1);
+    unsigned long pe_bytes = pe_others * (pe_size > 8ul << 20 ? pe_size : 8ul << 20) * 4;
+    unsigned long pe_all = pe_others * sizeof pe_old, *pe_threads;
     int pe_go = 0, pe_k = 0, pe_state = 0, pe_started = 0;
-    long pe_at = -1, pe_one;
-    char *pe_low;
+    long pe_at = -1, pe_ids = -1;
+    char *pe_low, pe_used = 0;
     if (pe_failed && pe_n >= pe_failed)
         return 0;
     pe_cancel_state(1, &pe_state);
     pe_lock(pe_turn);
-    if (pe_deep(pe_n) && pe_ends() && (pe_one = pe_map(pe_each / 4, 0)) != -1) {{
-        pe_system(pe_sys_munmap, pe_one, pe_each / 4);
-        pe_at = pe_map(pe_bytes, 0x4000L);
+    if (pe_deep(pe_n) && pe_ends()) {{
+        pe_ids = pe_system(pe_sys_mmap, (void *)0, pe_all, 3L, 0x22L, -1L, 0L); /* PROT_READ | PROT_WRITE */
+        pe_system(pe_sys_mincore, pe_ids, 1L, &pe_used); /* it is at once, where memory is locked (mlockall(2)) */
+        pe_at = pe_system(pe_sys_mmap, (void *)0, pe_bytes, pe_used & 1 ? 0L : 3L, 0x4022L, -1L, 0L);
     }}
-    if (pe_at != -1) {{
-        pe_threads = (unsigned long *)pe_at;
+    if (pe_at != -1 && pe_ids != -1) {{
+        pe_threads = (unsigned long *)pe_ids;
+        pe_begin(pe_attr);
+        if (pe_size)
+            pe_set_size(pe_attr, pe_size);
         pe_be_quiet(&pe_old);
-        while (pe_k < pe_n - 1 && !pe_start(&pe_threads[pe_k], 0, pe_idle, &pe_go))
+        while (pe_k < pe_n - 1 && !pe_start(&pe_threads[pe_k], pe_attr, pe_idle, &pe_go))
             pe_k++;
         pe_started = pe_k == pe_n - 1 && pe_stack(pe_threads[0], &pe_low) >= 96ul << 10;
         __atomic_store_n(&pe_go, 1, __ATOMIC_RELEASE);
         pe_system(pe_sys_futex, &pe_go, 129L, 0x7fffffffL); /* FUTEX_WAKE_PRIVATE */
         for (int pe_l = 0; pe_l < pe_k; pe_l++)
             pe_wait(pe_threads[pe_l], 0);
+        pe_forget(pe_attr);
         pe_system(pe_sys_munmap, pe_at, pe_bytes);
+        pe_at = -1;
         if (pe_started) {{
             _Pragma("omp parallel num_threads(pe_n)")
             __asm__ __volatile__("" : : : "memory");
@@ -224,6 +228,10 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         pe_tried = pe_n;
     }} else
         pe_failed = pe_n;
+    if (pe_at != -1)
+        pe_system(pe_sys_munmap, pe_at, pe_bytes);
+    if (pe_ids != -1)
+        pe_system(pe_sys_munmap, pe_ids, pe_all);
     pe_unlock(pe_turn);
     pe_cancel_state(pe_state, &pe_state);
     return pe_started;

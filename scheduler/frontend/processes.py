@@ -29,8 +29,8 @@ ASKED = frozenset((  # what a team asks of the system by these names (`scheduler
     "omp_get_max_threads", "omp_get_thread_limit", "omp_get_thread_num", "omp_get_active_level",
     "omp_get_max_active_levels", "gnu_get_libc_version", "getauxval", "getpid", "syscall", "getenv", "dladdr", "dlopen",
     "pthread_atfork", "pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_self",
-    "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy", "pthread_setcancelstate",
-    "pthread_setcanceltype", "__errno_location",
+    "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy", "pthread_attr_init",
+    "pthread_attr_setstacksize", "pthread_setcancelstate", "pthread_setcanceltype", "__errno_location",
 ))  # fmt: skip
 _ALLOCATORS = frozenset(("malloc", "calloc", "realloc", "free"))  # the OpenMP runtime calls them, and so do blocks
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -149,6 +150,16 @@ static void enough_memory(void)
 {
     struct rlimit limit = {1 << 30, 1 << 30};
     CHECK(!setrlimit(RLIMIT_AS, &limit) && right(0.1) && has(4));
+}
+
+/* What is only looked at takes no memory: here every page that is mapped does. */
+static void locked(void)
+{
+    struct rusage used;
+    if (mlockall(MCL_CURRENT | MCL_FUTURE))
+        return;
+    CHECK(right(0.1) && has(4) && !getrusage(RUSAGE_SELF, &used));
+    CHECK(used.ru_maxrss < 90 << 10); /* KiB: three stacks, twice, and one more */
 }
 
 static void process_limit(void)
@@ -466,7 +477,7 @@ int main(int argc, char **argv)
         CASE(forked), CASE(forked_by_number), CASE(daemons), CASE(forked_beside_others), CASE(memory_limit), CASE(enough_memory),
         CASE(process_limit), CASE(filtered), CASE(rounding), CASE(exceptions), CASE(traps), CASE(error_number),
         CASE(signals), CASE(cancellation), CASE(asynchronous), CASE(affinity), CASE(own_threads),
-        CASE(no_files), CASE(no_more_files), CASE(together), CASE(small_stack), CASE(own_stack), CASE(one_thread),
+        CASE(locked), CASE(no_files), CASE(no_more_files), CASE(together), CASE(small_stack), CASE(own_stack), CASE(one_thread),
 #endif
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
