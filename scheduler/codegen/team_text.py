@@ -10,6 +10,7 @@ its own). Where threads cannot be had, a region has a team of one, which starts 
  - *limits*: before a thread's first team, and before a larger one, as many threads are started as it takes, with
    room to spare for the program, and then the team's: nobody else of the program starts any in between.
  - *files*: where a thread with a team ends, so do those of its team, by pthread_exit, for which glibc loads libgcc_s.
+   That is loaded with the code: later a constructor may hold the loader's lock, and wait for the thread that asks.
  - *stacks*: those of threads may be too small for a team (of the one that asks, pthread_attr_setstack(3), and of those
    that it takes, OMP_STACKSIZE), or the program's own (makecontext(3)).
  - *floating point*: the team takes the control bits of the thread that asks for it, which gets their exception flags
@@ -109,18 +110,6 @@ static __attribute__((__unused__)) void pe_in_child(void)
     pe_tried = 1;
     pe_failed = 0;
 }}
-static __attribute__((__constructor__, __unused__)) void pe_at_load(void)
-{{
-    if (pe_owner)
-        return;
-    pe_owner = -1;
-#if defined __PIC__ && !defined __PIE__
-    if (pe_stat(9) & 0x40) /* loaded by a process that was forked, when it had whatever threads */
-        return;
-#endif
-    if (!pe_at_fork(pe_before_fork, 0, pe_in_child))
-        pe_owner = pe_process();
-}}
 #if defined __PIC__ && !defined __PIE__
 extern int pe_dladdr(const void *, void *) __asm__("dladdr") __attribute__((__weak__));
 static __attribute__((__unused__)) void pe_keep_runtime(void)
@@ -135,6 +124,25 @@ static __attribute__((__unused__)) void pe_keep_runtime(void)
 #else
 static __attribute__((__unused__)) void pe_keep_runtime(void) {{ }}
 #endif
+/* Whether threads can end: the GNU C library loads a file then, for which there may be no descriptor, or chroot(2). */
+static __attribute__((__unused__)) int pe_ends(void)
+{{
+    return !pe_glibc || !pe_dlopen || !pe_given(7) || pe_dlopen("libgcc_s.so.1", 2); /* AT_BASE, RTLD_NOW */
+}}
+static __attribute__((__constructor__, __unused__)) void pe_at_load(void)
+{{
+    if (pe_owner)
+        return;
+    pe_owner = -1;
+#if defined __PIC__ && !defined __PIE__
+    if (pe_stat(9) & 0x40) /* loaded by a process that was forked, when it had whatever threads */
+        return;
+#endif
+    if (!pe_ends() || pe_at_fork(pe_before_fork, 0, pe_in_child))
+        return;
+    pe_keep_runtime();
+    pe_owner = pe_process();
+}}
 /* The bytes of a stack that the OpenMP runtime is told to take, 0 where it is not. */
 static __attribute__((__unused__)) unsigned long pe_told(void)
 {{
@@ -178,11 +186,6 @@ static __attribute__((__unused__)) void pe_be_quiet(unsigned long *pe_old)
     unsigned long pe_signals = ~0x3c00004f8ul;
     pe_system(pe_sys_sigmask, 0L, &pe_signals, pe_old, 8L);
 }}
-/* Whether threads can end: the GNU C library loads a file then, for which there may be no descriptor, or chroot(2). */
-static __attribute__((__unused__)) int pe_ends(void)
-{{
-    return !pe_glibc || !pe_dlopen || !pe_given(7) || pe_dlopen("libgcc_s.so.1", 2); /* AT_BASE, RTLD_NOW */
-}}
 /* Whether so many threads can be started, which they are. */
 static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
 {{
@@ -196,7 +199,7 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         return 0;
     pe_cancel_state(1, &pe_state);
     pe_lock(pe_turn);
-    if (pe_deep(pe_n) && pe_ends()) {{
+    if (pe_deep(pe_n)) {{
         pe_ids = pe_system(pe_sys_mmap, (void *)0, pe_all, 3L, 0x22L, -1L, 0L); /* PROT_READ | PROT_WRITE */
         pe_system(pe_sys_mincore, pe_ids, 1L, &pe_used); /* it is at once, where memory is locked (mlockall(2)) */
         pe_at = pe_system(pe_sys_mmap, (void *)0, pe_bytes, pe_used & 1 ? 0L : 3L, 0x4022L, -1L, 0L);
@@ -223,10 +226,9 @@ static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
         }}
         pe_system(pe_sys_sigmask, 2L, &pe_old, (void *)0, 8L);
     }}
-    if (pe_started) {{
-        pe_keep_runtime();
+    if (pe_started)
         pe_tried = pe_n;
-    }} else
+    else
         pe_failed = pe_n;
     if (pe_at != -1)
         pe_system(pe_sys_munmap, pe_at, pe_bytes);

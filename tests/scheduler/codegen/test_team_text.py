@@ -11,6 +11,15 @@ from scheduler.codegen.regions import region
 from scheduler.codegen.text import preamble
 from tests.compilers import usable
 
+BEGIN = """#include <pthread.h>
+void nest(double);
+static void *run(void *unused) { nest(0.5); return unused; }
+__attribute__((constructor)) static void begin(void)
+{
+    pthread_t other;
+    if (!pthread_create(&other, 0, run, 0)) pthread_join(other, 0);
+}
+"""
 PROGRAM = Path(__file__).parent / "processes.c"
 FLAGS = ("-O2", "-fopenmp", "-Wall", "-Wextra", "-ffp-contract=off", "-frounding-math")
 LOADING = {"closed", "loaded_in_child"}
@@ -66,11 +75,16 @@ def test_stacks_of_threads(program: Path, size: str) -> None:
 
 
 def test_libraries(program: Path, tmp_path: Path) -> None:
-    """Closed while threads wait in the OpenMP runtime, and loaded by a process that was forked beside such."""
+    """Closed while threads wait in the OpenMP runtime, and loaded by a process that was forked beside such.
+
+    While it is loaded another thread has the first team, and is waited for.
+    """
     cc = "gcc" if "gcc" in program.parent.name else usable("clang", "-fopenmp")
     library = tmp_path / "nests.so"
     flags = (*FLAGS, "-fPIC", "-shared")
-    subprocess.run([cc, *flags, program.parent / "nests.c", "-o", library, "-lm"], check=True)
+    begin = tmp_path / "begin.c"
+    begin.write_text(BEGIN)
+    subprocess.run([cc, *flags, program.parent / "nests.c", begin, "-o", library, "-lm"], check=True)
     Path(f"{library}2").write_bytes(library.read_bytes())
     loading = tmp_path / "loading"
     subprocess.run([cc, "-O2", "-w", f'-DLOADS="{library}"', PROGRAM, "-o", loading, "-lm"], check=True)
