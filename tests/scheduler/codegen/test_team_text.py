@@ -90,3 +90,8 @@ def test_libraries(program: Path, tmp_path: Path) -> None:
     subprocess.run([cc, "-O2", "-w", f'-DLOADS="{library}"', PROGRAM, "-o", loading, "-lm"], check=True)
     for case in sorted(LOADING):
         run(loading, case)
+
+
+def test_names_of_a_programs_own_are_not_those_of_its_state() -> None:
+    names = re.findall(r'__asm__\("(perfembed[^"]*)"\)', preamble("pe_threads"))
+    assert len(names) == 10 and all("." in name for name in names)
