@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from scheduler.codegen.node_algebra import extreme, names_in, names_of, rename, substitute
@@ -58,6 +59,15 @@ def compared(loop: Loop) -> tuple[Expr, Expr] | None:
         Conditional(runs, Cast("long", start), none, "long"),
         Conditional(runs, Cast("long", stop), none, "long"),
     )
+
+
+def split(bound: Expr) -> tuple[Expr, int]:
+    """A bound as what `bound_text` clips and a number that is added then: before, the sum might overflow."""
+    if not _near(bound) and isinstance(bound, Binary) and bound.ctype == "long" and bound.op in ("+", "-"):
+        more = bound.right.text if isinstance(bound.right, Literal) else ""
+        if re.fullmatch("[1-9][0-9]*", more):
+            return bound.left, int(f"{bound.op}{more}")
+    return bound, 0
 
 
 def _near(bound: Expr) -> bool:
@@ -168,7 +178,7 @@ class BoundResolver:
             if not isinstance(bound, tuple):
                 check_typed(loop, bound)
                 both = compared(loop)
-                bound = bound if both is None else both[side == "hi"]
+                bound, more = split(bound) if both is None else (both[side == "hi"], 0)
             outer = self._outer_values(opaque, bound, node, scope)
             if isinstance(bound, tuple):
                 op = ("max" if loop.step > 0 else "min") if side == "lo" else ("min" if loop.step > 0 else "max")
@@ -181,7 +191,7 @@ class BoundResolver:
                 self.names[key] = new
                 self._owner[new] = opaque
             lets.append(Let(self.names[key], bound, outer))
-            values[name] = Affine.of(self.names[key])
+            values[name] = Affine.of(self.names[key]) + more
         return lets, values
 
     def _outer_values(self, opaque: str, bound: Bound, node: CNode, scope: frozenset[str]) -> Values:

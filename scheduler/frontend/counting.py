@@ -140,7 +140,7 @@ def _met(
     steps = [e for e in increments if target_variable(e) is other]
     if len(steps) != 1 or left.ctype.name != right.ctype.name or left.ctype.name not in ("int", "long"):
         return None
-    found = step_by(steps[0], other)
+    found = headers.step_by(steps[0], other)
     if found is None or not found[1] or fold(found[0]) != 1:
         return None
     at = condition.at
@@ -177,20 +177,3 @@ def changed_in(loop: ForStmt) -> list[Variable]:
     if isinstance(loop.init, DeclStmt):
         found += loop.init.variables
     return found
-
-
-def step_by(expr: CExpr, variable: Variable) -> tuple[CExpr, bool] | None:
-    """(what is added or taken, whether it is taken) of `v += c` and its like."""
-    if isinstance(expr, Step):
-        return Lit("1", 1, INT, expr.at), expr.op == "--"
-    if isinstance(expr, Set) and expr.op in ("+=", "-="):
-        return expr.right, expr.op == "-="
-    if isinstance(expr, Set) and expr.op == "=":
-        right = strip(expr.right)
-        if isinstance(right, Bin) and right.op in ("+", "-"):
-            left, other = strip(right.left), right.right
-            if right.op == "+" and not (isinstance(left, Ref) and left.var is variable):
-                left, other = strip(right.right), right.left
-            if isinstance(left, Ref) and left.var is variable:
-                return other, right.op == "-"
-    return None

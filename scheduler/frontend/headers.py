@@ -11,6 +11,7 @@ from scheduler.frontend import conditions, integers, values
 from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
+    INT,
     TOO_DEEP,
     Bin,
     CExpr,
@@ -18,6 +19,7 @@ from scheduler.frontend.csyntax import (
     DeclStmt,
     ExprStmt,
     ForStmt,
+    Lit,
     OtherStmt,
     Ref,
     Set,
@@ -30,10 +32,11 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold
 from scheduler.frontend.integers import NotAffine
-from scheduler.frontend.iterations import Counted, passages, range_of, reaches_far, takes_values
-from scheduler.frontend.scalars import occurs_in
+from scheduler.frontend.iterations import Counted, around, passages, range_of, reaches_far, takes_values
+from scheduler.frontend.scalars import occurs_in, target_variable
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Binary, Bound, Cast, Expr, Literal
+from scheduler.ir.types import common_type
 
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 NO_STEP = "the loop does not advance by a constant"
@@ -108,7 +111,7 @@ def counts(loop: ForStmt) -> bool:
         return _decrement_test(loop.condition, variable) is not None
     tests = [strip(test) for test in _conjuncts(loop.condition)]
     return all(
-        isinstance(t, Bin) and t.op in _FLIP and (_offset(t.left, variable), _offset(t.right, variable)) != (None, None)
+        isinstance(t, Bin) and t.op in _FLIP and any(around(side, variable) is not None for side in (t.left, t.right))
         for t in tests
     )
 
@@ -138,36 +141,37 @@ def step_of(loop: ForStmt, variable: Variable) -> int | None:
     increment = loop.increment
     if increment is None:
         return None
-    if isinstance(increment, Step) and isinstance(increment.operand, Ref) and increment.operand.var is variable:
-        return 1 if increment.op == "++" else -1
-    if isinstance(increment, Set) and isinstance(increment.left, Ref) and increment.left.var is variable:
-        amount: int | None = None
-        if increment.op in ("+=", "-="):
-            amount = fold(increment.right)
-            amount = -amount if amount is not None and increment.op == "-=" else amount
-        elif increment.op == "=":
-            right = strip(increment.right)
-            if isinstance(right, Bin) and right.op in ("+", "-"):
-                left, other = strip(right.left), right.right
-                if right.op == "+" and not _is(left, variable):
-                    left, other = strip(right.right), right.left
-                if _is(left, variable):
-                    amount = fold(other)
-                    amount = -amount if amount is not None and right.op == "-" else amount
-        if amount is not None:
-            if is_unsigned(variable.ctype.name) and amount >= 2 ** (bits(variable.ctype.name) - 1):
-                amount -= 2 ** bits(variable.ctype.name)
-            if amount:
-                return amount
+    if target_variable(increment) is not variable:
+        raise Refuse(increment.at, "the loop increment does not change just its iterator", _STEP_ADVICE)
+    found = step_by(increment, variable)
+    amount = None if found is None else fold(found[0])
+    if found is None or not amount:
         raise Refuse(increment.at, NO_STEP, _STEP_ADVICE)
-    raise Refuse(increment.at, "the loop increment does not change just its iterator", _STEP_ADVICE)
+    half = 2 ** (bits(variable.ctype.name) - 1) if is_integer(variable.ctype.name) else 2**63
+    return ((-amount if found[1] else amount) + half) % (2 * half) - half  # `i += (size_t)-1` is i -= 1
 
 
-def _is(expr: CExpr, variable: Variable) -> bool:
-    """The variable itself, possibly converted."""
-    while isinstance(expr, Conv):
-        expr = expr.operand
-    return isinstance(expr, Ref) and expr.var is variable
+def step_by(expr: CExpr, variable: Variable) -> tuple[CExpr, bool] | None:
+    """(what is added or taken, whether it is taken) of `v += c` and its like."""
+    if isinstance(expr, Step):
+        return Lit("1", 1, INT, expr.at), expr.op == "--"
+    if isinstance(expr, Set) and expr.op in ("+=", "-="):
+        return expr.right, expr.op == "-="
+    if isinstance(expr, Set) and expr.op == "=":
+        right = strip(expr.right)
+        if isinstance(right, Bin) and right.op in ("+", "-"):
+            left, other = strip(right.left), right.right
+            if right.op == "+" and not (isinstance(left, Ref) and left.var is variable):
+                left, other = strip(right.right), right.left
+            if isinstance(left, Ref) and left.var is variable:
+                return other, right.op == "-"
+    return None
+
+
+def _overflows(increment: CExpr | None, variable: Variable) -> bool:
+    """Whether a step that leaves the range of the iterator's type is made in that type, and not converted to it."""
+    own = variable.ctype.name
+    return not isinstance(increment, Set) or common_type(own, strip(increment.right).ctype.name) == own
 
 
 def _conjuncts(expr: CExpr) -> tuple[CExpr, ...]:
@@ -204,15 +208,14 @@ def _stop(
     if not isinstance(condition, Bin) or condition.op not in _FLIP:
         raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
     op, own, limit = condition.op, condition.left, condition.right
-    offset = _offset(own, variable)
-    if offset is None:
+    if around(own, variable) is None:
         op, own, limit = _FLIP[op], condition.right, condition.left
-        offset = _offset(own, variable)
-    if offset is not None and not is_integer(limit.ctype.name):
+    if around(own, variable) is not None and not is_integer(limit.ctype.name):
         raise Refuse(condition.at, "the loop limit is not an integer", "compute an integer limit before the loop")
-    through = passages(own, variable, ctx.unit.dialect.wraps)
-    if offset is None or through is None:
+    through = passages(own, variable, ctx.unit.dialect.wraps or not _overflows(loop.increment, variable))
+    if through is None:
         raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
+    offset = through[-1].offset
     if occurs_in(variable, limit):
         raise Refuse(condition.at, "the loop compares its iterator with something that depends on it", _STEP_ADVICE)
     unsigned = is_unsigned(own.ctype.name)
@@ -250,18 +253,6 @@ def _stop(
 
 def _in_long(expr: Expr) -> Expr:
     return expr if expr.ctype == "long" else Cast("long", expr)
-
-
-def _offset(expr: CExpr, variable: Variable) -> int | None:
-    """c of `variable + c` (signed arithmetic, or c == 0); None for anything else."""
-    if _is(expr, variable):
-        return 0
-    expr = strip(expr)
-    if isinstance(expr, Bin) and expr.op in ("+", "-") and _is(expr.left, variable):
-        amount = fold(expr.right)
-        if amount is not None and (not is_unsigned(expr.ctype.name) or expr.op == "+"):
-            return amount if expr.op == "+" else -amount
-    return None
 
 
 def _positive_step(ctx: Context, expr: CExpr) -> bool:
@@ -326,7 +317,7 @@ def _wrapping(
 def _decrement_test(condition: CExpr, variable: Variable) -> Step | None:
     """The `i--` of `i-- > 0`, `i-- != 0` or plain `i--` as a loop condition."""
     step = counting_test(condition)
-    return step if step is not None and _is(step.operand, variable) else None
+    return step if step is not None and target_variable(step) is variable else None
 
 
 def counting_test(condition: CExpr) -> Step | None:
@@ -354,6 +345,9 @@ def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: 
             raise Refuse(test.at, "the loop may start below 0 and never end", "use i-- > 0")
         first: Bound = tuple(s - 1 for s in start)
     else:
+        wraps = bits(variable.ctype.name) < 32 or ctx.unit.dialect.wraps  # else it overflows, if it starts below 0
+        if signed_equal and wraps and range_of(start_expr)[0] < 0:
+            raise Refuse(test.at, _WRAPS.format(variable.name), _WRAP_ADVICE)
         first = _shifted(_in_long(start), -1, "long")
     return Header(variable, first, (Affine.constant(-1),), -1)
 

@@ -185,7 +185,7 @@ def _conversion(ctx: Context, expr: Conv) -> Poly:
         if (is_unsigned(source) or bits(target) > bits(source)) and _may_wrap(ctx, expr.operand):
             _in_range(ctx, inner, expr.operand)
         return inner
-    if bits(target) == 64:
+    if bits(target) == 64 and (inner.affine is None or _is_small(inner.affine)):
         return inner  # size_t to long: sizes stay below 2^63
     if inner.affine is None:
         _limit_product(ctx, expr.operand, high)

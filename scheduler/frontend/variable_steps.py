@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from scheduler.frontend.arith import bits, is_unsigned
 from scheduler.frontend.behind import Dead
-from scheduler.frontend.counting import changed_in, inits_of, step_by
+from scheduler.frontend.counting import changed_in, inits_of
 from scheduler.frontend.csyntax import (
     INT,
     Bin,
@@ -31,6 +31,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fixed import has_calls, is_fixed
 from scheduler.frontend.fold import fold
+from scheduler.frontend.headers import step_by
 from scheduler.frontend.jumps import own_jumps
 from scheduler.frontend.scalars import flatten, target_variable
 from scheduler.frontend.substituted import Substituted
