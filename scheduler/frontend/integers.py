@@ -299,12 +299,10 @@ def exact(ctx: Context, expr: CExpr) -> Affine:
     affine = value.affine
     if affine is None:
         raise NotAffine
-    if _may_wrap(ctx, expr):
-        if affine.is_constant:
-            return Affine.constant(wrap(affine.const, expr.ctype.name))
-        _in_range(ctx, value, expr)
-    elif affine.is_constant:
+    if affine.is_constant:
         return Affine.constant(wrap(affine.const, expr.ctype.name))
+    if _may_wrap(ctx, expr):
+        _in_range(ctx, value, expr)
     return affine
 
 
