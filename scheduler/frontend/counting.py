@@ -120,7 +120,7 @@ def count_of(
         met = _met(loop.condition, variable, step, inits, increments)
         condition = loop.condition if met is None else met
         if step is not None:
-            op, limit = _limit(condition, variable)
+            op, limit = limit_of(condition, variable)
             found.append((Count(variable, start, step, op, limit), increment, condition, met is not None))
     best = next((f for f in found if f[3]), found[0] if found else None)
     return None if best is None else best[:3]
@@ -157,7 +157,7 @@ def _met(
     return Bin("<", left, half, INT, at)
 
 
-def _limit(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:
+def limit_of(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:
     """The comparison, the iterator on its left."""
     test = strip(condition)
     flip = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}

@@ -5,6 +5,7 @@ Long, because there is one way to count beside the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scheduler.frontend import conditions, integers, values
@@ -59,9 +60,11 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     """The bounds of a loop, read in the context around it. Raises Refuse."""
     if loop.foreign:
         raise Refuse(loop.begin, "the loop header comes from a macro", "write the for loop out")
-    if loop.positive is not None and not _positive_step(ctx, loop.positive):
+    if loop.positive is not None and not _known(
+        ctx, loop.positive, lambda step: ctx.facts.require(step - 1, ctx.domain)
+    ):
         raise Refuse(loop.begin, NO_STEP, _STEP_ADVICE)
-    if loop.left_at is not None and ctx.unit.dialect.wraps and not _exact(ctx, loop.left_at):
+    if loop.left_at is not None and ctx.unit.dialect.wraps and not _known(ctx, loop.left_at):
         raise Refuse(loop.begin, _WRAPS.format(_init(loop)[0].name.removesuffix("_round")), _WRAP_ADVICE)
     variable, start_expr = _init(loop)
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool":
@@ -218,14 +221,14 @@ def _stop(
     offset = through[-1].offset
     if occurs_in(variable, limit):
         raise Refuse(condition.at, "the loop compares its iterator with something that depends on it", _STEP_ADVICE)
-    unsigned = is_unsigned(own.ctype.name)
     if is_unsigned(variable.ctype.name) and step == -1 and op in ("<", "<=", "!=") and len(through) == 1:
         found = _wrapping(ctx, op, own, limit, start, variable)
         if found is not None:
             return found
     if (step > 0) != (op in ("<", "<=")) and op != "!=":
         raise Refuse(condition.at, "the loop does not count towards its limit", "check the direction of the step")
-    if unsigned and step < 0 and op == ">=" and not _positive(ctx, limit):
+    floor = is_unsigned(own.ctype.name) and step < 0 and op == ">="
+    if floor and not _known(ctx, limit, lambda value: ctx.facts.proves(value - 1, ctx.domain)):
         raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
     closed = {"<=": 1, ">=": -1}.get(op, 0)
     try:
@@ -255,27 +258,10 @@ def _in_long(expr: Expr) -> Expr:
     return expr if expr.ctype == "long" else Cast("long", expr)
 
 
-def _positive_step(ctx: Context, expr: CExpr) -> bool:
-    """Proved, or assumed and tested; the step is what would make the loop affine if it were a number."""
+def _known(ctx: Context, expr: CExpr, holds: Callable[[Affine], bool] = lambda value: True) -> bool:
+    """Whether the value is affine, in the range of its type (proved, or assumed and tested), and `holds`."""
     try:
-        step = integers.exact(ctx, expr)
-        return ctx.facts.require(step - 1, ctx.domain)
-    except NotAffine:
-        return False
-
-
-def _exact(ctx: Context, expr: CExpr) -> bool:
-    """Whether the value is affine and in the range of its type: proved, or assumed and tested."""
-    try:
-        integers.exact(ctx, expr)
-    except NotAffine:
-        return False
-    return True
-
-
-def _positive(ctx: Context, expr: CExpr) -> bool:
-    try:
-        return ctx.facts.proves(integers.exact(ctx, expr) - 1, ctx.domain)
+        return holds(integers.exact(ctx, expr))
     except NotAffine:
         return False
 
