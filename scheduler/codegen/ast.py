@@ -193,15 +193,19 @@ def _guarded(condition: IntExpr, then: tuple[CNode, ...], otherwise: tuple[CNode
     """`if (condition) then`, without what the bounds of a loop that is all of `then` test by themselves."""
     if otherwise or len(then) != 1 or not isinstance(then[0], For):
         return (Branch(condition, then, otherwise),)
-    first, last = (then[0].start, then[0].stop) if then[0].step > 0 else (then[0].stop, then[0].start)
-    runs = [b - a - 1 for a in _parts(first, "max") for b in _parts(last, "min")]  # it has iterations: all are >= 0
-    left = [c for c in _terms(condition, "&&") if not any(_follows(c, margin) for margin in runs)]
+    left = [c for c in _terms(condition, "&&") if not any(follows(c, margin) for margin in margins(then[0]))]
     for term in left[1:]:
         left[0] = IntOp("&&", (left[0], term))
     return (Branch(left[0], then),) if left else then
 
 
-def _follows(condition: IntExpr, margin: Affine) -> bool:
+def margins(loop: For) -> list[Affine]:
+    """What is at least 0, all of it, where a loop has iterations."""
+    first, last = (loop.start, loop.stop) if loop.step > 0 else (loop.stop, loop.start)
+    return [b - a - 1 for a in _parts(first, "max") for b in _parts(last, "min")]
+
+
+def follows(condition: IntExpr, margin: Affine) -> bool:
     """The condition holds where margin >= 0."""
     if not isinstance(condition, IntOp) or condition.op not in (">=", ">", "<=", "<"):
         return False

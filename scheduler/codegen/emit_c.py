@@ -9,6 +9,7 @@ from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
 from scheduler.codegen.coverage import uncovered
 from scheduler.codegen.emitter import Emitter
+from scheduler.codegen.empty import ask_for_iterations
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.heap import allocation
 from scheduler.codegen.opaque import BoundResolver, drop_scopes, hoist_predicates
@@ -89,7 +90,7 @@ def _emit(
     nodes = insert_packs(walker.nodes(poly.generate(scheduled.tree, units=groups), {}), poly, walker)
     plan = plan_privates(scheduled, poly, nodes)
     nodes = declare_privates(nodes, plan, poly)
-    nodes = BoundResolver(poly, variables, reserved).resolve(nodes)
+    nodes = BoundResolver(poly, variables, reserved).resolve(ask_for_iterations(nodes, poly))
     nodes = hoist_predicates(nodes, poly)
     nodes = drop_scopes(nodes)
     printer = replace(

@@ -28,7 +28,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold
 from scheduler.frontend.scalars import declared_inside, target_variable
-from scheduler.frontend.typed import as_type, difference, promoted
+from scheduler.frontend.typed import LONG, as_type, difference, promoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def count_of(
 def _met(
     condition: CExpr, variable: Variable, step: int | None, inits: dict[Variable, CExpr], increments: list[CExpr]
 ) -> CExpr | None:
-    """`i < (i0 + j0 + 1) / 2` for `i < j`, of two iterators that go towards each other."""
+    """`i < (i0 + j0 + 1) >> 1` for `i < j`, of two iterators that go towards each other."""
     test = strip(condition)
     if step != 1 or not isinstance(test, Bin) or test.op not in ("<", "<="):
         return None
@@ -144,17 +144,12 @@ def _met(
     if found is None or not found[1] or fold(found[0]) != 1:
         return None
     at = condition.at
-    first = inits.get(variable, left)
-    last = inits.get(other, right)
-    one = Lit("1", 1, INT, at)
-    whole: CExpr = Bin("+", as_type(first, left.ctype), as_type(last, left.ctype), left.ctype, at)
-    whole = Bin("+", whole, as_type(one, left.ctype), left.ctype, at)
-    half = Bin("/", whole, as_type(Lit("2", 2, INT, at), left.ctype), left.ctype, at)
-    # i <= j holds as long as 2 i <= i0 + j0, which is i < (i0 + j0) / 2 + 1; i < j as long as 2 i < i0 + j0
-    if test.op == "<=":
-        less = Bin("-", whole, as_type(one, left.ctype), left.ctype, at)
-        return Bin("<=", left, Bin("/", less, as_type(Lit("2", 2, INT, at), left.ctype), left.ctype, at), INT, at)
-    return Bin("<", left, half, INT, at)
+    first, last = as_type(inits.get(variable, left), LONG), as_type(inits.get(other, right), LONG)
+    one = Lit("1", 1, LONG, at)
+    whole: CExpr = Bin("+", first, last, LONG, at)
+    # i <= j holds as long as i <= floor((i0 + j0) / 2); i < j as long as i < floor((i0 + j0 + 1) / 2)
+    whole = whole if test.op == "<=" else Bin("+", whole, one, LONG, at)
+    return Bin(test.op, as_type(left, LONG), Bin(">>", whole, one, LONG, at), INT, at)
 
 
 def limit_of(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:

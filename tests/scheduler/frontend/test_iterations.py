@@ -162,6 +162,10 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
         " for (int i = 0; i < n; i++) for (long j = 9; j - 3 > ends[i & 2]; j--) A[j] += 1; }",
         {(9, 0, 0): NEW},
     ),
+    "towards_each_other": (
+        "(long n, long k, long d) { (void)d; for (long i = n * k - 4, j = k; i < j; i++, j--) A[i + 40] += 3; }",
+        {(1, 1, 0): NEW, (2, 1, 0): NEW, (5, 3, 0): NEW, (1, 12, 0): NEW},
+    ),
     "by_a_variable": (
         "(long a, size_t n, size_t by) { for (size_t i = a - 1; i < n; i += by) A[i] += 3; }",
         {(1, 9, 2): NEW, (0, 9, 2): OLD, (9, 2, 3): OLD},
