@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 from scheduler.codegen.node_algebra import extreme, names_in, names_of, rename, substitute
@@ -29,7 +30,7 @@ from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, L
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import reads
 
-_FAR = 2**62  # `pe_clip`'s
+_FAR = 2**62  # where `pe_clip` ends: of a loop that does not run one bound is there, the other one opposite to it
 
 
 def bound_text(bound: Expr, text: str) -> str:
@@ -63,17 +64,13 @@ def compared(loop: Loop) -> tuple[Expr, Expr] | None:
     )
 
 
-def only_under(predicates: tuple[Expr, ...], loop: Loop, side: str, bound: Expr) -> Expr:
-    """A bound (`side` lo or hi) that is read only where the predicates around its loop hold, else of no iteration."""
-    if not predicates:
-        return bound
-    condition = predicates[0]
-    for predicate in predicates[1:]:
-        condition = Binary("&&", condition, predicate, "int")
-    if not isinstance(loop.start, tuple) and not isinstance(loop.stop, tuple):
-        return Conditional(condition, bound, Literal("0", "int"), bound.ctype)
-    none = _FAR if (side == "lo") == (loop.step > 0) else -_FAR  # beyond the other bound, whatever that is
-    return Conditional(condition, Cast("long", bound), Literal(f"{none}l", "long"), "long")
+def split(bound: Expr) -> tuple[Expr, int]:
+    """A bound as what `bound_text` clips and a number that is added then: before, the sum might overflow."""
+    if not _near(bound) and isinstance(bound, Binary) and bound.ctype == "long" and bound.op in ("+", "-"):
+        more = bound.right.text if isinstance(bound.right, Literal) else ""
+        if re.fullmatch("[1-9][0-9]*", more):
+            return bound.left, int(f"{bound.op}{more}")
+    return bound, 0
 
 
 def _near(bound: Expr) -> bool:
@@ -117,7 +114,7 @@ class BoundResolver:
             *(a.name for a in nest.arrays),
             *variables.values(),
         }
-        self.predicates = {name: _predicates_around(name, poly) for name in poly.opaque}
+        self.conditions = {name: _condition_around(name, poly) for name in poly.opaque}
         self.names: dict[tuple[str, Values], str] = {}
         self._owner: dict[str, str] = {}
 
@@ -166,7 +163,8 @@ class BoundResolver:
         """Past a loop the bound does not depend on, if the source reads the bound whether or not that loop runs."""
         if not isinstance(parent, For | Scope) or self.variables[parent.loop] in names_in(let):
             return False
-        if any(use.access.array in self.written for use in reads(let.value)):
+        read = [*reads(let.value), *(reads(let.condition) if let.condition is not None else ())]
+        if any(use.access.array in self.written for use in read):
             return False
         opaque = self._owner[let.name]
         for statement, row in self.poly.by_name[parent.loop].loop.rows:
@@ -185,9 +183,9 @@ class BoundResolver:
             if not isinstance(bound, tuple):
                 check_typed(loop, bound)
                 both = compared(loop)
-                bound = bound if both is None else both[side == "hi"]
-                bound = only_under(self.predicates[opaque], loop, side, bound)
-            outer = self._outer_values(opaque, bound, node, scope)
+                bound, more = split(bound) if both is None else (both[side == "hi"], 0)
+            condition = self.conditions[opaque]
+            outer = self._outer_values(opaque, bound, condition, node, scope)
             if isinstance(bound, tuple):
                 op = ("max" if loop.step > 0 else "min") if side == "lo" else ("min" if loop.step > 0 else "max")
                 values[name] = extreme(op, tuple(substitute(b, dict(outer)) for b in bound))
@@ -198,12 +196,17 @@ class BoundResolver:
                 self.taken.add(new)
                 self.names[key] = new
                 self._owner[new] = opaque
-            lets.append(Let(self.names[key], bound, outer))
-            values[name] = Affine.of(self.names[key])
+            none = _FAR if (side == "lo") == (loop.step > 0) else -_FAR
+            lets.append(Let(self.names[key], bound, outer, condition, none))
+            values[name] = Affine.of(self.names[key]) + more
         return lets, values
 
-    def _outer_values(self, opaque: str, bound: Bound, node: CNode, scope: frozenset[str]) -> Values:
+    def _outer_values(
+        self, opaque: str, bound: Bound, condition: Expr | None, node: CNode, scope: frozenset[str]
+    ) -> Values:
         needed = {n for b in bound for n in b.names()} if isinstance(bound, tuple) else set(expression_names(bound))
+        if condition is not None and not isinstance(bound, tuple):
+            needed |= set(expression_names(condition))
         found: Values | None = None
         for instance in walk((node,)):
             if not isinstance(instance, Instance):
@@ -223,11 +226,14 @@ class BoundResolver:
         return found or ()
 
 
-def _predicates_around(name: str, poly: PolyTree) -> tuple[Expr, ...]:
-    """Of a loop, outermost first."""
+def _condition_around(name: str, poly: PolyTree) -> Expr | None:
+    """Under which C reads the bounds of a loop, as far as it depends on data."""
     ancestors = next(p.ancestors for p in poly.model.placed.values() if any(loop.name == name for loop in p.loops))
-    around = itertools.takewhile(lambda node: not (isinstance(node, Loop) and node.name == name), ancestors)
-    return tuple(node.condition for node in around if isinstance(node, Predicate))
+    condition: Expr | None = None
+    for node in itertools.takewhile(lambda node: not (isinstance(node, Loop) and node.name == name), ancestors):
+        if isinstance(node, Predicate):
+            condition = node.condition if condition is None else Binary("&&", condition, node.condition, "int")
+    return condition
 
 
 def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:

@@ -50,10 +50,6 @@ class Dialect:
     refusal: str = ""
     parser: tuple[str, ...] = ()
 
-    def is_library(self, name: str) -> bool:
-        """Whether a function of this name is the C library's, and computes a number of numbers."""
-        return name.removeprefix("__builtin_") in FUNCTIONS and name not in self.foreign
-
     def joined(self, flags: Iterable[str]) -> Dialect:
         """As some of the functions have these flags as well, and it is not known which: right for all of them."""
         more = dialect_of(flags)

@@ -62,27 +62,30 @@ class Passage:
     kept: bool = True
 
 
+def around(own: CExpr, variable: Variable) -> list[Conv | Bin] | None:
+    """What is done to a variable for a comparison, innermost first: conversions and constants that are added, or taken.
+
+    None for an expression that is something else.
+    """
+    found: list[Conv | Bin] = []
+    while isinstance(own, Conv) or (isinstance(own, Bin) and own.op in ("+", "-") and fold(own.right) is not None):
+        found.append(own)
+        own = own.operand if isinstance(own, Conv) else own.left
+    return found[::-1] if isinstance(own, Ref) and own.var is variable else None
+
+
 def passages(own: CExpr, variable: Variable, wraps: bool) -> list[Passage] | None:
     """Of the side of a comparison that the iterator stands on; the first is the iterator's type. None for another.
 
     `wraps`: signed arithmetic may, too.
     """
-    around: list[Conv | Bin] = []
-    while not isinstance(own, Ref):
-        if isinstance(own, Conv):
-            around.append(own)
-            own = own.operand
-        elif isinstance(own, Bin) and own.op in ("+", "-"):
-            around.append(own)
-            own = own.left
-        else:
-            return None
-    if own.var is not variable or not is_integer(own.ctype.name):
-        return None
     ctype = variable.ctype.name
+    parts = around(own, variable)
+    if parts is None or not is_integer(ctype):
+        return None
     found = [Passage(*value_range(ctype), 0, not (wraps or is_unsigned(ctype)) and bits(ctype) >= 32)]
     offset = 0
-    for part in reversed(around):
+    for part in parts:
         ctype = part.ctype.name
         if not is_integer(ctype) or ctype == "_Bool":
             return None

@@ -13,7 +13,7 @@ from dataclasses import replace
 from scheduler.frontend.arith import bits, is_integer
 from scheduler.frontend.behind import Amounts, Dead, Moved, last_value, rounds, setting_behind, tails_of
 from scheduler.frontend.clone import Cloner
-from scheduler.frontend.counting import Count, changed_in, commas, count_of, inits_of, step_by
+from scheduler.frontend.counting import Count, changed_in, commas, count_of, inits_of
 from scheduler.frontend.csyntax import (
     INT,
     Bin,
@@ -37,6 +37,7 @@ from scheduler.frontend.csyntax import (
 from scheduler.frontend.distances import distance
 from scheduler.frontend.fixed import alike, has_calls, is_fixed, may_move
 from scheduler.frontend.fold import fold
+from scheduler.frontend.headers import step_by
 from scheduler.frontend.jumps import own_jumps
 from scheduler.frontend.scalars import declared_inside, flatten, target_variable
 from scheduler.frontend.substituted import Substituted

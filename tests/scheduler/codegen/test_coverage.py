@@ -139,17 +139,47 @@ int main(void)
 """
 
 
+NESTED = rb"""#include <stdio.h>
+static int row[9] = {0, 3, 3, 5, 5, 5, 9, 9, 12}, back[9] = {4, 0, 3, 9, 2};
+static double a[64], b[64];
+void rows(int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = row[i]; j < row[i + back[0] - 3]; j++) { a[j] += i; b[j] += 2 * j; }
+}
+void down(int n) { for (int i = back[n]; i-- > 0;) { a[i] += 3; b[i] += 5; } }
+void deep(int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = back[i]; k < 4; k++)
+            for (int j = row[k]; j < row[k + 1]; j++) { a[j] += i; b[j] += 2 * k; }
+}
+int main(void) {
+    rows(8); down(1); down(0); down(2); deep(5);
+    double s = 0;
+    int k = 0;
+    while (k < 64) { s = s * 1.37 + a[k] + 0.3 * b[k]; k++; }
+    printf("%.17g\n", s);
+}
+"""
+
+
 @pytest.mark.parametrize(
-    "schedule",
+    ("program", "function", "schedule"),
     [
-        "shift(i, S0, 1); shift(i_2, S2, 1)",
-        "shift(i, S1, 2); reverse(i); shift(i_2, S3, 1); tile([i_2], [2])",
-        "reverse(i); shift(i, S1, -1); shift(i_2, S2, 2); unroll(i_2, 4)",
-        "shift(i, S0, 3); tile([i], [4]); shift(i_2, S3, 1); vectorize(j)",
+        (EMPTY, "main", "shift(i, S0, 1); shift(i_2, S2, 1)"),
+        (EMPTY, "main", "shift(i, S1, 2); reverse(i); shift(i_2, S3, 1); tile([i_2], [2])"),
+        (EMPTY, "main", "reverse(i); shift(i, S1, -1); shift(i_2, S2, 2); unroll(i_2, 4)"),
+        (EMPTY, "main", "shift(i, S0, 3); tile([i], [4]); shift(i_2, S3, 1); vectorize(j)"),
+        (NESTED, "rows", "shift(j, S1, 1)"),
+        (NESTED, "rows", "tile([j], [3]); shift(j, S1, 1)"),
+        (NESTED, "down", "shift(i, S1, 1)"),
+        (NESTED, "down", "tile([i], [3]); shift(i, S1, 1)"),
+        (NESTED, "deep", "shift(j, S1, 1)"),
     ],
 )
-def test_statements_apart_from_an_empty_loop_over_data(tmp_path: Path, schedule: str) -> None:
+def test_statements_apart_from_an_empty_loop_over_data(
+    tmp_path: Path, program: bytes, function: str, schedule: str
+) -> None:
     """They run nowhere where the loop has no iteration, also where its limit lies below its start."""
-    source = read(tmp_path / "program.c", EMPTY)
-    (nest,) = source.nests
+    source = read(tmp_path / "program.c", program)
+    (nest,) = (nest for nest in source.nests if nest.function == function)
     check_runs(source, rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)]), tmp_path)
