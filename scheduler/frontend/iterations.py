@@ -6,9 +6,9 @@ loops take the same values, if
 
 1. the first value, with what is added to it, is in the range of every type that it passes through; and
 2. so is every later one, that which ends the loop included. Signed arithmetic does not leave its range (C11 6.5p5; with
-   -fwrapv it may). Nor need it be asked where the step is 1 or -1, no other condition ends the loop, and later types
-   hold all numbers of the type: a value that leaves the range then leads to a loop without end, which C lets compilers
-   assume not to be there (C11 6.8.5p6).
+   -fwrapv it may, and a step of another type, `i += 3u`, is converted). Nor need it be asked where the step is 1 or -1,
+   no other condition ends the loop, and later types hold all numbers of the type: a value that leaves the range then
+   leads to a loop without end, which C lets compilers assume not to be there (C11 6.8.5p6).
 
 Each is proved, or assumed of the parameters and tested when the code runs, or else the loop is refused. Numbers of 64
 bits that code is generated for are within ±2**62 (`scheduler.codegen.guards`, `scheduler.codegen.opaque`).
