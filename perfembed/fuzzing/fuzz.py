@@ -12,10 +12,11 @@ from perfembed.building.build import Changes, Made, NotBuilt
 from perfembed.building.compiling import COMPILE_LIMITS, said
 from perfembed.capture import ProgramProfile
 from perfembed.capture.compared import difference
+from perfembed.capture.extents import outer_arrays
 from perfembed.capture.outputs import with_still_clock
 from perfembed.capture.program import ProgramRun, abi_flags
 from perfembed.fuzzing.arguments import other_arguments
-from perfembed.fuzzing.instrumented import Instrumented, outer
+from perfembed.fuzzing.instrumented import Instrumented
 from perfembed.fuzzing.result import OtherValues
 from perfembed.fuzzing.tables import tables
 from perfembed.world import Ran, run_failure
@@ -240,7 +241,7 @@ def _reported(ran: Ran) -> str:
 
 
 def _name(nest: LoopNest, where: int) -> str:
-    array = outer(nest)[where]
+    array = outer_arrays(nest)[where]
     return spelled(array.base or array.name)
 
 

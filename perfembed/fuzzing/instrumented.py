@@ -16,7 +16,7 @@ from perfembed.capture.roles import roles
 from profilers.workload import FLOAT_TYPES
 from scheduler.frontend import Function, SourceFile
 from scheduler.ir.names import spelled
-from scheduler.ir.nest import Array, LoopNest
+from scheduler.ir.nest import LoopNest
 
 _INNER = "perfembed_inner_"
 _SPACE = rb"(?:\s|/\*.*?\*/|//[^\n]*\n)*"
@@ -60,7 +60,7 @@ class Instrumented:
             not a.is_scalar and a.ctype not in FLOAT_TYPES and (a.name in used.index or a.name in used.control)
             for nest, _ in self.nests
             for used in [roles(nest)]
-            for a in outer(nest)
+            for a in outer_arrays(nest)
         )
 
     def add(
@@ -71,7 +71,7 @@ class Instrumented:
         edits: list[tuple[int, int, bytes]] = []
         for function in source.functions:
             inside = [n for n in nests if n.span and function.span.begin <= n.span.begin < function.span.end]
-            tried = [n for n in inside if n.name not in without and len(outer(n)) <= _MOST_ARRAYS]
+            tried = [n for n in inside if n.name not in without and len(outer_arrays(n)) <= _MOST_ARRAYS]
             if not tried:
                 continue
             entered, own = _entered(source, content, places, function, inside)
@@ -89,18 +89,13 @@ class Instrumented:
         self.texts[source.path] = content
 
 
-def outer(nest: LoopNest) -> tuple[Array, ...]:
-    """The arrays and scalars that a nest is compared by."""
-    return outer_arrays(nest)
-
-
 def _both(source: SourceFile, written: bytes, nest: LoopNest, number: int) -> bytes:
     """The nest as it was and as it is written, which says when it runs the loops as they were."""
     assert nest.span is not None
     original = source.content[nest.span.begin : nest.span.end]
     at = written.rindex(original)
     written = written[:at] + f"perfembed_fell_back({number});\n".encode() + written[at:]
-    addresses = ", ".join(f"(const void *){'&' if a.is_scalar else ''}({a.base or a.name})" for a in outer(nest))
+    addresses = ", ".join(f"(const void *){'&' if a.is_scalar else ''}({a.base or a.name})" for a in outer_arrays(nest))
     pointers = f"__extension__ (const void *const[]){{{addresses}}}" if addresses else "0"
     before = f"{{ const int pe_way = perfembed_way({number});\n"
     before += f"if (pe_way & 2) perfembed_before({number}, {spelled(pointers)});\nif (pe_way & 1)\n"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from perfembed.capture.extents import element_bytes
+from perfembed.capture.extents import element_bytes, outer_arrays
 from perfembed.capture.roles import Roles, roles
-from perfembed.fuzzing.instrumented import Instrumented, outer
+from perfembed.fuzzing.instrumented import Instrumented
 from profilers.workload import ELEMENT_TYPES, FLOAT_TYPES
 from scheduler.ir.nest import Array, LoopNest, Storage
 from scheduler.ir.walk import placed_statements, uses
@@ -28,7 +28,7 @@ def tables(
         pairs = " ".join(f"{one} {other}" for one, other in function.pairs)
         lines.append(f"{len(function.values)} {len(function.pairs)} {pairs}")
     for nest, number in program.nests:
-        lines.append(f"{number} {len(outer(nest))}")
+        lines.append(f"{number} {len(outer_arrays(nest))}")
         lines += _arrays(nest)
     return "\n".join(lines) + "\n"
 
@@ -36,7 +36,7 @@ def tables(
 def _arrays(nest: LoopNest) -> Iterable[str]:
     used = roles(nest)
     written = {use.access.array for s in placed_statements(nest) for use in uses(s) if use.is_write}
-    for array in outer(nest):
+    for array in outer_arrays(nest):
         width = element_bytes(array.ctype)
         floating = array.ctype in FLOAT_TYPES and not array.members
         extents = _extents(array)

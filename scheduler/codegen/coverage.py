@@ -1,18 +1,34 @@
 """Whether generated loops run every instance of every statement, and none twice.
 
 isl 0.28 loses iterations of some loops over blocks of loops that are skewed by blocks of others: what it makes is
-held against the domains it was made from.
+held against the domains it was made from. Of loops with data-dependent bounds it takes for granted that they run, as
+its conditions would stand where these bounds are not known yet: what runs outside of such a loop gets them here.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import islpy as isl
 
-from scheduler.codegen.nodes import Bind, Branch, CNode, For, Instance, IntExpr, IntOp, Let, children
+from scheduler.codegen.nodes import (
+    Bind,
+    Block,
+    Branch,
+    CNode,
+    For,
+    Instance,
+    IntExpr,
+    IntOp,
+    Let,
+    Packed,
+    When,
+    children,
+    with_bodies,
+)
 from scheduler.codegen.polytree import PolyTree
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.polyhedral.model import QuotaExceeded, isl_name
@@ -119,20 +135,26 @@ def _instances(nodes: tuple[CNode, ...], path: _Path) -> Iterator[tuple[_Path, I
             path = path.within(node.name, (f"{{}} = {path.text(node.value)}",))
         elif isinstance(node, Instance):
             yield path, node
-        elif isinstance(node, For):
-            first, last, up = (">=", "<", True) if node.step > 0 else ("<=", ">", False)
-            bounds = [f"{{}} {first} {path.text(part)}" for part in _parts(node.start, "max" if up else "min")]
-            bounds += [f"{{}} {last} {path.text(part)}" for part in _parts(node.stop, "min" if up else "max")]
-            if abs(node.step) > 1:
-                bounds.append(f"({{}} - ({path.text(node.start)})) mod {abs(node.step)} = 0")
-            yield from _instances(node.body, path.within(node.var, tuple(bounds)))
         elif isinstance(node, Branch):
-            condition = path.condition(node.condition)
-            yield from _instances(node.then, path.holding(condition))
-            if node.orelse:
-                yield from _instances(node.orelse, path.holding(f"not {condition}"))
+            for body, inner in zip((node.then, node.orelse), _inside(node, path), strict=True):
+                yield from _instances(body, inner)
         else:
-            yield from _instances(children(node), path)
+            yield from _instances(children(node), _inside(node, path)[0])
+
+
+def _inside(node: CNode, path: _Path) -> tuple[_Path, ...]:
+    """The paths to the node's bodies. Raises _NoText."""
+    if isinstance(node, For):
+        first, last, up = (">=", "<", True) if node.step > 0 else ("<=", ">", False)
+        bounds = [f"{{}} {first} {path.text(part)}" for part in _parts(node.start, "max" if up else "min")]
+        bounds += [f"{{}} {last} {path.text(part)}" for part in _parts(node.stop, "min" if up else "max")]
+        if abs(node.step) > 1:
+            bounds.append(f"({{}} - ({path.text(node.start)})) mod {abs(node.step)} = 0")
+        return (path.within(node.var, tuple(bounds)),)
+    if isinstance(node, Branch):
+        condition = path.condition(node.condition)
+        return path.holding(condition), path.holding(f"not {condition}")
+    return (path,)
 
 
 def _parts(bound: IntExpr, op: str) -> tuple[IntExpr, ...]:
@@ -162,3 +184,70 @@ def _problem(statement: str, places: list[tuple[_Path, Instance]], poly: PolyTre
     if not domain.is_subset(total):
         return f"some of {statement} would not run"
     return "" if total.is_subset(domain) else f"{statement} would run outside its loops"
+
+
+def only_where_loops_run(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:
+    """Whatever runs once where a data-dependent loop has no iteration at all is put under the condition that it has."""
+    return _conditional(nodes, _Path(), poly)[0] if poly.opaque else nodes
+
+
+def _conditional(
+    nodes: tuple[CNode, ...], path: _Path | None, poly: PolyTree, above: bool = False
+) -> tuple[tuple[CNode, ...], set[str]]:
+    """The nodes, and the loops whose conditions are to stand `above` them.
+
+    `path`: None where isl has no words for what holds.
+    """
+    result: list[CNode] = []
+    left: set[str] = set()
+    for node in nodes:
+        if isinstance(node, Instance):
+            found = {name for name, value in node.values if name in poly.opaque and _may_stray(name, value, path, poly)}
+        else:
+            node, path, found = _conditional_inside(node, path, poly, above)
+        if above:
+            left |= found
+        else:
+            for name in reversed([name for name in poly.opaque if name in found]):
+                low, high = Affine.of(f"__lo_{name}"), Affine.of(f"__hi_{name}")
+                node = Branch(IntOp("<" if poly.opaque[name].step > 0 else ">", (low, high)), (node,))
+        result.append(node)
+    return tuple(result), left
+
+
+def _conditional_inside(
+    node: CNode, path: _Path | None, poly: PolyTree, above: bool
+) -> tuple[CNode, _Path | None, set[str]]:
+    """The node, the path behind it, and the loops whose conditions are to stand above it."""
+    found: set[str] = set()
+    inner: tuple[_Path | None, ...] = (None, None)
+    with contextlib.suppress(_NoText):
+        if path is not None and isinstance(node, Bind):
+            path = path.within(node.name, (f"{{}} = {path.text(node.value)}",))
+        elif path is not None:
+            inner = _inside(node, path)
+    paths = iter(inner)
+
+    def change(body: tuple[CNode, ...]) -> tuple[CNode, ...]:
+        # what blocks, copies and predicates are made of reads data, too
+        new, left = _conditional(body, next(paths), poly, above or isinstance(node, Block | Packed | When))
+        found.update(left)
+        return new
+
+    return with_bodies(node, change), path, found
+
+
+def _may_stray(name: str, value: IntExpr, path: _Path | None, poly: PolyTree) -> bool:
+    """Whether the value may lie outside of the data-dependent loop as far as `path` tells."""
+    if path is None:
+        return True
+    try:
+        text = path.text(value)
+    except _NoText:
+        return True
+    if poly.opaque[name].step > 0:
+        inside = f"__lo_{name} <= {text} and {text} < __hi_{name}"
+    else:
+        inside = f"__hi_{name} < {text} and {text} <= __lo_{name}"
+    where = " and ".join((poly.model.context_text(), *path.conditions, f"not ({inside})"))
+    return not poly.read_set(f"{{ [{', '.join(path.variables)}] : {where} }}").is_empty()

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scheduler.codegen.ast import Walker, variable_names
 from scheduler.codegen.blocks import BlockMaker, find_groups
-from scheduler.codegen.coverage import uncovered
+from scheduler.codegen.coverage import only_where_loops_run, uncovered
 from scheduler.codegen.emitter import Emitter
 from scheduler.codegen.expr import Printer
 from scheduler.codegen.heap import allocation
@@ -87,6 +87,7 @@ def _emit(
     maker = BlockMaker(poly, variables, groups)
     walker = Walker(poly, variables, maker.unit)
     nodes = insert_packs(walker.nodes(poly.generate(scheduled.tree, units=groups), {}), poly, walker)
+    nodes = only_where_loops_run(nodes, poly)
     plan = plan_privates(scheduled, poly, nodes)
     nodes = declare_privates(nodes, plan, poly)
     nodes = BoundResolver(poly, variables, reserved).resolve(nodes)

@@ -128,7 +128,10 @@ class Emitter:
             body = self.bodies.get(node.statement, self.poly.model.placed[node.statement].statement.body)
             return printer.at(node.values).actions(body)
         if isinstance(node, Let):
-            text = bound_text(node.value, printer.at(node.values).expr(node.value)[0])
+            here = printer.at(node.values)
+            text = bound_text(node.value, here.expr(node.value)[0])
+            if node.condition is not None:
+                text = f"{wrap(here.expr(node.condition), OR)} ? {text} : {node.otherwise}l"
             return [f"const long {node.name} = {text};"]
         if isinstance(node, Bind):
             return [f"const long {node.name} = {printer.integer(node.value)[0]};"]

@@ -39,7 +39,7 @@ static inline __attribute__((__unused__)) int pe_traps(void)
 }
 enum {
     pe_sys_openat = 257, pe_sys_read = 0, pe_sys_close = 3, pe_sys_mmap = 9,
-    pe_sys_munmap = 11, pe_sys_futex = 202, pe_sys_sigmask = 14
+    pe_sys_munmap = 11, pe_sys_mincore = 27, pe_sys_futex = 202, pe_sys_sigmask = 14
 };
 #else
 struct pe_floats { /* FPCR and FPSR */
@@ -65,6 +65,6 @@ static inline __attribute__((__unused__)) void pe_raise(unsigned pe_flags)
 static inline __attribute__((__unused__)) int pe_traps(void) { return (pe_floats().pe_control & 0x9f00) != 0; }
 enum {
     pe_sys_openat = 56, pe_sys_read = 63, pe_sys_close = 57, pe_sys_mmap = 222,
-    pe_sys_munmap = 215, pe_sys_futex = 98, pe_sys_sigmask = 135
+    pe_sys_munmap = 215, pe_sys_mincore = 232, pe_sys_futex = 98, pe_sys_sigmask = 135
 };
 #endif"""

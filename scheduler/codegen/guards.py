@@ -29,8 +29,10 @@ _MODERATE = 47  # bits of a number that loops count with
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
 
 
-def runtime_condition(nest: LoopNest, model: Model) -> str | None:
+def runtime_condition(nest: LoopNest, model: Model, counted: frozenset[str] = frozenset()) -> str | None:
     """A C expression that is true when transformed code may run; None when it always may.
+
+    `counted`: names that the transformed loops count with, besides those that the nest's own do.
 
     It tests that the numbers of 64 bits that loops count with are far from the ends of `long`, the nest's assumptions,
     and that pointers do not reach into other arrays where one of the two is written. Raises CodegenUnsupported where
@@ -38,7 +40,7 @@ def runtime_condition(nest: LoopNest, model: Model) -> str | None:
     """
     try:
         with model.quota():
-            guard = _Guard(nest, model)
+            guard = _Guard(nest, model, counted)
             parts = [*guard.moderate(), *guard.assumptions(), *guard.overlaps()]
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
@@ -74,8 +76,9 @@ def untestable(nest: LoopNest) -> str:
 
 
 class _Guard:
-    def __init__(self, nest: LoopNest, model: Model) -> None:
+    def __init__(self, nest: LoopNest, model: Model, counted: frozenset[str]) -> None:
         self.nest = nest
+        self.counted = counting_names(nest) | counted
         self.model = model
         self.printer = replace(Printer.of(nest, wide=True), long_parameters=True)
         self.poly = PolyTree(model, ())
@@ -89,10 +92,9 @@ class _Guard:
         parameters that are narrower are converted first (`scheduler.codegen.integer_text`).
         """
         tests = []
-        counted = counting_names(self.nest)
         for p in self.nest.parameters:
             kind = scalar_type(p.ctype)
-            if kind is None or kind.bits < 64 or p.name not in counted or p.value is not None:
+            if kind is None or kind.bits < 64 or p.name not in self.counted or p.value is not None:
                 continue
             if p.low is not None and p.high is not None and -(1 << _MODERATE) <= p.low <= p.high <= 1 << _MODERATE:
                 continue

@@ -78,11 +78,13 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """`const long name = value;`, a data-dependent bound."""
+    """`const long name = value;`, a data-dependent bound; where the `condition` does not hold it is `otherwise`."""
 
     name: str
     value: Expr
     values: Values
+    condition: Expr | None = None
+    otherwise: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import replace
 
 from scheduler.codegen.node_algebra import extreme, names_in, names_of, rename, substitute
@@ -24,9 +26,11 @@ from scheduler.codegen.range_types import includes, integer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
-from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop
+from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop, Predicate
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import reads
+
+_FAR = 2**62  # where `pe_clip` ends: of a loop that does not run one bound is there, the other one opposite to it
 
 
 def bound_text(bound: Expr, text: str) -> str:
@@ -58,6 +62,15 @@ def compared(loop: Loop) -> tuple[Expr, Expr] | None:
         Conditional(runs, Cast("long", start), none, "long"),
         Conditional(runs, Cast("long", stop), none, "long"),
     )
+
+
+def split(bound: Expr) -> tuple[Expr, int]:
+    """A bound as what `bound_text` clips and a number that is added then: before, the sum might overflow."""
+    if not _near(bound) and isinstance(bound, Binary) and bound.ctype == "long" and bound.op in ("+", "-"):
+        more = bound.right.text if isinstance(bound.right, Literal) else ""
+        if re.fullmatch("[1-9][0-9]*", more):
+            return bound.left, int(f"{bound.op}{more}")
+    return bound, 0
 
 
 def _near(bound: Expr) -> bool:
@@ -101,6 +114,7 @@ class BoundResolver:
             *(a.name for a in nest.arrays),
             *variables.values(),
         }
+        self.conditions = {name: _condition_around(name, poly) for name in poly.opaque}
         self.names: dict[tuple[str, Values], str] = {}
         self._owner: dict[str, str] = {}
 
@@ -149,7 +163,8 @@ class BoundResolver:
         """Past a loop the bound does not depend on, if the source reads the bound whether or not that loop runs."""
         if not isinstance(parent, For | Scope) or self.variables[parent.loop] in names_in(let):
             return False
-        if any(use.access.array in self.written for use in reads(let.value)):
+        read = [*reads(let.value), *(reads(let.condition) if let.condition is not None else ())]
+        if any(use.access.array in self.written for use in read):
             return False
         opaque = self._owner[let.name]
         for statement, row in self.poly.by_name[parent.loop].loop.rows:
@@ -168,8 +183,9 @@ class BoundResolver:
             if not isinstance(bound, tuple):
                 check_typed(loop, bound)
                 both = compared(loop)
-                bound = bound if both is None else both[side == "hi"]
-            outer = self._outer_values(opaque, bound, node, scope)
+                bound, more = split(bound) if both is None else (both[side == "hi"], 0)
+            condition = self.conditions[opaque]
+            outer = self._outer_values(opaque, bound, condition, node, scope)
             if isinstance(bound, tuple):
                 op = ("max" if loop.step > 0 else "min") if side == "lo" else ("min" if loop.step > 0 else "max")
                 values[name] = extreme(op, tuple(substitute(b, dict(outer)) for b in bound))
@@ -180,12 +196,17 @@ class BoundResolver:
                 self.taken.add(new)
                 self.names[key] = new
                 self._owner[new] = opaque
-            lets.append(Let(self.names[key], bound, outer))
-            values[name] = Affine.of(self.names[key])
+            none = _FAR if (side == "lo") == (loop.step > 0) else -_FAR
+            lets.append(Let(self.names[key], bound, outer, condition, none))
+            values[name] = Affine.of(self.names[key]) + more
         return lets, values
 
-    def _outer_values(self, opaque: str, bound: Bound, node: CNode, scope: frozenset[str]) -> Values:
+    def _outer_values(
+        self, opaque: str, bound: Bound, condition: Expr | None, node: CNode, scope: frozenset[str]
+    ) -> Values:
         needed = {n for b in bound for n in b.names()} if isinstance(bound, tuple) else set(expression_names(bound))
+        if condition is not None and not isinstance(bound, tuple):
+            needed |= set(expression_names(condition))
         found: Values | None = None
         for instance in walk((node,)):
             if not isinstance(instance, Instance):
@@ -203,6 +224,16 @@ class BoundResolver:
             if not names_of(value) <= known:
                 raise CodegenUnsupported(f"the bounds of loop {opaque} are needed before their outer loops are known")
         return found or ()
+
+
+def _condition_around(name: str, poly: PolyTree) -> Expr | None:
+    """Under which C reads the bounds of a loop, as far as it depends on data."""
+    ancestors = next(p.ancestors for p in poly.model.placed.values() if any(loop.name == name for loop in p.loops))
+    condition: Expr | None = None
+    for node in itertools.takewhile(lambda node: not (isinstance(node, Loop) and node.name == name), ancestors):
+        if isinstance(node, Predicate):
+            condition = node.condition if condition is None else Binary("&&", condition, node.condition, "int")
+    return condition
 
 
 def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:

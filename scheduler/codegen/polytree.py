@@ -91,8 +91,7 @@ class PolyTree:
         return isl.Map.read_from_str(self.model.context, self.prefix() + text)
 
     def context(self) -> isl.Set:
-        """What holds around the whole nest; data-dependent loops count as non-empty (an empty one runs
-        no iteration whatever code surrounds it)."""
+        """What holds around the whole nest; data-dependent loops count as non-empty (`scheduler.codegen.coverage`)."""
         parts = [self.model.context_text()]
         for name, loop in self.opaque.items():
             parts.append(f"__lo_{name} {'<' if loop.step > 0 else '>'} __hi_{name}")

@@ -5,181 +5,21 @@ started (fork does not copy them; libgomp would wait for them for ever), may not
 cgroups, seccomp; libgomp would end it), or may have changed how it rounds (each thread has floating-point registers of
 its own). Where threads cannot be had, a region has a team of one, which starts none and waits for none.
 
- - *fork*: a process has threads where it loaded this code after an exec, or is the child of such a one that had a
-   single thread at the fork (pthread_atfork(3)). What `_Fork`, `vfork` and `clone` make has another number, and none.
- - *limits*: before a thread's first team, and before a larger one, as many threads are started as it takes, with
-   room to spare for the program.
+ - *threads*: whether they can be had is asked first (`scheduler.codegen.threads_text`).
  - *floating point*: the team takes the control bits of the thread that asks for it, which gets their exception flags
    (Intel SDM vol. 1, 8.1.5 and 10.2.3; Arm ARM, FPCR and FPSR). Where exceptions trap, they must in that thread.
  - *cancellation*: a thread can be cancelled behind a region, not in it (pthread_setcancelstate(3)).
  - *signals*: those that are sent to the process are for the threads that the program knows (signal(7)).
- - *dlclose*: the OpenMP runtime stays, as its threads run code of it.
 
 Functions of the C library go by other names here, and system calls by their numbers: nothing depends on headers, on
-feature macros, or on what the program calls its own functions.
+feature macros, or on macros of the program's. One that has such functions itself has no threads
+(`scheduler.frontend.processes`).
 """
 
 from __future__ import annotations
 
 from scheduler.codegen.floats_text import DEFINITION as FLOATS
-
-_SHARED = '__extension__ __attribute__((__weak__, __visibility__("hidden")))'
-_ELSEWHERE = '__extension__ extern __attribute__((__visibility__("hidden")))'
-_STATE = (
-    ("int", "owner", 0),
-    ("__thread int", "tried", 1),
-    ("__thread int", "failed", 0),
-    ("__thread int", "quiet", 0),
-)
-
-
-def _states() -> str:
-    """Variables that a file defines once, also where it was tuned twice and knows them by two names."""
-    defined = (f'{_SHARED} {c} pe_{n} __asm__("perfembed_{n}_1") = {first};' for c, n, first in _STATE)
-    declared = (f'{_ELSEWHERE} {c} pe_{n} __asm__("perfembed_{n}_1");' for c, n, _ in _STATE)
-    begin = "#ifndef perfembed_state_1\n#define perfembed_state_1"
-    return "\n".join((begin, *defined, "#else", *declared, "#endif"))
-
-
-_STATES = _states()
-
-_THREADS = f"""extern int pe_max_threads(void) __asm__("omp_get_max_threads"); /* not every compiler comes with omp.h */
-extern int pe_thread_limit(void) __asm__("omp_get_thread_limit");
-extern int pe_thread(void) __asm__("omp_get_thread_num");
-extern int pe_levels(void) __asm__("omp_get_active_level");
-extern int pe_max_levels(void) __asm__("omp_get_max_active_levels");
-extern int pe_process(void) __asm__("getpid");
-extern long pe_system(long, ...) __asm__("syscall");
-extern char *pe_variable(const char *) __asm__("getenv");
-extern int pe_at_fork(void (*)(void), void (*)(void), void (*)(void)) __asm__("pthread_atfork");
-extern int pe_start(unsigned long *, const void *, void *(*)(void *), void *) __asm__("pthread_create");
-extern int pe_wait(unsigned long, void **) __asm__("pthread_join");
-extern int pe_cancel_state(int, int *) __asm__("pthread_setcancelstate");
-extern int pe_cancel_type(int, int *) __asm__("pthread_setcanceltype");
-/* Of all such files: the process that has threads; of a thread: how many it could start, and could not; no signals. */
-{_STATES}
-static int pe_single;
-
-/* A number in /proc/self/stat (proc(5): 9 flags, 20 threads), -1 where it cannot be read. */
-static __attribute__((__unused__)) long pe_stat(int pe_field)
-{{
-    char pe_text[1024];
-    long pe_file = pe_system(pe_sys_openat, -100L, "/proc/self/stat", 02000000L, 0L), pe_number = 0;
-    long pe_n = pe_file < 0 ? 0 : pe_system(pe_sys_read, pe_file, pe_text, sizeof pe_text - 1), pe_k;
-    if (pe_file >= 0)
-        pe_system(pe_sys_close, pe_file);
-    for (pe_k = pe_n - 1; pe_k > 0 && pe_text[pe_k] != ')'; pe_k--)
-        ;
-    if (pe_k <= 0)
-        return -1;
-    for (int pe_at = 2; pe_k < pe_n && pe_at < pe_field; pe_k++)
-        pe_at += pe_text[pe_k] == ' ';
-    if (pe_k >= pe_n || pe_text[pe_k] < '0' || pe_text[pe_k] > '9')
-        return -1;
-    for (; pe_k < pe_n && pe_text[pe_k] >= '0' && pe_text[pe_k] <= '9'; pe_k++)
-        pe_number = pe_number * 10 + (pe_text[pe_k] - '0');
-    return pe_number;
-}}
-static __attribute__((__unused__)) void pe_before_fork(void)
-{{
-    pe_single = pe_owner == pe_process() && pe_stat(20) == 1;
-}}
-static __attribute__((__unused__)) void pe_in_child(void)
-{{
-    pe_owner = pe_single ? pe_process() : -1;
-    pe_tried = 1;
-    pe_failed = 0;
-}}
-static __attribute__((__constructor__, __unused__)) void pe_at_load(void)
-{{
-    if (pe_owner)
-        return;
-    pe_owner = -1;
-#if defined __PIC__ && !defined __PIE__
-    if (pe_stat(9) & 0x40) /* loaded by a process that was forked, when it had whatever threads */
-        return;
-#endif
-    if (!pe_at_fork(pe_before_fork, 0, pe_in_child))
-        pe_owner = pe_process();
-}}
-#if defined __PIC__ && !defined __PIE__
-extern int pe_dladdr(const void *, void *) __asm__("dladdr") __attribute__((__weak__));
-extern void *pe_dlopen(const char *, int) __asm__("dlopen") __attribute__((__weak__));
-static __attribute__((__unused__)) void pe_keep_runtime(void)
-{{
-    struct {{
-        const char *pe_file;
-        void *pe_rest[7];
-    }} pe_found = {{0}};
-    if (pe_dlopen && pe_dladdr && pe_dladdr(__extension__(const void *)pe_thread, &pe_found) && pe_found.pe_file)
-        pe_dlopen(pe_found.pe_file, 5); /* RTLD_LAZY | RTLD_NOLOAD */
-}}
-#else
-static __attribute__((__unused__)) void pe_keep_runtime(void) {{ }}
-#endif
-/* The least room that a thread has to have: what it may take of its stack four times. */
-static __attribute__((__unused__)) unsigned long pe_room(void)
-{{
-    const char *pe_text = pe_variable("OMP_STACKSIZE");
-    unsigned long pe_size = 0, pe_unit = 10;
-    if (!pe_text)
-        pe_text = pe_variable("GOMP_STACKSIZE");
-    for (; pe_text && *pe_text && pe_size < 1ul << 40; pe_text++)
-        if (*pe_text >= '0' && *pe_text <= '9')
-            pe_size = pe_size * 10 + (unsigned long)(*pe_text - '0');
-        else if (*pe_text != ' ')
-            pe_unit = (*pe_text | 32) == 'b' ? 0 : (*pe_text | 32) == 'm' ? 20 : (*pe_text | 32) == 'g' ? 30 : 10;
-    pe_size = pe_size < 1ul << 40 >> pe_unit ? pe_size << pe_unit : 1ul << 40;
-    return pe_size > 8ul << 20 ? pe_size * 4 : 32ul << 20;
-}}
-static __attribute__((__unused__)) void *pe_idle(void *pe_go)
-{{
-    while (!__atomic_load_n((int *)pe_go, __ATOMIC_ACQUIRE))
-        pe_system(pe_sys_futex, pe_go, 128L, 0L, (void *)0); /* FUTEX_WAIT_PRIVATE */
-    return 0;
-}}
-/* Signals but for those of faults, and those of the C library's threads, are not for this thread. */
-static __attribute__((__unused__)) void pe_be_quiet(unsigned long *pe_old)
-{{
-    unsigned long pe_signals = ~0x3c00004f8ul;
-    pe_system(pe_sys_sigmask, 0L, &pe_signals, pe_old, 8L);
-}}
-/* Whether so many threads can be started. */
-static __attribute__((__noinline__, __unused__)) int pe_try(int pe_n)
-{{
-    unsigned long pe_bytes = (unsigned long)(pe_n - 1) * pe_room(), pe_old = 0, *pe_threads;
-    int pe_go = 0, pe_k = 0, pe_state = 0;
-    long pe_at = pe_failed && pe_n >= pe_failed ? -1
-                 : pe_system(pe_sys_mmap, (void *)0, pe_bytes, 3L, 0x4022L, -1L, 0L); /* PROT_READ | PROT_WRITE */
-    if (pe_at != -1) {{
-        pe_threads = (unsigned long *)pe_at;
-        pe_cancel_state(1, &pe_state);
-        pe_be_quiet(&pe_old);
-        while (pe_k < pe_n - 1 && !pe_start(&pe_threads[pe_k], 0, pe_idle, &pe_go))
-            pe_k++;
-        __atomic_store_n(&pe_go, 1, __ATOMIC_RELEASE);
-        pe_system(pe_sys_futex, &pe_go, 129L, 0x7fffffffL); /* FUTEX_WAKE_PRIVATE */
-        for (int pe_l = 0; pe_l < pe_k; pe_l++)
-            pe_wait(pe_threads[pe_l], 0);
-        pe_system(pe_sys_sigmask, 2L, &pe_old, (void *)0, 8L);
-        pe_cancel_state(pe_state, &pe_state);
-        pe_system(pe_sys_munmap, pe_at, pe_bytes);
-    }}
-    if (pe_k < pe_n - 1) {{
-        pe_failed = pe_failed && pe_failed < pe_n ? pe_failed : pe_n;
-        return 0;
-    }}
-    pe_keep_runtime();
-    pe_tried = pe_n;
-    return 1;
-}}
-static inline __attribute__((__unused__)) int pe_threads(void)
-{{
-    int pe_n = pe_max_threads();
-    if (pe_n < 2 || pe_thread_limit() < 2 || pe_levels() >= pe_max_levels() || pe_traps() || pe_owner != pe_process())
-        return 1;
-    return pe_n <= pe_tried || pe_try(pe_n) ? pe_n : 1;
-}}"""
+from scheduler.codegen.threads_text import DEFINITION as THREADS
 
 _TEAM = """struct pe_team {{
     struct pe_floats pe_floats;
@@ -262,7 +102,7 @@ def definition(errno: bool) -> str:
 #if defined _OPENMP && defined __linux__ && defined __LP64__ && !defined __ANDROID__ && \\
     (defined __SSE__ || defined __aarch64__)
 {FLOATS}
-{_THREADS}
+{THREADS}
 {declared}{_TEAM.format(join=join, leave=leave, dismiss=dismiss)}
 #else
 {_ALONE}

@@ -20,7 +20,16 @@ def without_threads(source: SourceFile, program: Processes) -> SourceFile:
                 sharing[nest.name] = replace(known, context="thread", reason=alone)
     nests = tuple(nest for nest in source.nests if nest.function not in handling)
     gone = tuple(_interrupting(nest) for nest in source.nests if nest.function in handling and nest.span is not None)
+    if program.allocates:
+        gone += tuple(_allocating(nest, min(program.allocates)) for nest in nests if nest.span is not None)
+        nests = ()
     return replace(source, nests=nests, sharing=sharing, rejections=(*source.rejections, *gone))
+
+
+def _allocating(nest: LoopNest, name: str) -> Rejection:
+    assert nest.span is not None
+    reason = f"the program has a '{name}' of its own, which tuned loops would call, and threads"
+    return Rejection(nest.span, reason, "give it another name, and call it by that", nest.function, nest.span)
 
 
 def _interrupting(nest: LoopNest) -> Rejection:

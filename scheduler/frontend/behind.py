@@ -66,7 +66,7 @@ def tails_of(moved: list[Moved], count: Count, loop: ForStmt, dead: Dead, amount
         trips = rounds(count, loop.begin)
         if trips is None:
             return None
-        at, kind = loop.end, counted_in(m.variable.ctype)
+        at, kind = loop.end, counted_in(m.variable.ctype, m.amount)
         more = times(m.amount, trips[0], kind, at)
         if isinstance(m.base, Ref) and m.base.var is m.variable:
             target = Ref(m.variable, m.variable.ctype, at)
@@ -74,7 +74,7 @@ def tails_of(moved: list[Moved], count: Count, loop: ForStmt, dead: Dead, amount
             tail = ExprStmt(Set(op, target, more, m.variable.ctype, at), at, at)
             amounts.certain[id(tail)] = (tail, loop, times(m.amount, trips[1], kind, at))
         else:
-            tail = setting_behind(m.variable, plus(m.base, more, m.variable.ctype, m.down, at), at)
+            tail = setting_behind(m.variable, plus(m.base, m.amount, more, m.variable.ctype, m.down, at), at)
         result.append(tail)
     return result
 

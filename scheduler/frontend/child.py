@@ -70,7 +70,7 @@ def parse(request: Request) -> SourceFile | Failure:
     _make_plain(unit)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
-    found = processes((unit.active, *included_texts(tu).values()))
+    found = replace(processes((unit.active, *included_texts(tu).values())), own=frozenset(unit.own))
     return without_threads(replace(extract(unit, request.given), processes=found), found)
 
 

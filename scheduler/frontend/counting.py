@@ -28,7 +28,7 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold
 from scheduler.frontend.scalars import declared_inside, target_variable
-from scheduler.frontend.typed import as_type, difference, promoted
+from scheduler.frontend.typed import LONG, as_type, difference, promoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def count_of(
         met = _met(loop.condition, variable, step, inits, increments)
         condition = loop.condition if met is None else met
         if step is not None:
-            op, limit = _limit(condition, variable)
+            op, limit = limit_of(condition, variable)
             found.append((Count(variable, start, step, op, limit), increment, condition, met is not None))
     best = next((f for f in found if f[3]), found[0] if found else None)
     return None if best is None else best[:3]
@@ -129,7 +129,7 @@ def count_of(
 def _met(
     condition: CExpr, variable: Variable, step: int | None, inits: dict[Variable, CExpr], increments: list[CExpr]
 ) -> CExpr | None:
-    """`i < (i0 + j0 + 1) / 2` for `i < j`, of two iterators that go towards each other."""
+    """`i < (i0 + j0 + 1) >> 1` for `i < j`, of two iterators that go towards each other."""
     test = strip(condition)
     if step != 1 or not isinstance(test, Bin) or test.op not in ("<", "<="):
         return None
@@ -140,24 +140,19 @@ def _met(
     steps = [e for e in increments if target_variable(e) is other]
     if len(steps) != 1 or left.ctype.name != right.ctype.name or left.ctype.name not in ("int", "long"):
         return None
-    found = step_by(steps[0], other)
+    found = headers.step_by(steps[0], other)
     if found is None or not found[1] or fold(found[0]) != 1:
         return None
     at = condition.at
-    first = inits.get(variable, left)
-    last = inits.get(other, right)
-    one = Lit("1", 1, INT, at)
-    whole: CExpr = Bin("+", as_type(first, left.ctype), as_type(last, left.ctype), left.ctype, at)
-    whole = Bin("+", whole, as_type(one, left.ctype), left.ctype, at)
-    half = Bin("/", whole, as_type(Lit("2", 2, INT, at), left.ctype), left.ctype, at)
-    # i <= j holds as long as 2 i <= i0 + j0, which is i < (i0 + j0) / 2 + 1; i < j as long as 2 i < i0 + j0
-    if test.op == "<=":
-        less = Bin("-", whole, as_type(one, left.ctype), left.ctype, at)
-        return Bin("<=", left, Bin("/", less, as_type(Lit("2", 2, INT, at), left.ctype), left.ctype, at), INT, at)
-    return Bin("<", left, half, INT, at)
+    first, last = as_type(inits.get(variable, left), LONG), as_type(inits.get(other, right), LONG)
+    one = Lit("1", 1, LONG, at)
+    whole: CExpr = Bin("+", first, last, LONG, at)
+    # i <= j holds as long as i <= floor((i0 + j0) / 2); i < j as long as i < floor((i0 + j0 + 1) / 2)
+    whole = whole if test.op == "<=" else Bin("+", whole, one, LONG, at)
+    return Bin(test.op, as_type(left, LONG), Bin(">>", whole, one, LONG, at), INT, at)
 
 
-def _limit(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:
+def limit_of(condition: CExpr, variable: Variable) -> tuple[str, CExpr | None]:
     """The comparison, the iterator on its left."""
     test = strip(condition)
     flip = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
@@ -177,20 +172,3 @@ def changed_in(loop: ForStmt) -> list[Variable]:
     if isinstance(loop.init, DeclStmt):
         found += loop.init.variables
     return found
-
-
-def step_by(expr: CExpr, variable: Variable) -> tuple[CExpr, bool] | None:
-    """(what is added or taken, whether it is taken) of `v += c` and its like."""
-    if isinstance(expr, Step):
-        return Lit("1", 1, INT, expr.at), expr.op == "--"
-    if isinstance(expr, Set) and expr.op in ("+=", "-="):
-        return expr.right, expr.op == "-="
-    if isinstance(expr, Set) and expr.op == "=":
-        right = strip(expr.right)
-        if isinstance(right, Bin) and right.op in ("+", "-"):
-            left, other = strip(right.left), right.right
-            if right.op == "+" and not (isinstance(left, Ref) and left.var is variable):
-                left, other = strip(right.right), right.left
-            if isinstance(left, Ref) and left.var is variable:
-                return other, right.op == "-"
-    return None

@@ -377,6 +377,7 @@ class Unit:
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
+    own: set[str] = field(default_factory=set)  # as in Processes
     torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
     exact: set[int] = field(default_factory=set)  # identities of loops from macros that are all that is in their bytes
     constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded

@@ -5,12 +5,14 @@ Long, because there is one way to count beside the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scheduler.frontend import conditions, integers, values
 from scheduler.frontend.arith import bits, is_integer, is_unsigned, value_range
 from scheduler.frontend.context import Context, Refuse
 from scheduler.frontend.csyntax import (
+    INT,
     TOO_DEEP,
     Bin,
     CExpr,
@@ -18,6 +20,7 @@ from scheduler.frontend.csyntax import (
     DeclStmt,
     ExprStmt,
     ForStmt,
+    Lit,
     OtherStmt,
     Ref,
     Set,
@@ -30,10 +33,11 @@ from scheduler.frontend.csyntax import (
 )
 from scheduler.frontend.fold import fold
 from scheduler.frontend.integers import NotAffine
-from scheduler.frontend.iterations import Counted, passages, range_of, reaches_far, takes_values
-from scheduler.frontend.scalars import occurs_in
+from scheduler.frontend.iterations import Counted, around, passages, range_of, reaches_far, takes_values
+from scheduler.frontend.scalars import occurs_in, target_variable
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Binary, Bound, Cast, Expr, Literal
+from scheduler.ir.types import common_type
 
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 NO_STEP = "the loop does not advance by a constant"
@@ -56,9 +60,11 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     """The bounds of a loop, read in the context around it. Raises Refuse."""
     if loop.foreign:
         raise Refuse(loop.begin, "the loop header comes from a macro", "write the for loop out")
-    if loop.positive is not None and not _positive_step(ctx, loop.positive):
+    if loop.positive is not None and not _known(
+        ctx, loop.positive, lambda step: ctx.facts.require(step - 1, ctx.domain)
+    ):
         raise Refuse(loop.begin, NO_STEP, _STEP_ADVICE)
-    if loop.left_at is not None and ctx.unit.dialect.wraps and not _exact(ctx, loop.left_at):
+    if loop.left_at is not None and ctx.unit.dialect.wraps and not _known(ctx, loop.left_at):
         raise Refuse(loop.begin, _WRAPS.format(_init(loop)[0].name.removesuffix("_round")), _WRAP_ADVICE)
     variable, start_expr = _init(loop)
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool":
@@ -108,7 +114,7 @@ def counts(loop: ForStmt) -> bool:
         return _decrement_test(loop.condition, variable) is not None
     tests = [strip(test) for test in _conjuncts(loop.condition)]
     return all(
-        isinstance(t, Bin) and t.op in _FLIP and (_offset(t.left, variable), _offset(t.right, variable)) != (None, None)
+        isinstance(t, Bin) and t.op in _FLIP and any(around(side, variable) is not None for side in (t.left, t.right))
         for t in tests
     )
 
@@ -138,36 +144,37 @@ def step_of(loop: ForStmt, variable: Variable) -> int | None:
     increment = loop.increment
     if increment is None:
         return None
-    if isinstance(increment, Step) and isinstance(increment.operand, Ref) and increment.operand.var is variable:
-        return 1 if increment.op == "++" else -1
-    if isinstance(increment, Set) and isinstance(increment.left, Ref) and increment.left.var is variable:
-        amount: int | None = None
-        if increment.op in ("+=", "-="):
-            amount = fold(increment.right)
-            amount = -amount if amount is not None and increment.op == "-=" else amount
-        elif increment.op == "=":
-            right = strip(increment.right)
-            if isinstance(right, Bin) and right.op in ("+", "-"):
-                left, other = strip(right.left), right.right
-                if right.op == "+" and not _is(left, variable):
-                    left, other = strip(right.right), right.left
-                if _is(left, variable):
-                    amount = fold(other)
-                    amount = -amount if amount is not None and right.op == "-" else amount
-        if amount is not None:
-            if is_unsigned(variable.ctype.name) and amount >= 2 ** (bits(variable.ctype.name) - 1):
-                amount -= 2 ** bits(variable.ctype.name)
-            if amount:
-                return amount
+    if target_variable(increment) is not variable:
+        raise Refuse(increment.at, "the loop increment does not change just its iterator", _STEP_ADVICE)
+    found = step_by(increment, variable)
+    amount = None if found is None else fold(found[0])
+    if found is None or not amount:
         raise Refuse(increment.at, NO_STEP, _STEP_ADVICE)
-    raise Refuse(increment.at, "the loop increment does not change just its iterator", _STEP_ADVICE)
+    half = 2 ** (bits(variable.ctype.name) - 1) if is_integer(variable.ctype.name) else 2**63
+    return ((-amount if found[1] else amount) + half) % (2 * half) - half  # `i += (size_t)-1` is i -= 1
 
 
-def _is(expr: CExpr, variable: Variable) -> bool:
-    """The variable itself, possibly converted."""
-    while isinstance(expr, Conv):
-        expr = expr.operand
-    return isinstance(expr, Ref) and expr.var is variable
+def step_by(expr: CExpr, variable: Variable) -> tuple[CExpr, bool] | None:
+    """(what is added or taken, whether it is taken) of `v += c` and its like."""
+    if isinstance(expr, Step):
+        return Lit("1", 1, INT, expr.at), expr.op == "--"
+    if isinstance(expr, Set) and expr.op in ("+=", "-="):
+        return expr.right, expr.op == "-="
+    if isinstance(expr, Set) and expr.op == "=":
+        right = strip(expr.right)
+        if isinstance(right, Bin) and right.op in ("+", "-"):
+            left, other = strip(right.left), right.right
+            if right.op == "+" and not (isinstance(left, Ref) and left.var is variable):
+                left, other = strip(right.right), right.left
+            if isinstance(left, Ref) and left.var is variable:
+                return other, right.op == "-"
+    return None
+
+
+def _overflows(increment: CExpr | None, variable: Variable) -> bool:
+    """Whether a step that leaves the range of the iterator's type is made in that type, and not converted to it."""
+    own = variable.ctype.name
+    return not isinstance(increment, Set) or common_type(own, strip(increment.right).ctype.name) == own
 
 
 def _conjuncts(expr: CExpr) -> tuple[CExpr, ...]:
@@ -204,25 +211,24 @@ def _stop(
     if not isinstance(condition, Bin) or condition.op not in _FLIP:
         raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
     op, own, limit = condition.op, condition.left, condition.right
-    offset = _offset(own, variable)
-    if offset is None:
+    if around(own, variable) is None:
         op, own, limit = _FLIP[op], condition.right, condition.left
-        offset = _offset(own, variable)
-    if offset is not None and not is_integer(limit.ctype.name):
+    if around(own, variable) is not None and not is_integer(limit.ctype.name):
         raise Refuse(condition.at, "the loop limit is not an integer", "compute an integer limit before the loop")
-    through = passages(own, variable, ctx.unit.dialect.wraps)
-    if offset is None or through is None:
+    through = passages(own, variable, ctx.unit.dialect.wraps or not _overflows(loop.increment, variable))
+    if through is None:
         raise Refuse(condition.at, "the loop condition is not a comparison of its iterator", _STEP_ADVICE)
+    offset = through[-1].offset
     if occurs_in(variable, limit):
         raise Refuse(condition.at, "the loop compares its iterator with something that depends on it", _STEP_ADVICE)
-    unsigned = is_unsigned(own.ctype.name)
     if is_unsigned(variable.ctype.name) and step == -1 and op in ("<", "<=", "!=") and len(through) == 1:
         found = _wrapping(ctx, op, own, limit, start, variable)
         if found is not None:
             return found
     if (step > 0) != (op in ("<", "<=")) and op != "!=":
         raise Refuse(condition.at, "the loop does not count towards its limit", "check the direction of the step")
-    if unsigned and step < 0 and op == ">=" and not _positive(ctx, limit):
+    floor = is_unsigned(own.ctype.name) and step < 0 and op == ">="
+    if floor and not _known(ctx, limit, lambda value: ctx.facts.proves(value - 1, ctx.domain)):
         raise Refuse(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
     closed = {"<=": 1, ">=": -1}.get(op, 0)
     try:
@@ -252,39 +258,10 @@ def _in_long(expr: Expr) -> Expr:
     return expr if expr.ctype == "long" else Cast("long", expr)
 
 
-def _offset(expr: CExpr, variable: Variable) -> int | None:
-    """c of `variable + c` (signed arithmetic, or c == 0); None for anything else."""
-    if _is(expr, variable):
-        return 0
-    expr = strip(expr)
-    if isinstance(expr, Bin) and expr.op in ("+", "-") and _is(expr.left, variable):
-        amount = fold(expr.right)
-        if amount is not None and (not is_unsigned(expr.ctype.name) or expr.op == "+"):
-            return amount if expr.op == "+" else -amount
-    return None
-
-
-def _positive_step(ctx: Context, expr: CExpr) -> bool:
-    """Proved, or assumed and tested; the step is what would make the loop affine if it were a number."""
+def _known(ctx: Context, expr: CExpr, holds: Callable[[Affine], bool] = lambda value: True) -> bool:
+    """Whether the value is affine, in the range of its type (proved, or assumed and tested), and `holds`."""
     try:
-        step = integers.exact(ctx, expr)
-        return ctx.facts.require(step - 1, ctx.domain)
-    except NotAffine:
-        return False
-
-
-def _exact(ctx: Context, expr: CExpr) -> bool:
-    """Whether the value is affine and in the range of its type: proved, or assumed and tested."""
-    try:
-        integers.exact(ctx, expr)
-    except NotAffine:
-        return False
-    return True
-
-
-def _positive(ctx: Context, expr: CExpr) -> bool:
-    try:
-        return ctx.facts.proves(integers.exact(ctx, expr) - 1, ctx.domain)
+        return holds(integers.exact(ctx, expr))
     except NotAffine:
         return False
 
@@ -326,7 +303,7 @@ def _wrapping(
 def _decrement_test(condition: CExpr, variable: Variable) -> Step | None:
     """The `i--` of `i-- > 0`, `i-- != 0` or plain `i--` as a loop condition."""
     step = counting_test(condition)
-    return step if step is not None and _is(step.operand, variable) else None
+    return step if step is not None and target_variable(step) is variable else None
 
 
 def counting_test(condition: CExpr) -> Step | None:
@@ -354,6 +331,9 @@ def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: 
             raise Refuse(test.at, "the loop may start below 0 and never end", "use i-- > 0")
         first: Bound = tuple(s - 1 for s in start)
     else:
+        wraps = bits(variable.ctype.name) < 32 or ctx.unit.dialect.wraps  # else it overflows, if it starts below 0
+        if signed_equal and wraps and range_of(start_expr)[0] < 0:
+            raise Refuse(test.at, _WRAPS.format(variable.name), _WRAP_ADVICE)
         first = _shifted(_in_long(start), -1, "long")
     return Header(variable, first, (Affine.constant(-1),), -1)
 

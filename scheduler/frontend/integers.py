@@ -185,7 +185,7 @@ def _conversion(ctx: Context, expr: Conv) -> Poly:
         if (is_unsigned(source) or bits(target) > bits(source)) and _may_wrap(ctx, expr.operand):
             _in_range(ctx, inner, expr.operand)
         return inner
-    if bits(target) == 64:
+    if bits(target) == 64 and (inner.affine is None or _is_small(inner.affine)):
         return inner  # size_t to long: sizes stay below 2^63
     if inner.affine is None:
         _limit_product(ctx, expr.operand, high)
@@ -299,12 +299,10 @@ def exact(ctx: Context, expr: CExpr) -> Affine:
     affine = value.affine
     if affine is None:
         raise NotAffine
-    if _may_wrap(ctx, expr):
-        if affine.is_constant:
-            return Affine.constant(wrap(affine.const, expr.ctype.name))
-        _in_range(ctx, value, expr)
-    elif affine.is_constant:
+    if affine.is_constant:
         return Affine.constant(wrap(affine.const, expr.ctype.name))
+    if _may_wrap(ctx, expr):
+        _in_range(ctx, value, expr)
     return affine
 
 

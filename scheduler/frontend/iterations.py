@@ -6,9 +6,9 @@ loops take the same values, if
 
 1. the first value, with what is added to it, is in the range of every type that it passes through; and
 2. so is every later one, that which ends the loop included. Signed arithmetic does not leave its range (C11 6.5p5; with
-   -fwrapv it may). Nor need it be asked where the step is 1 or -1, no other condition ends the loop, and later types
-   hold all numbers of the type: a value that leaves the range then leads to a loop without end, which C lets compilers
-   assume not to be there (C11 6.8.5p6).
+   -fwrapv it may, and a step of another type, `i += 3u`, is converted). Nor need it be asked where the step is 1 or -1,
+   no other condition ends the loop, and later types hold all numbers of the type: a value that leaves the range then
+   leads to a loop without end, which C lets compilers assume not to be there (C11 6.8.5p6).
 
 Each is proved, or assumed of the parameters and tested when the code runs, or else the loop is refused. Numbers of 64
 bits that code is generated for are within ±2**62 (`scheduler.codegen.guards`, `scheduler.codegen.opaque`).
@@ -62,27 +62,30 @@ class Passage:
     kept: bool = True
 
 
+def around(own: CExpr, variable: Variable) -> list[Conv | Bin] | None:
+    """What is done to a variable for a comparison, innermost first: conversions and constants that are added, or taken.
+
+    None for an expression that is something else.
+    """
+    found: list[Conv | Bin] = []
+    while isinstance(own, Conv) or (isinstance(own, Bin) and own.op in ("+", "-") and fold(own.right) is not None):
+        found.append(own)
+        own = own.operand if isinstance(own, Conv) else own.left
+    return found[::-1] if isinstance(own, Ref) and own.var is variable else None
+
+
 def passages(own: CExpr, variable: Variable, wraps: bool) -> list[Passage] | None:
     """Of the side of a comparison that the iterator stands on; the first is the iterator's type. None for another.
 
     `wraps`: signed arithmetic may, too.
     """
-    around: list[Conv | Bin] = []
-    while not isinstance(own, Ref):
-        if isinstance(own, Conv):
-            around.append(own)
-            own = own.operand
-        elif isinstance(own, Bin) and own.op in ("+", "-"):
-            around.append(own)
-            own = own.left
-        else:
-            return None
-    if own.var is not variable or not is_integer(own.ctype.name):
-        return None
     ctype = variable.ctype.name
+    parts = around(own, variable)
+    if parts is None or not is_integer(ctype):
+        return None
     found = [Passage(*value_range(ctype), 0, not (wraps or is_unsigned(ctype)) and bits(ctype) >= 32)]
     offset = 0
-    for part in reversed(around):
+    for part in parts:
         ctype = part.ctype.name
         if not is_integer(ctype) or ctype == "_Bool":
             return None

@@ -39,6 +39,7 @@ from scheduler.frontend.exact import once
 from scheduler.frontend.expressions import MAX_DEPTH, Expressions
 from scheduler.frontend.lexical import Directive, Text
 from scheduler.frontend.libclang import Cursor, CursorKind, StorageClass, TypeKind
+from scheduler.frontend.processes import ASKED
 from scheduler.frontend.scalars import flatten
 
 
@@ -51,9 +52,12 @@ class Lowering(Expressions):
             if cursor.kind == CursorKind.MACRO_DEFINITION:
                 continue
             location = cursor.location
+            defined = cursor.kind == CursorKind.FUNCTION_DECL and cursor.is_definition()
+            if (defined or cursor.kind == CursorKind.VAR_DECL) and cursor.spelling in ASKED:
+                self.unit.own.add(cursor.spelling)
             if location.file is None or location.file.name != self.path:
                 continue
-            if cursor.kind == CursorKind.FUNCTION_DECL and cursor.is_definition():
+            if defined:
                 bodies.append(cursor)
             elif cursor.kind == CursorKind.VAR_DECL:
                 self.variable(cursor)

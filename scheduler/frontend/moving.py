@@ -13,7 +13,7 @@ from dataclasses import replace
 from scheduler.frontend.arith import bits, is_integer
 from scheduler.frontend.behind import Amounts, Dead, Moved, last_value, rounds, setting_behind, tails_of
 from scheduler.frontend.clone import Cloner
-from scheduler.frontend.counting import Count, changed_in, commas, count_of, inits_of, step_by
+from scheduler.frontend.counting import Count, changed_in, commas, count_of, inits_of
 from scheduler.frontend.csyntax import (
     INT,
     Bin,
@@ -37,6 +37,7 @@ from scheduler.frontend.csyntax import (
 from scheduler.frontend.distances import distance
 from scheduler.frontend.fixed import alike, has_calls, is_fixed, may_move
 from scheduler.frontend.fold import fold
+from scheduler.frontend.headers import step_by
 from scheduler.frontend.jumps import own_jumps
 from scheduler.frontend.scalars import declared_inside, flatten, target_variable
 from scheduler.frontend.substituted import Substituted
@@ -206,7 +207,7 @@ def rewritten_body(
             amount = m.certain or m.amount
             value = _advanced(m, amount, done, per, at)
             if m.place < k:
-                value = plus(value, amount, m.variable.ctype, m.down, at)
+                value = plus(value, amount, amount, m.variable.ctype, m.down, at)
             mine[m.variable] = value
         result.append(copies.stmt(stmt, mine))
     return result
@@ -219,7 +220,8 @@ def _advanced(m: Moved, amount: CExpr, done: CExpr, per: int, at: int) -> CExpr:
         amount = Lit(str(by // per), by // per, INT, at)
     elif per > 1:
         done = Bin("/", done, as_type(Lit(str(per), per, INT, at), done.ctype), done.ctype, at)
-    return plus(m.base, times(amount, done, counted_in(m.variable.ctype), at), m.variable.ctype, m.down, at)
+    more = times(amount, done, counted_in(m.variable.ctype, m.amount), at)
+    return plus(m.base, m.amount, more, m.variable.ctype, m.down, at)
 
 
 def _by_elements(

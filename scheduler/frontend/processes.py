@@ -25,6 +25,14 @@ _ALONE = frozenset((
     "SYS_seccomp", "__NR_seccomp", "pkey_set", "pkey_alloc", "pkey_mprotect",
 ))  # fmt: skip
 _NOTABLE = _JUMPS | _ALONE
+ASKED = frozenset((  # what a team asks of the system by these names (`scheduler.codegen.team_text`)
+    "omp_get_max_threads", "omp_get_thread_limit", "omp_get_thread_num", "omp_get_active_level",
+    "omp_get_max_active_levels", "gnu_get_libc_version", "getauxval", "getpid", "syscall", "getenv", "dladdr", "dlopen",
+    "pthread_atfork", "pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_self",
+    "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy", "pthread_attr_init",
+    "pthread_attr_setstacksize", "pthread_setcancelstate", "pthread_setcanceltype", "__errno_location",
+))  # fmt: skip
+_ALLOCATORS = frozenset(("malloc", "calloc", "realloc", "free"))  # the OpenMP runtime calls them, and so do blocks
 
 _CALLS = "|".join(sorted(_INSTALLS)).encode()
 _IGNORED = re.compile(rb'\\\r?\n|//(?:\\\r?\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -43,7 +51,8 @@ _INSTALLING = re.compile(rb"\b(?:%b)\s*\((?![^;]*\bSIG_(?:IGN|DFL)\b)" % _CALLS)
 class Processes:
     """`mentions`: by a function, those that it calls or has the address of; `installed`: what stands beside the
     installation of a signal handler; `values`: functions whose address is taken; `uses`: names that matter here;
-    `installs`: by which of them handlers are installed.
+    `installs`: by which of them handlers are installed; `own`: of `ASKED`, those that it has functions or variables of;
+    `allocates`: of the functions that allocate memory, those that it has itself.
     """
 
     mentions: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -51,6 +60,8 @@ class Processes:
     values: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     installs: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+    allocates: frozenset[str] = frozenset()
 
     def united(self, others: Iterable[Processes]) -> Processes:
         """Of a program: two functions of one name are taken for one that does what both do."""
@@ -59,13 +70,15 @@ class Processes:
         for part in parts:
             for name, found in part.mentions.items():
                 mentions[name] = mentions.get(name, frozenset()) | found
-        names = ("installed", "values", "uses", "installs")
+        names = ("installed", "values", "uses", "installs", "own", "allocates")
         return Processes(mentions, *(frozenset().union(*(getattr(p, name) for p in parts)) for name in names))
 
     def alone(self) -> str:
         """Why no nest of the program may have threads; empty where they may."""
         for name in sorted(self.uses & _ALONE):
             return f"the program uses '{name}', which is for a thread that is alone in its process"
+        for name in sorted(self.own):
+            return f"the program has a '{name}' of its own, where threads need the system's"
         if not self.installs - self.mentions.keys():  # of functions that the program calls so itself
             return ""
         for handler in sorted((self.installed | self.values) & self.mentions.keys()):
@@ -95,10 +108,12 @@ def processes(texts: Iterable[bytes]) -> Processes:
     """Of files: C text as it was written, or without what conditionals leave out."""
     called: dict[str, set[str]] = {}
     named: dict[str, set[str]] = {}
-    installed, installs = set[str](), set[str]()
+    installed, installs, allocates = set[str](), set[str](), set[str]()
     for text in texts:
         code = _IGNORED.sub(lambda m: b"" if m[0].startswith(b"\\") else b" ", text)
-        for names, body in _bodies(code):
+        functions = list(_bodies(code))
+        allocates |= {name for names, _ in functions for name in names} & _ALLOCATORS
+        for names, body in (*_macros(code), *functions):
             found = [(word.decode(), bool(call)) for word, call in _NAME.findall(body)]
             for name in names:
                 called.setdefault(name, set()).update(word for word, call in found if call)
@@ -112,13 +127,16 @@ def processes(texts: Iterable[bytes]) -> Processes:
     mentions = {name: frozenset(found | named[name] & (values | _NOTABLE)) for name, found in called.items()}
     uses = frozenset().union(*mentions.values()) & _NOTABLE
     mentions.pop("", None)
-    return Processes(mentions, frozenset(installed), values, uses, frozenset(installs))
+    return Processes(mentions, frozenset(installed), values, uses, frozenset(installs), allocates=frozenset(allocates))
+
+
+def _macros(code: bytes) -> Iterator[tuple[list[str], bytes]]:
+    for define in _DEFINE.finditer(code):
+        yield [define[1].decode()], define[2]
 
 
 def _bodies(code: bytes) -> Iterator[tuple[list[str], bytes]]:
-    """Of functions and macros with their names (of what may be one); what stands elsewhere has the name ""."""
-    for define in _DEFINE.finditer(code):
-        yield [define[1].decode()], define[2]
+    """Of functions with their names (of what may be one); what stands elsewhere has the name ""."""
     code = _DIRECTIVE.sub(b"", code)
     depth = begin = last = 0
     head = b""

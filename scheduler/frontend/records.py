@@ -391,7 +391,8 @@ class _Splitter:
 
     def expr(self, expr: CExpr) -> CExpr:
         """With members in place of the variables that are taken apart."""
-        found = self._member_of(expr)
+        converted = isinstance(expr, Conv) and expr.ctype.kind != "record"  # the conversion stays
+        found = None if converted else self._member_of(expr)
         if found is not None:
             variable, steps = found
             member = self.members[variable].get(steps)

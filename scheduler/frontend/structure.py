@@ -238,7 +238,7 @@ def _step_ahead(condition: CExpr) -> tuple[CExpr, CExpr] | None:
     step = strip(test.left) if isinstance(test, Bin) and test.op in NEGATED else None
     if not isinstance(test, Bin) or not isinstance(step, Step) or not step.prefix or not isinstance(step.operand, Ref):
         return None
-    return replace(test, left=step.operand), step
+    return replace(test, left=as_type(step.operand, test.left.ctype)), step
 
 
 def _sets(variable: Variable, stmt: CStmt) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.arith import bits
+from scheduler.frontend.arith import bits, is_unsigned
 from scheduler.frontend.csyntax import INT, Bin, CExpr, Conv, CType
 from scheduler.frontend.fold import fold
 
@@ -16,9 +16,18 @@ def promoted(ctype: CType) -> CType:
     return INT if bits(ctype.name) < 32 else replace(ctype, is_const=False)
 
 
-def counted_in(ctype: CType) -> CType:
-    """The type to count in, of what is added to such a variable."""
-    return LONG if ctype.kind == "pointer" else replace(ctype, is_const=False)
+def counted_in(ctype: CType, amount: CExpr) -> CType:
+    """The type to compute in what a variable of a type is after `amount` was added to it again and again.
+
+    Where C adds in an unsigned type it is one, as the sum of all may leave the range of a signed one.
+    """
+    if ctype.kind == "pointer":
+        return LONG
+    added = max(bits(ctype.name), 32)
+    wraps = is_unsigned(amount.ctype.name) and bits(amount.ctype.name) >= added
+    if not wraps and not (is_unsigned(ctype.name) and bits(ctype.name) == 16):  # whose products are of `int`
+        return replace(ctype, is_const=False)
+    return CType("int", "unsigned long" if added == 64 else "unsigned int")
 
 
 def times(amount: CExpr, done: CExpr, ctype: CType, at: int) -> CExpr:
@@ -27,11 +36,13 @@ def times(amount: CExpr, done: CExpr, ctype: CType, at: int) -> CExpr:
     return Bin("*", as_type(amount, ctype), as_type(done, ctype), ctype, at)
 
 
-def plus(base: CExpr, more: CExpr, ctype: CType, down: bool, at: int) -> CExpr:
+def plus(base: CExpr, amount: CExpr, more: CExpr, ctype: CType, down: bool, at: int) -> CExpr:
+    """A variable of a type after `more` was added, or taken, in steps of `amount`."""
     if ctype.kind == "pointer":
         return Bin("-" if down else "+", base, as_type(more, LONG), replace(ctype, is_const=False), at)
-    own = counted_in(ctype)
-    return Bin("-" if down else "+", as_type(base, own), as_type(more, own), own, at)
+    kind = counted_in(ctype, amount)
+    total = Bin("-" if down else "+", as_type(base, kind), as_type(more, kind), kind, at)
+    return as_type(total, replace(ctype, is_const=False))
 
 
 def difference(high: CExpr, low: CExpr, at: int) -> CExpr:

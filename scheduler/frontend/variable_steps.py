@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from scheduler.frontend.arith import bits, is_unsigned
 from scheduler.frontend.behind import Dead
-from scheduler.frontend.counting import changed_in, inits_of, step_by
+from scheduler.frontend.counting import changed_in, inits_of, limit_of
 from scheduler.frontend.csyntax import (
     INT,
     Bin,
@@ -27,19 +27,14 @@ from scheduler.frontend.csyntax import (
     Step,
     Variable,
     statements,
-    strip,
 )
 from scheduler.frontend.fixed import has_calls, is_fixed
 from scheduler.frontend.fold import fold
+from scheduler.frontend.headers import step_by
 from scheduler.frontend.jumps import own_jumps
 from scheduler.frontend.scalars import flatten, target_variable
 from scheduler.frontend.substituted import Substituted
 from scheduler.frontend.typed import LONG, as_type
-
-_TESTS = {
-    False: {"<": True, "<=": False},
-    True: {">": True, ">=": False},
-}  # counting down: whether the limit is left out
 
 
 def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
@@ -57,8 +52,12 @@ def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
     start, calls = inits.get(own), has_calls(loop)
     if start is None or changed.count(own) != 2 or not (isinstance(loop.init, DeclStmt) or dead(own)):
         return None
-    limit, strict = _limit(loop.condition, own, down)
-    if limit is None or not all(_whole(e) and is_fixed(e, set(changed), calls) for e in (start, step, limit)):
+    op, limit = limit_of(loop.condition, own)
+    if (
+        limit is None
+        or op[:1] != (">" if down else "<")
+        or not all(_whole(e) and is_fixed(e, set(changed), calls) for e in (start, step, limit))
+    ):
         return None
     body = flatten((loop.body,), True)
     if any(True for _ in own_jumps(body)) or any(isinstance(s, ReturnStmt) for s in statements(loop)):
@@ -73,7 +72,7 @@ def by_rounds(loop: ForStmt, dead: Dead) -> CStmt | None:
     first = as_type(as_type(start, own.ctype), kind)
     high, low = (first, limit) if down else (limit, first)
     distance = _sum("-", high, low, kind, at)
-    more = Bin("-", wide, Lit("1", 1, kind, at), kind, at) if strict else wide
+    more = Bin("-", wide, Lit("1", 1, kind, at), kind, at) if op in ("<", ">") else wide
     rounded: CExpr = Bin("/", Bin("+", distance, more, kind, at), wide, kind, at)
     if is_unsigned(kind.name) and fold(low) != 0:
         runs = Bin("<=", as_type(low, kind), as_type(high, kind), INT, at)
@@ -107,19 +106,6 @@ def _whole(expr: CExpr) -> bool:
     """An integer that `long` holds, as sizes are."""
     name = expr.ctype.name
     return expr.ctype.kind == "int" and name != "_Bool" and (bits(name) == 64 or not is_unsigned(name))
-
-
-def _limit(condition: CExpr, variable: Variable, down: bool) -> tuple[CExpr | None, bool]:
-    """What the iterator is compared with, and whether it must not reach that."""
-    test = strip(condition)
-    if not isinstance(test, Bin):
-        return None, False
-    own, op, limit = strip(test.left), test.op, test.right
-    if not (isinstance(own, Ref) and own.var is variable):
-        own, op, limit = strip(test.right), {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, ""), test.left
-    if not (isinstance(own, Ref) and own.var is variable) or op not in _TESTS[down]:
-        return None, False
-    return limit, _TESTS[down][op]
 
 
 def _sum(op: str, left: CExpr, right: CExpr, kind: CType, at: int) -> CExpr:

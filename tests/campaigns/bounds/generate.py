@@ -26,6 +26,7 @@ _FORMS = {
     "wraps": 3,
     "down before": 1.5,
     "while down": 1,
+    "while ahead": 1,
     "while up": 1,
     "do": 0.7,
 }  # how often loops begin, go on and end so
@@ -164,8 +165,9 @@ class _Writer(Statements):
         rng = self.rng
         d = "" if outside else f"{kind} "
         s = self.of["s"]
+        typed = rng.choice(("1u", "2l", "(size_t)3", "(unsigned char)1"))
         up = (f"{i}++", f"{i}++", f"{i}++", f"++{i}", f"{i} += 2", f"{i} += 3", f"{i} = {i} + 1", f"{i} += {s}")
-        step = rng.choice(up)
+        step = rng.choice((*up, f"{i} += {typed}"))
         down = rng.choice((f"{i}--", f"{i}--", f"--{i}", f"{i} -= 2", f"{i} -= 1", f"{i} += -1", f"{i} -= {s}"))
         last = rng.choice((f"{end} - 1", f"({end}) - 1", end))
         wraps = is_unsigned(kind)
@@ -187,7 +189,7 @@ class _Writer(Statements):
                 other = rng.choice((f"{i} < {self.of['m']}", f"{i} <= {self.atom()}", f"{i} - {self.of['o']} < 40"))
                 return f"for ({d}{i} = {start}; {i} < {end} && {other}; {step})", (), "", ()
             case "ahead":
-                return f"for ({d}{i} = {start}; {i} + {rng.choice('112')} < {end}; {step})", (), "", ()
+                return f"for ({d}{i} = {start}; {i} + {rng.choice(('1', '2', '-1', '-2'))} < {end}; {step})", (), "", ()
             case "two ways":
                 e = f"e{i}"
                 self.locals.append(e)
@@ -216,6 +218,8 @@ class _Writer(Statements):
             case "while down":
                 test = rng.choice((f"{i}--", f"{i}-- > 0", f"--{i} > 0", f"--{i} >= 0", f"{i}-- != {start}"))
                 return f"while ({test})", (), "", (f"{i} = {end};",)
+            case "while ahead":
+                return f"while (++{i} {rng.choice(('<', '<', '<=', '!='))} {end})", (), "", (f"{i} = {start};",)
             case "while up":
                 test = rng.choice((f"{i} < {end}", f"{i} != {end}", f"{i} <= {end}"))
                 return f"while ({test})", (f"{i}++;",), "", (f"{i} = {start};",)

@@ -163,3 +163,36 @@ int main(void)
     after.write_bytes(rewritten(source, rewrites))
     assert printed(after) == printed(before)
     assert b"&n, &n + 1" in after.read_bytes() and b"&m, &m + 1" in after.read_bytes()
+
+
+def test_parameters_that_only_a_schedule_counts_with_are_tested(tmp_path: Path) -> None:
+    source = read(
+        tmp_path / "a.c",
+        b"""#include <stdio.h>
+static int a[64], b[64];
+__attribute__((noinline)) static void f(unsigned n, unsigned long o)
+{
+    for (unsigned i = 0; i < n; i++) {
+        a[i] += 1;
+        b[(unsigned char)(i - o) & 63] += 2;
+    }
+}
+int main(void)
+{
+    f(20, 3);
+    f(30, -1ul);
+    int i = 0;
+    while (i < 64) { printf("%d %d\\n", a[i], b[i]); i++; }
+    return 0;
+}
+""",
+    )
+    (nest,) = source.nests
+    written = rewritten(source, [Rewrite(nest, parse_schedule("shift(i, S0, o)"), 1.0)])
+    for name, text in (("original", source.content), ("written", written)):
+        (tmp_path / f"{name}.c").write_bytes(text)
+        subprocess.run(["gcc", "-O1", "-w", "-fopenmp", f"{name}.c", "-o", name], cwd=tmp_path, check=True)
+    said = [
+        subprocess.run([tmp_path / name], capture_output=True, check=True).stdout for name in ("original", "written")
+    ]
+    assert said[0] == said[1]

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fenv.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,11 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { N = 4096 };
@@ -147,6 +150,20 @@ static void enough_memory(void)
 {
     struct rlimit limit = {1 << 30, 1 << 30};
     CHECK(!setrlimit(RLIMIT_AS, &limit) && right(0.1) && has(4));
+}
+
+/* What is only looked at takes no memory: here every page that is mapped does. */
+static void locked(void)
+{
+    char line[99];
+    long most = 0; /* KiB */
+    if (mlockall(MCL_CURRENT | MCL_FUTURE))
+        return;
+    CHECK(right(0.1) && has(4));
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status) && sscanf(line, "VmHWM: %ld", &most) < 1)
+        ;
+    CHECK(most > 0 && most < 90 << 10); /* three stacks, twice, and what there is besides */
 }
 
 static void process_limit(void)
@@ -331,6 +348,79 @@ static void own_threads(void)
     CHECK(right(0.1) && has(4));
 }
 
+/* Threads with a team end where no file can be opened, which glibc does then if it has not. */
+static void no_files(void)
+{
+    struct rlimit limit = {0, 0};
+    CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+    own_threads();
+}
+
+static void *beside(void *gate)
+{
+    double scale = 1;
+    pthread_barrier_wait(gate);
+    nest(scale);
+    pthread_barrier_wait(gate);
+    return NULL;
+}
+
+/* Several threads at once ask whether others can be started: they cannot for all of them. */
+static void together(void)
+{
+    enum { ASKING = 6 };
+    struct rlimit limit = {14, 14}; /* these, the main thread with three, and four more */
+    CHECK(!setrlimit(RLIMIT_NPROC, &limit) && !setresuid(64322, 64322, 64322) && right(0.1));
+    for (int k = 0; k < 30; k++) {
+        pthread_barrier_t gate;
+        pthread_t others[ASKING];
+        pthread_barrier_init(&gate, NULL, ASKING);
+        for (int i = 0; i < ASKING; i++)
+            while (pthread_create(&others[i], NULL, beside, &gate))
+                usleep(1000);
+        for (int i = 0; i < ASKING; i++)
+            pthread_join(others[i], NULL);
+    }
+}
+
+static void *on_small_stack(void *unused)
+{
+    CHECK(right(0.1) && has(2)); /* libgomp needs 144 bytes of it for each thread that it starts */
+    return unused;
+}
+
+static void small_stack(void)
+{
+    pthread_t other;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    CHECK(!pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN));
+    CHECK(!pthread_create(&other, &attributes, on_small_stack, NULL) && !pthread_join(other, NULL));
+    CHECK(right(0.1) && has(4));
+}
+
+static void routine(void)
+{
+    CHECK(right(0.1) && has(1));
+}
+
+static void own_stack(void)
+{
+    static char stack[1 << 16];
+    ucontext_t here, there;
+    CHECK(!getcontext(&there));
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = sizeof stack;
+    there.uc_link = &here;
+    makecontext(&there, routine, 0);
+    CHECK(!swapcontext(&here, &there));
+}
+
+static void one_thread(void)
+{
+    CHECK(right(0.1) && right(0.2) && has(1));
+}
+
 #ifdef LOADS /* the nests are in a library */
 static void (*loaded)(double);
 static void load(void **library)
@@ -382,6 +472,7 @@ int main(int argc, char **argv)
         CASE(forked), CASE(forked_by_number), CASE(daemons), CASE(forked_beside_others), CASE(memory_limit), CASE(enough_memory),
         CASE(process_limit), CASE(filtered), CASE(rounding), CASE(exceptions), CASE(traps), CASE(error_number),
         CASE(signals), CASE(cancellation), CASE(asynchronous), CASE(affinity), CASE(own_threads),
+        CASE(locked), CASE(no_files), CASE(together), CASE(small_stack), CASE(own_stack), CASE(one_thread),
 #endif
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)

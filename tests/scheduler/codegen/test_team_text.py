@@ -11,10 +11,22 @@ from scheduler.codegen.regions import region
 from scheduler.codegen.text import preamble
 from tests.compilers import usable
 
+BEGIN = """#include <pthread.h>
+void nest(double);
+static void *run(void *unused) { nest(0.5); return unused; }
+__attribute__((constructor)) static void begin(void)
+{
+    pthread_t other;
+    if (!pthread_create(&other, 0, run, 0)) pthread_join(other, 0);
+}
+"""
 PROGRAM = Path(__file__).parent / "processes.c"
 FLAGS = ("-O2", "-fopenmp", "-Wall", "-Wextra", "-ffp-contract=off", "-frounding-math")
 LOADING = {"closed", "loaded_in_child"}
-CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in {"name", *LOADING}]
+AS_ANOTHER = {"process_limit", "together"}
+STACKS = ["16k", "1000000000"]  # in KiB: more than there is
+OTHERS = {"name", "one_thread", *LOADING}
+CASES = [case for case in re.findall(r"\bCASE\((\w+)\)", PROGRAM.read_text()) if case not in OTHERS]
 
 
 def nests(errno: bool) -> str:
@@ -38,8 +50,8 @@ def compiled(cc: str, folder: Path, errno: bool, *flags: str) -> Path:
     return program
 
 
-def run(program: Path, case: str, threads: int = 4) -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+def run(program: Path, case: str, **variables: str) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "4", **variables}
     done = subprocess.run([program, case], env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"{case}: {done.returncode} {done.stderr}"
 
@@ -51,19 +63,35 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize("case", CASES)
 def test_programs(program: Path, case: str) -> None:
-    if case == "process_limit" and os.geteuid():
+    if case in AS_ANOTHER and os.geteuid():
         pytest.skip("needs to become another user")
     run(program, case)
 
 
+@pytest.mark.parametrize("size", STACKS)
+def test_stacks_of_threads(program: Path, size: str) -> None:
+    """Too small for what a loop has of its own, and larger than the memory."""
+    run(program, "one_thread", OMP_STACKSIZE=size)
+
+
 def test_libraries(program: Path, tmp_path: Path) -> None:
-    """Closed while threads wait in the OpenMP runtime, and loaded by a process that was forked beside such."""
+    """Closed while threads wait in the OpenMP runtime, and loaded by a process that was forked beside such.
+
+    While it is loaded another thread has the first team, and is waited for.
+    """
     cc = "gcc" if "gcc" in program.parent.name else usable("clang", "-fopenmp")
     library = tmp_path / "nests.so"
     flags = (*FLAGS, "-fPIC", "-shared")
-    subprocess.run([cc, *flags, program.parent / "nests.c", "-o", library, "-lm"], check=True)
+    begin = tmp_path / "begin.c"
+    begin.write_text(BEGIN)
+    subprocess.run([cc, *flags, program.parent / "nests.c", begin, "-o", library, "-lm"], check=True)
     Path(f"{library}2").write_bytes(library.read_bytes())
     loading = tmp_path / "loading"
     subprocess.run([cc, "-O2", "-w", f'-DLOADS="{library}"', PROGRAM, "-o", loading, "-lm"], check=True)
     for case in sorted(LOADING):
         run(loading, case)
+
+
+def test_names_of_a_programs_own_are_not_those_of_its_state() -> None:
+    names = re.findall(r'__asm__\("(perfembed[^"]*)"\)', preamble("pe_threads"))
+    assert len(names) == 10 and all("." in name for name in names)

@@ -129,6 +129,43 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
         " for (size_t i = 0; i < n; i++) if (i * 0x4000000000000000u < 5) A[i] += 3; }",
         {(3, 0, 0): NEW, (40, 0, 0): NEW},
     ),
+    "taken_by_wrapping": (
+        "(size_t n, size_t a, long d) { (void)d; for (size_t i = a; i + (size_t)-3 < n; i++) A[i & 1023] += 1; }",
+        {(9, 3, 0): NEW, (0, 3, 0): NEW, (9, 2, 0): OLD},
+    ),
+    "taken_from_unsigned": (
+        "(unsigned n, unsigned a, long d) { (void)d; for (unsigned i = a; i - 2 < n; i++) A[i & 1023] += 1; }",
+        {(9, 3, 0): NEW, (0, 2, 0): NEW, (9, 1, 0): OLD},
+    ),
+    "large_factor_as_signed": (
+        "(size_t n, long k, long d) { (void)d; (void)k;"
+        " for (size_t i = 0; i < n; i++) if ((long)(i * 0x4000000000000000u) < 5) A[i] += 3; }",
+        {(40, 0, 0): NEW},
+    ),
+    "stepped_in_another_type": (
+        "(int a, int n, long d) { (void)d; for (int i = a; i < n; i += 1u << 29) A[i & 1023] += 1;"
+        " for (int i = a; i < n; i += (1L << 32) + (1 << 29)) A[i & 1023] += 1; }",
+        {(3, 9, 0): NEW, (-9, 1 << 30, 0): NEW, (3, 2**31 - (1 << 29) + 1, 0): OLD},
+    ),
+    "converted_then_stepped": (
+        "(int n, long k, long d) { (void)d; (void)k; for (int i = 0; i < n; i++)"
+        " for (int j = 300; j > 5; j = (unsigned char)j - 1) A[j] += i; }",
+        {(9, 0, 0): NEW},
+    ),
+    "first_stepped_then_compared": (
+        "(unsigned n, int k, long d) { (void)d; int i = k; while (++i < n) A[i & 1023] += i; }",
+        {(9, 0, 0): NEW, (9, -5, 0): OLD},
+    ),
+    "added_to_the_ends_of_long": (
+        "(int n, long k, long d) { (void)d; (void)k; ends[1] = -MAX - 1; ends[2] = MAX; for (int i = 0; i < n; i++)"
+        " for (long j = 0; j + 5 < ends[i & 1]; j++) A[j] += 1;"
+        " for (int i = 0; i < n; i++) for (long j = 9; j - 3 > ends[i & 2]; j--) A[j] += 1; }",
+        {(9, 0, 0): NEW},
+    ),
+    "towards_each_other": (
+        "(long n, long k, long d) { (void)d; for (long i = n * k - 4, j = k; i < j; i++, j--) A[i + 40] += 3; }",
+        {(1, 1, 0): NEW, (2, 1, 0): NEW, (5, 3, 0): NEW, (1, 12, 0): NEW},
+    ),
     "by_a_variable": (
         "(long a, size_t n, size_t by) { for (size_t i = a - 1; i < n; i += by) A[i] += 3; }",
         {(1, 9, 2): NEW, (0, 9, 2): OLD, (9, 2, 3): OLD},
@@ -137,6 +174,16 @@ FUNCTIONS: dict[str, tuple[str, dict[tuple[int, int, int], bool]]] = {
         "(long n, long k, size_t by) { for (int i = 0; i < n; i++)"
         " for (size_t j = first[i] - k; j < (size_t)n; j += by) A[j] += i; }",
         {(9, 3, 2): NEW, (9, 0, 2): NEW},
+    ),
+    "member_below_zero": (
+        "(size_t n, long b, long d) { (void)d; size_t i; w.b = b;"
+        " for (i = w.b; i < w.b + n; i++) A[0] += 2; A[1] += i; }",
+        {(3, 9, 0): NEW, (9, 0, 0): NEW, (1, -1, 0): OLD, (3, -2, 0): OLD},
+    ),
+    "unsigned_sum": (
+        "(unsigned n, long by, long d) { (void)d; int c = 5; unsigned short e = 9; unsigned s = by;"
+        " for (unsigned i = 0; i < n; i++) { c += s; e += 65535; A[i] += 1; } A[300] += c; A[301] += e; }",
+        {(9, 3, 0): NEW, (50, 0x7FFFFFFF, 0): NEW, (1000, 0xFFFFFFF0, 0): NEW},
     ),
 }
 
@@ -148,7 +195,10 @@ static long A[1100];
 static unsigned P[600];
 static int first[64];
 static size_t row[64];
+static long ends[64];
+#define MAX 0x7fffffffffffffffl
 static struct { unsigned n, k; } s;
+static struct { long b; } w;
 static long sum(unsigned from, unsigned n) { long t = 0; for (unsigned j = from; j < n; j++) t += first[j]; return t; }
 """
 
@@ -197,6 +247,8 @@ def test_values(name: str, programs: dict[str, Path]) -> None:
         ("for (unsigned j = row[i]; j + 2 < n; j++) A[j] = 1;", "may leave the range of a type"),
         ("for (unsigned char j = 0; j < 255; j += 2) A[j] = 1;", "may leave the range of a type"),
         ("for (unsigned j = n; j > 0; j -= 2) A[j] = 1;", "may leave the range of a type"),
+        ("for (signed char j = row[i]; j--;) t = t * 3 + 1;", "may leave the range of a type"),
+        ("for (int j = 0; j < 9; j += 0x80000001) A[j] = 1;", "does not count towards its limit"),
     ],
 )
 def test_refused(loop: str, reason: str, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """Programs in which a nest must not have threads, or not be rewritten, told from those that only look so."""
 
+import re
+
 import pytest
 
+from scheduler.codegen.team_text import definition
 from scheduler.frontend import SourceFile
-from scheduler.frontend.processes import Processes, processes
+from scheduler.frontend.processes import ASKED, Processes, processes
 from tests.scheduler.frontend.support import read
 
 HEAD = """
@@ -72,6 +75,51 @@ def test_others_may_have_threads(code: str) -> None:
 )
 def test_what_is_for_one_thread(code: str, said: str) -> None:
     assert said in contexts(read(HEAD + code))[0]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "static int omp_get_thread_num(void) { return 0; }\nint g(void) { return omp_get_thread_num(); }",
+        "static long syscall[9];\nlong g(int n) { return syscall[n]; }",
+        "char *getenv(const char *name) { return (char *)name; }",
+    ],
+)
+def test_what_threads_would_ask_of_the_program(code: str) -> None:
+    """They ask it by names that the assembler knows once a file."""
+    assert "of its own, where threads need the system's" in contexts(read(HEAD + code))[0]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "#define syscall number\nstatic long syscall(int n) { return n; }\nlong g(void) { return syscall(1); }",
+        "int getpid(void);\nint g(void) { static int syscall; return getpid() + ++syscall; }",
+    ],
+)
+def test_the_systems_own_are_no_problem(code: str) -> None:
+    assert contexts(read(HEAD + code)) == [""]
+
+
+@pytest.mark.parametrize(
+    ("code", "own"),
+    [
+        ("typedef unsigned long size;\nvoid *malloc(size n) { return a + n; }", True),
+        (
+            "#define free(p) ((p) = 0)\nvoid *malloc(unsigned long);\nvoid g(void *p) { if (malloc(3)) { free(p); } }",
+            False,
+        ),
+    ],
+)
+def test_functions_that_allocate(code: str, own: bool) -> None:
+    found = read(HEAD + code)
+    assert (not found.nests) == own
+    assert own == any("of its own, which tuned loops would call" in r.reason for r in found.rejections)
+
+
+def test_all_that_threads_ask_is_known() -> None:
+    asked = set(re.findall(r'__asm__\("(\w+)"\)', definition(errno=True)))
+    assert asked == ASKED
 
 
 @pytest.mark.parametrize("call", ["f", "between"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler.ir.nest import LoopNest, Storage
+from scheduler.ir.text import format_nest
 from tests.scheduler.frontend.support import lines, nest, read, refusal
 
 COMPLEX = """typedef struct { double re, im; } cplx;
@@ -44,6 +45,20 @@ def test_values_of_structures_are_one_value_a_member() -> None:
     assert {"w_re", "w_im"} <= set(arrays)
     written = [line for line in lines(found) if "y[i]" in line.split("=")[0]]
     assert len(written) == 2
+
+
+@pytest.mark.parametrize(
+    ("loop", "text"),
+    [
+        ("for (int i = 0; i < n; i++) a[i] = square(s.x);", "(double)s_x * (double)s_x"),
+        ("for (unsigned i = s.k; i < 9; i++) a[i] = 0;", "s_k >= 0"),
+    ],
+)
+def test_members_are_converted(loop: str, text: str) -> None:
+    assert text in format_nest(
+        nest(f"""static struct {{ float x; int k; }} s; static double square(double x) {{ return x * x; }}
+void set(float x, int k) {{ s.x = x; s.k = k; }} void f(int n, double *a) {{ {loop} }}""")
+    )
 
 
 def test_a_value_is_whole_before_it_is_assigned() -> None:
