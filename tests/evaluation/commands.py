@@ -45,6 +45,7 @@ from tests.evaluation.methods import Method, MethodsBench, run_methods
 from tests.evaluation.nest_spellings import run_spellings
 from tests.evaluation.products import SPELLINGS, ProductsBench, bench_products
 from tests.evaluation.programs import ProgramsBench, ProgramScore, append_score, read_scores, run_programs
+from tests.evaluation.regions import run_regions
 from tests.evaluation.replay import ReplaySettings, time_files
 from tests.evaluation.spread import SpellingTimes, run_spread
 from tests.evaluation.startup import StartupBench, run_startup
@@ -386,6 +387,20 @@ def timing(
     bench = TimingBench(comparisons, slowdown, rounds, seed, environment=dict(os.environ))
     result = run_timing(bench, lambda done, alarms: say(f"{done} comparisons, {alarms} false alarms"), say)
     _end(result, json, views.timing(result))
+
+
+@app.command("regions")
+def regions(
+    elements: Annotated[int, typer.Option(min=1, help="Of the loop that is run.")] = 4096,
+    calls: Annotated[int, typer.Option(min=1, help="Of a round.")] = 2000,
+    rounds: Annotated[int, typer.Option(min=1, help="In turns.")] = 21,
+    threads: Threads = None,
+    cc: Cc = "gcc",
+    json: Json = False,
+) -> None:
+    """What a written parallel region costs beside a plain one of OpenMP."""
+    result = run_regions(elements, calls, rounds, thread_count(threads), cc, dict(os.environ))
+    _end(result, json, views.regions(result))
 
 
 @app.command("counters")

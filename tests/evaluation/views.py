@@ -20,6 +20,7 @@ from tests.evaluation.method_scores import REFERENCE, NestRow, fastest_of_all, p
 from tests.evaluation.nest_spellings import SpellingDonors
 from tests.evaluation.products import ProductRow
 from tests.evaluation.programs import OPENMP, SEQUENTIAL, TUNED, ProgramsResult
+from tests.evaluation.regions import RegionsResult
 from tests.evaluation.replay import FRONTEND_AIM_MS, REPLAY_AIM_MS, ReplayTimes
 from tests.evaluation.spread import SpellingTimes
 from tests.evaluation.startup import AIMS, INSTALL_AIM_S, StartupResult
@@ -212,6 +213,18 @@ def timing(result: TimingResult) -> list[str]:
         f" ({found:.1%}, aim at least 90 %: {verdict(found >= 0.9)}), {result.reversed} declared faster",
         f"{result.noisy} of them on a noisy machine; {'interrupted; ' if result.interrupted else ''}"
         f"{seconds(result.seconds)}",
+    ]
+
+
+def regions(result: RegionsResult) -> list[str]:
+    """Microseconds of a call, by form."""
+    rows = [["", "median", "least", "most"]]
+    rows += [[name, *(f"{by[name] * 1e6:.2f} µs" for by in (result.seconds, result.least, result.most))]
+             for name in result.seconds]  # fmt: skip
+    return [
+        *table(rows),
+        f"{result.elements} elements, {result.threads} threads, {result.rounds} rounds of {result.calls} calls:"
+        f" {result.more * 1e6:+.2f} µs a region (medians)",
     ]
 
 
