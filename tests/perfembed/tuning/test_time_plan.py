@@ -58,8 +58,8 @@ def test_a_nest_ends_while_there_is_time_to_build_and_run_the_program(monkeypatc
     plan.ran(4.0)
     plan.profile = cast("ProgramProfile", SimpleNamespace(wall_s=4.0, built_s=9.0))
     clock.time = 50
-    assert plan.budget.at_last() == pytest.approx(69 + 12 - 50)
-    assert plan.nest_left() == pytest.approx(31 - 6 - 9.5)
+    assert plan.budget.at_last() == pytest.approx(66 + 12 - 50)
+    assert plan.nest_left() == pytest.approx(28 - 6 - 9.5)
 
 
 def test_a_budget_that_is_spent_before_anything_is_known_is_an_error_of_its_own() -> None:
