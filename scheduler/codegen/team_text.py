@@ -19,6 +19,7 @@ feature macros, or on macros of the program's. One that has such functions itsel
 from __future__ import annotations
 
 from scheduler.codegen.floats_text import DEFINITION as FLOATS
+from scheduler.codegen.threads_text import CONTAINED
 from scheduler.codegen.threads_text import DEFINITION as THREADS
 
 _TEAM = """struct pe_team {{
@@ -95,14 +96,17 @@ _ERRNO = (
 )
 
 
-def definition(errno: bool) -> str:
-    """`errno`: the program looks at it, so that what a thread's mathematical functions set goes to the caller."""
+def definition(errno: bool, contained: bool = False) -> str:
+    """`errno`: the program looks at it, so that what a thread's mathematical functions set goes to the caller.
+
+    `contained`: for a process of our own.
+    """
     declared, join, leave, dismiss = _ERRNO if errno else ("",) * 4
     return f"""/* How many threads a parallel loop may have in this process, which one runs, and what they do. */
 #if defined _OPENMP && defined __linux__ && defined __LP64__ && !defined __ANDROID__ && \\
     (defined __SSE__ || defined __aarch64__)
 {FLOATS}
-{THREADS}
+{CONTAINED if contained else THREADS}
 {declared}{_TEAM.format(join=join, leave=leave, dismiss=dismiss)}
 #else
 {_ALONE}

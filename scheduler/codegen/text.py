@@ -215,14 +215,17 @@ _WITH_ERRNO = {
 }
 
 
-def preamble(text: str, again: bool = False, errno: bool = False) -> str:
+def preamble(text: str, again: bool = False, errno: bool = False, contained: bool = False) -> str:
     """Definitions for a file that holds the text; `again`: it may have been given some of them before.
 
-    `errno`: the program looks at what mathematical functions report besides their values.
+    `errno`: the program looks at what mathematical functions report besides their values. `contained`: the file becomes
+    a process of our own, which neither forks nor limits its threads.
     """
     lines: list[str] = []
     for name, definition in helpers_for(text):
         definition = _WITH_ERRNO.get(name, definition) if errno else definition
+        if contained and name == "pe_threads":
+            definition = team_definition(errno, contained=True)
         guard = f"pe_has_{name.removeprefix('pe_')}"
         lines += [f"#ifndef {guard}", f"#define {guard}", definition, "#endif"] if again else [definition]
     return "".join(line + "\n" for line in lines)

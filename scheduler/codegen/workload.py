@@ -138,7 +138,7 @@ def kernel_source(
     if functions & _STDLIB:
         includes.append("stdlib.h")
     head = "".join(f"#include <{h}>\n" for h in includes)
-    return head + preamble(body, errno=errno) + "\n".join(lines) + "\n", tuple(specs)
+    return head + preamble(body, errno=errno, contained=True) + "\n".join(lines) + "\n", tuple(specs)
 
 
 def _extents(array: Array, values: Mapping[str, int]) -> list[str]:

@@ -95,3 +95,9 @@ def test_libraries(program: Path, tmp_path: Path) -> None:
 def test_names_of_a_programs_own_are_not_those_of_its_state() -> None:
     names = re.findall(r'__asm__\("(perfembed[^"]*)"\)', preamble("pe_threads"))
     assert len(names) == 10 and all("." in name for name in names)
+
+
+def test_a_process_of_ours_gets_threads_without_asking() -> None:
+    """What is measured is compiled often."""
+    text = preamble("pe_threads", contained=True)
+    assert "pe_try" not in text and "pe_enter_team" in text and len(text) < len(preamble("pe_threads")) / 2
