@@ -26,9 +26,7 @@ KEPT_BYTES = 1 << 30  # of what the program writes, for comparing it as text
 _TICK_S = 0.011  # what was changed later than this has another time
 _SYSTEM = ("/dev", "/proc", "/sys")
 _TEMPORARY = ("/tmp", "/var/tmp")
-_NEIGHBOURS = (
-    1000  # entries of a folder around the working folder; in fuller ones, which take seconds, nothing is found
-)
+_NEIGHBOURS = 1000  # entries of a folder around the working folder; in fuller ones, which take long, nothing is found
 
 Stamp = tuple[int, ...]
 

@@ -7,13 +7,13 @@ its conditions would stand where these bounds are not known yet: what runs outsi
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import islpy as isl
 
+from scheduler.codegen.node_algebra import names_in
 from scheduler.codegen.nodes import (
     Bind,
     Block,
@@ -30,6 +30,7 @@ from scheduler.codegen.nodes import (
     with_bodies,
 )
 from scheduler.codegen.polytree import PolyTree
+from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.polyhedral.model import QuotaExceeded, isl_name
 
@@ -187,14 +188,19 @@ def _problem(statement: str, places: list[tuple[_Path, Instance]], poly: PolyTre
 
 
 def only_where_loops_run(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:
-    """Whatever runs once where a data-dependent loop has no iteration at all is put under the condition that it has."""
-    return _conditional(nodes, _Path(), poly)[0] if poly.opaque else nodes
+    """Whatever runs once where a data-dependent loop has no iteration at all is put under the condition that it has.
+
+    Raises CodegenUnsupported.
+    """
+    none: frozenset[str] = frozenset()
+    return _conditional(nodes, _Path(), poly, none, none)[0] if poly.opaque else nodes
 
 
 def _conditional(
-    nodes: tuple[CNode, ...], path: _Path | None, poly: PolyTree, above: bool = False
+    nodes: tuple[CNode, ...], path: _Path | None, poly: PolyTree, above: frozenset[str], never: frozenset[str]
 ) -> tuple[tuple[CNode, ...], set[str]]:
-    """The nodes, and the loops whose conditions are to stand `above` them.
+    """The nodes, and those of the loops `above` whose conditions are to stand above all of them; of those in `never`
+    they may not stand here.
 
     `path`: None where isl has no words for what holds.
     """
@@ -204,34 +210,42 @@ def _conditional(
         if isinstance(node, Instance):
             found = {name for name, value in node.values if name in poly.opaque and _may_stray(name, value, path, poly)}
         else:
-            node, path, found = _conditional_inside(node, path, poly, above)
-        if above:
-            left |= found
-        else:
-            for name in reversed([name for name in poly.opaque if name in found]):
-                low, high = Affine.of(f"__lo_{name}"), Affine.of(f"__hi_{name}")
-                node = Branch(IntOp("<" if poly.opaque[name].step > 0 else ">", (low, high)), (node,))
+            node, path, found = _conditional_inside(node, path, poly, above, never)
+        left |= found & above
+        for name in reversed([name for name in poly.opaque if name in found - above]):
+            if name in never:
+                raise CodegenUnsupported(f"a block holds more than what loop {name} runs, which may be empty")
+            low, high = Affine.of(f"__lo_{name}"), Affine.of(f"__hi_{name}")
+            node = Branch(IntOp("<" if poly.opaque[name].step > 0 else ">", (low, high)), (node,))
         result.append(node)
     return tuple(result), left
 
 
 def _conditional_inside(
-    node: CNode, path: _Path | None, poly: PolyTree, above: bool
+    node: CNode, path: _Path | None, poly: PolyTree, above: frozenset[str], never: frozenset[str]
 ) -> tuple[CNode, _Path | None, set[str]]:
     """The node, the path behind it, and the loops whose conditions are to stand above it."""
     found: set[str] = set()
     inner: tuple[_Path | None, ...] = (None, None)
-    with contextlib.suppress(_NoText):
+    try:
         if path is not None and isinstance(node, Bind):
             path = path.within(node.name, (f"{{}} = {path.text(node.value)}",))
         elif path is not None:
             inner = _inside(node, path)
+    except _NoText:
+        path = None if isinstance(node, Bind) else path
     paths = iter(inner)
+    if isinstance(node, Block | Packed | When):  # what these are made of reads data, too
+        iterators = [poly.model.iterators(n.statement) for n in _all((node,)) if isinstance(n, Instance)]
+        above = frozenset(name for name in poly.opaque if all(name in names for names in iterators))
+        if isinstance(node, Block):
+            never |= poly.opaque.keys()
+        elif isinstance(node, Packed):
+            never |= {name for name in poly.opaque if {f"__lo_{name}", f"__hi_{name}"} & names_in(node)}
 
     def change(body: tuple[CNode, ...]) -> tuple[CNode, ...]:
-        # what blocks, copies and predicates are made of reads data, too
-        new, left = _conditional(body, next(paths), poly, above or isinstance(node, Block | Packed | When))
-        found.update(left)
+        new, more = _conditional(body, next(paths), poly, above, never)
+        found.update(more)
         return new
 
     return with_bodies(node, change), path, found

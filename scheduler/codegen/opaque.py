@@ -163,8 +163,7 @@ class BoundResolver:
         """Past a loop the bound does not depend on, if the source reads the bound whether or not that loop runs."""
         if not isinstance(parent, For | Scope) or self.variables[parent.loop] in names_in(let):
             return False
-        read = [*reads(let.value), *(reads(let.condition) if let.condition is not None else ())]
-        if any(use.access.array in self.written for use in read):
+        if _read(let) & self.written:
             return False
         opaque = self._owner[let.name]
         for statement, row in self.poly.by_name[parent.loop].loop.rows:
@@ -197,9 +196,22 @@ class BoundResolver:
                 self.names[key] = new
                 self._owner[new] = opaque
             none = _FAR if (side == "lo") == (loop.step > 0) else -_FAR
-            lets.append(Let(self.names[key], bound, outer, condition, none))
+            let = Let(self.names[key], bound, outer, condition, none)
+            self._check_unwritten(opaque, let, node)
+            lets.append(let)
             values[name] = Affine.of(self.names[key]) + more
         return lets, values
+
+    def _check_unwritten(self, opaque: str, let: Let, node: CNode) -> None:
+        """What the bound reads is not written in the node, in front of which it stands, before the loop begins."""
+        read = _read(let) & self.written
+        others = {n.statement for n in walk((node,)) if isinstance(n, Instance)} if read else set()
+        for statement in others:
+            uses = self.poly.model.uses(statement)
+            if opaque not in self.poly.model.iterators(statement) and any(
+                u.is_write and u.access.array in read for u in uses
+            ):
+                raise CodegenUnsupported(f"what the bounds of loop {opaque} are read from is written beside the loop")
 
     def _outer_values(
         self, opaque: str, bound: Bound, condition: Expr | None, node: CNode, scope: frozenset[str]
@@ -224,6 +236,12 @@ class BoundResolver:
             if not names_of(value) <= known:
                 raise CodegenUnsupported(f"the bounds of loop {opaque} are needed before their outer loops are known")
         return found or ()
+
+
+def _read(let: Let) -> frozenset[str]:
+    """The arrays that a bound and its condition read."""
+    expressions = (let.value,) if let.condition is None else (let.value, let.condition)
+    return frozenset(use.access.array for e in expressions for use in reads(e))
 
 
 def _condition_around(name: str, poly: PolyTree) -> Expr | None:

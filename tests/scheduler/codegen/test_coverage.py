@@ -140,11 +140,17 @@ int main(void)
 
 
 NESTED = rb"""#include <stdio.h>
-static int row[9] = {0, 3, 3, 5, 5, 5, 9, 9, 12}, back[9] = {4, 0, 3, 9, 2};
+static int row[9] = {0, 3, 3, 5, 5, 5, 9, 9, 12}, back[9] = {4, 0, 3, 9, 2}, grows[10];
 static double a[64], b[64];
 void rows(int n) {
     for (int i = 0; i < n; i++)
         for (int j = row[i]; j < row[i + back[0] - 3]; j++) { a[j] += i; b[j] += 2 * j; }
+}
+void grown(int n) {
+    for (int i = 0; i < n; i++) {
+        grows[i + 1] = grows[i] + back[i] % 3;
+        for (int j = grows[i]; j < grows[i + 1]; j++) { a[j] += i; b[j] += a[j]; }
+    }
 }
 void down(int n) { for (int i = back[n]; i-- > 0;) { a[i] += 3; b[i] += 5; } }
 void deep(int n) {
@@ -153,7 +159,7 @@ void deep(int n) {
             for (int j = row[k]; j < row[k + 1]; j++) { a[j] += i; b[j] += 2 * k; }
 }
 int main(void) {
-    rows(8); down(1); down(0); down(2); deep(5);
+    rows(8); grown(6); down(1); down(0); down(2); deep(5);
     double s = 0;
     int k = 0;
     while (k < 64) { s = s * 1.37 + a[k] + 0.3 * b[k]; k++; }
@@ -174,6 +180,7 @@ int main(void) {
         (NESTED, "down", "shift(i, S1, 1)"),
         (NESTED, "down", "tile([i], [3]); shift(i, S1, 1)"),
         (NESTED, "deep", "shift(j, S1, 1)"),
+        (NESTED, "grown", "tile([i], [2]); pack(i, back, [0]); shift(j, S2, 1)"),
     ],
 )
 def test_statements_apart_from_an_empty_loop_over_data(

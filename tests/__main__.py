@@ -1,0 +1,10 @@
+"""All tests: `python -m tests [options of pytest]`. A part that fails does not hide what the other one finds."""
+
+import subprocess
+import sys
+
+ALONE = ("tests/profilers",)  # what contains processes and measures time
+OTHERS = ("-n", "2", "--deselect", "tests/profilers")
+
+if __name__ == "__main__":
+    sys.exit(max([subprocess.call((sys.executable, "-m", "pytest", *part, *sys.argv[1:])) for part in (ALONE, OTHERS)]))
