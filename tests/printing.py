@@ -60,7 +60,13 @@ class _Cells(string.Formatter):
     def convert_field(self, value: Any, conversion: Any) -> Any:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return None
-        return {"t": seconds, "x": times, None: lambda same: same}[conversion](value)
+        match str(conversion):
+            case "t":
+                return seconds(value)
+            case "x":
+                return times(value)
+            case _:
+                return value
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         return "-" if value is None else super().format_field(value, format_spec)
