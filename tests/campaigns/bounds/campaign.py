@@ -14,7 +14,7 @@ from tests.campaigns.bounds.model import Campaign, CampaignResult, Tally
 from tests.campaigns.bounds.reduce import Reducer, keep
 from tests.campaigns.parts import added_up, in_parts
 
-FILE = 10  # programs of one file, which is a task
+FILE = 25  # programs of one file, which is a task
 
 Progress = Callable[[int, Tally], None]
 """Called with the number of programs done and the tally so far."""
@@ -23,7 +23,7 @@ Progress = Callable[[int, Tally], None]
 def run_campaign(campaign: Campaign, progress: Progress) -> CampaignResult:
     """The same campaign gives the same counts and faults whatever the number of jobs, but for what is too slow.
 
-    Files hold ten programs each from number `first` on, so that parts of a campaign begin at tens.
+    Files hold `FILE` programs each from number `first` on: parts of a campaign begin at multiples of it.
     """
     began = time.monotonic()
     total = Tally()

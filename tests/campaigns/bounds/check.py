@@ -25,7 +25,7 @@ from scheduler.replay import Replayer
 from scheduler.schedule import format_schedule
 from tests.campaigns.bounds.arguments import drawn, ordinary
 from tests.campaigns.bounds.builds import ORIGINAL, TUNED, Call, DoesNotCompile, Said, build, counted, run
-from tests.campaigns.bounds.driver import program
+from tests.campaigns.bounds.driver import only, program
 from tests.campaigns.bounds.generate import unit
 from tests.campaigns.bounds.model import BASE, SANITIZED, Campaign, Fault, Kind, Tally, Way, ways
 from tests.campaigns.bounds.unit import Unit
@@ -182,11 +182,16 @@ class Checker:
         for number in range(self.campaign.schedules):
             chosen = {name: drawn_for(replayer, rng) if number else () for name, replayer in replayers.items()}
             rewrites = [Rewrite(nest, chosen[nest.name], 1.0) for nest in source.nests if nest.name in chosen]
-            rewrites = self._coded(source, rewrites, surveyed, replayers)
-            if rewrites:
+            written = None
+            try:
+                written = write(source, rewrites, surveyed) if rewrites else None
+            except (SchedulerError, QuotaExceeded):
+                rewrites = self._coded(source, rewrites, surveyed, replayers)
+                written = write(source, rewrites, surveyed) if rewrites else None
+            if written is not None:
                 counts["rewritten"] += len(rewrites)
                 counts["reordered"] += sum(bool(r.schedule) for r in rewrites)
-                yield write(source, rewrites, surveyed)
+                yield written
 
     def _coded(
         self, source: SourceFile, rewrites: list[Rewrite], surveyed: Surveyed, replayers: dict[str, Replayer]
@@ -208,7 +213,7 @@ class Checker:
         """One fault a function at most; `faulty`: those that have theirs."""
         calls = [(c, e) for c, e in zip(batch.calls, batch.expected, strict=True) if c[0] not in faulty]
         path = self.folder / "written.c"
-        path.write_bytes(written.content)
+        path.write_bytes(only(written.content, {number for (number, _), _ in calls}))
         try:
             found = run(build(path, way, batch.flags), [c for c, _ in calls], way, _WRITTEN_MS)
         except DoesNotCompile as error:
