@@ -3,13 +3,11 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("perfembed", "optdb", "profilers", "scheduler")
+from tests.evaluation.house import PACKAGES, ROOT, Modules
+
 ALLOWED = {
     "perfembed": {"optdb", "profilers", "scheduler"},
     "optdb": {"profilers", "scheduler"},
@@ -36,86 +34,40 @@ LINES = 300
 HELP_MODULES = 200  # of 200 ms; 128 today
 
 
-def modules() -> dict[str, Path]:
-    """Dotted name -> file of everything we ship."""
-    found = {}
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-MODULES = modules()
-
-
-def imported(name: str, tree: ast.AST, everywhere: bool) -> Iterator[str]:
-    """Modules and members a module imports: all of them, or only when it is itself imported."""
-    for node in walk(tree, everywhere):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                package = name.split(".") if MODULES[name].name == "__init__.py" else name.split(".")[:-1]
-                base = ".".join([*package[: len(package) - node.level + 1], *([base] if base else [])])
-            for alias in node.names:
-                member = f"{base}.{alias.name}"
-                yield member if member in MODULES else base
-
-
-def walk(node: ast.AST, everywhere: bool) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if not everywhere:
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                continue
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-                continue
-        yield child
-        yield from walk(child, everywhere)
-
-
-def parsed(name: str) -> ast.AST:
-    return ast.parse(MODULES[name].read_text(), str(MODULES[name]))
+MODULES = Modules()
+PATHS = MODULES.paths
 
 
 def test_everything_is_found() -> None:
-    assert {"perfembed.cli.main", "scheduler.replay", "profilers.run", "optdb"} <= set(MODULES)
+    assert {"perfembed.cli.main", "scheduler.replay", "profilers.run", "optdb"} <= set(PATHS)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_packages_import_only_what_they_may(package: str) -> None:
     wrong = {
         f"{name} imports {target}"
-        for name in MODULES
+        for name in PATHS
         if name.split(".")[0] == package
-        for target in imported(name, parsed(name), everywhere=True)
+        for target in MODULES.imported(name, everywhere=True)
         if target.split(".")[0] in set(PACKAGES) - ALLOWED[package] - {package}
     }
     assert not wrong
 
 
 def test_files_are_short_or_say_why_they_are_not() -> None:
-    long = {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > LINES}
-    assert not {name for name in long if "Long, because" not in (ast.get_docstring(parsed(name)) or "")}
+    long = {name for name, path in PATHS.items() if len(path.read_text().splitlines()) > LINES}
+    assert not {name for name in long if "Long, because" not in (ast.get_docstring(MODULES.trees[name]) or "")}
 
 
 def test_tests_are_not_imported() -> None:
-    wrong = {n for n in MODULES for t in imported(n, parsed(n), everywhere=True) if t.split(".")[0] == "tests"}
+    wrong = {n for n in PATHS for t in MODULES.imported(n, everywhere=True) if t.split(".")[0] == "tests"}
     assert not wrong
-
-
-def edges(everywhere: bool) -> dict[str, set[str]]:
-    """What importing each module imports of ours. A package's own `__init__` counts only where it is named."""
-    return {
-        name: {t for t in imported(name, parsed(name), everywhere) if t in MODULES and t != name} for name in MODULES
-    }
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_no_cycles(everywhere: bool) -> None:
     """Neither when modules are imported nor later, when a function of theirs runs."""
-    graph = edges(everywhere)
+    graph = MODULES.edges(everywhere)
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -133,12 +85,12 @@ def test_rooms_stand_on_those_below_them() -> None:
     """Also where an import waits until it is needed, and where it is for types only."""
     wrong = {
         f"{name} imports {target}"
-        for name in MODULES
-        for target in imported(name, parsed(name), everywhere=True)
+        for name in PATHS
+        for target in MODULES.imported(name, everywhere=True)
         if (above := room(name)) != (below := room(target)) and ORDER.get(below, -1) > ORDER.get(above, 99)
     }
     assert not wrong
-    assert {room(name) for name in MODULES} - {""} <= set(ORDER)
+    assert {room(name) for name in PATHS} - {""} <= set(ORDER)
 
 
 def room(module: str) -> str:
@@ -149,23 +101,23 @@ def room(module: str) -> str:
 
 def test_only_the_command_line_reads_the_environment() -> None:
     wrong = []
-    for name in MODULES:
+    for name in PATHS:
         if name.startswith("perfembed.cli") or name in CHILDREN:
             continue
-        for node in ast.walk(parsed(name)):
+        for node in ast.walk(MODULES.trees[name]):
             if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"):
-                wrong.append(f"{MODULES[name].relative_to(ROOT)}:{node.lineno}")
+                wrong.append(f"{PATHS[name].relative_to(ROOT)}:{node.lineno}")
     assert not wrong
 
 
 def test_libraries_do_not_print() -> None:
     wrong = []
-    for name in MODULES:
+    for name in PATHS:
         if name.startswith("perfembed.cli") or name in CHILDREN:
             continue
-        for node in ast.walk(parsed(name)):
+        for node in ast.walk(MODULES.trees[name]):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-                wrong.append(f"{MODULES[name].relative_to(ROOT)}:{node.lineno}")
+                wrong.append(f"{PATHS[name].relative_to(ROOT)}:{node.lineno}")
     assert not wrong
 
 

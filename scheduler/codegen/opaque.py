@@ -1,4 +1,7 @@
-"""Data-dependent bounds and predicates in the C AST: bound expressions in place of isl's parameters, hoisting."""
+"""Data-dependent bounds and predicates in the C AST: bound expressions in place of isl's parameters, hoisting.
+
+Long, because whoever moves a bound has to know what conditions it is read under.
+"""
 
 from __future__ import annotations
 

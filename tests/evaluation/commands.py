@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from glob import glob
+from json import dumps, loads
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -39,6 +40,7 @@ from tests.evaluation.costmodel import run_costmodel
 from tests.evaluation.counters import CountersBench, run_counters
 from tests.evaluation.datasets import run_datasets
 from tests.evaluation.embedding import score_embedding
+from tests.evaluation.house import Modules, measure
 from tests.evaluation.index import bench_index
 from tests.evaluation.method_scores import REFERENCE, pairs, scores
 from tests.evaluation.methods import Method, MethodsBench, run_methods
@@ -51,13 +53,14 @@ from tests.evaluation.spread import SpellingTimes, run_spread
 from tests.evaluation.startup import StartupBench, run_startup
 from tests.evaluation.surrogate import run_surrogate
 from tests.evaluation.timing import TimingBench, run_timing
+from tests.evaluation.unchanged import differences, digests
 from tests.evaluation.variants import run_variants
 from tests.printing import as_json, say
 
 app = typer.Typer(
     help="Figures of perfembed itself.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
-KERNELS = "tests/kernels/*.c"
+KERNELS, PROGRAMS = "tests/kernels/*.c", "tests/programs/*/*.c"
 
 Files = Annotated[
     list[str] | None, typer.Argument(help=f"C files with a main.  [default: {KERNELS}]", show_default=False)
@@ -401,6 +404,35 @@ def regions(
     """What a written parallel region costs beside a plain one of OpenMP."""
     result = run_regions(elements, calls, rounds, thread_count(threads), cc, dict(os.environ))
     _end(result, json, views.regions(result))
+
+
+@app.command("house")
+def house(
+    against: Annotated[Path | None, typer.Option(metavar="DIR", help="Another checkout, in a column before.")] = None,
+    json: Json = False,
+) -> None:
+    """How large the house is and how it hangs together: lines, files, imports, floors, options."""
+    found = measure(Modules())
+    before = measure(Modules(against)) if against else None
+    _end(found, json, views.house(found, before))
+
+
+@app.command("unchanged")
+def unchanged(
+    files: Files = None,
+    against: Annotated[Path | None, typer.Option(help="What --out wrote: differences end with exit code 1.")] = None,
+    out: Annotated[Path | None, typer.Option(help="All digests go there.")] = None,
+    schedules: Annotated[int, typer.Option(min=1, help="Of each nest: its own order, and random ones.")] = 3,
+    flag: Annotated[list[str] | None, typer.Option(help="Flag to read files with (repeatable).")] = None,
+) -> None:
+    """Digests of what is read of C files and written for them: a change of the house's order changes none."""
+    paths = [Path(path) for path in files or sorted([*glob(KERNELS), *glob(PROGRAMS)])]
+    found = dict(digests(paths, schedules, flag or []))
+    if out is not None:
+        out.write_text(dumps(found, indent=1) + "\n")
+    lines = differences(loads(against.read_text()), found) if against else []
+    _end({"digests": len(found), "differences": lines}, False, [*lines, f"{len(found)} digests, {len(lines)} differ"],
+         bool(lines))  # fmt: skip
 
 
 @app.command("counters")

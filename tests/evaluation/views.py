@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from perfembed.comparing.summary import geometric_mean
 from perfembed.report.style import seconds, table, times
+from tests.evaluation import house as houses
 from tests.evaluation.costmodel import CostModelResult
 from tests.evaluation.counters import AIM_CORRELATION, AIM_ERROR, COUNTS, CountersResult, agreement
 from tests.evaluation.datasets import DataRow, told_apart
@@ -364,3 +365,10 @@ def variants(
         close, same = sum(one.spread <= 0.1 for one in timed), sum(one.noise <= 0.1 for one in timed)
         lines.append(f"spellings of {close} of {len(timed)} nests within 10 %; of {same} one spelling tuned twice")
     return lines
+
+
+def house(found: houses.House, before: houses.House | None) -> list[str]:
+    rows = [["", *(["before"] if before else []), "now", "aim"]]
+    for name, count in found.figures.items():
+        rows.append([name, *([f"{before.figures[name]:,}"] if before else []), f"{count:,}", f"{houses.AIMS[name]:,}"])
+    return [*table(rows), *(f"{name}: {count} lines" for count, name in found.longest)]
