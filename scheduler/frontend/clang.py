@@ -103,6 +103,11 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise ParseFailed((f"{name}:{line}:1: not a C source file (it contains a NUL byte)",))
 
     request = parser_request(name, content, options)
+    return understood(_asked(request, options), request, options)
+
+
+def _asked(request: Request, options: ParseOptions) -> SourceFile | Failure:
+    """What a parser process answers. Raises ParserDied (or ParserStopped)."""
     process = _waiting.pop() if _waiting else _started()
     try:
         output, errors = process.communicate(pickle.dumps(request), timeout=min(options.wall_s, _FOREVER_S))
@@ -116,7 +121,8 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
         raise
     if process.returncode != 0 or not output:
         raise _death(process.returncode, errors, options)
-    return understood(pickle.loads(output), request, options)
+    answer: SourceFile | Failure = pickle.loads(output)
+    return answer
 
 
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:

@@ -15,6 +15,8 @@ import pytest
 from tests.attack.harness import Run, check, perfembed
 from tests.perfembed.populate_support import OPTIONS
 
+pytestmark = pytest.mark.machine
+
 LIMIT_S = 60.0
 DONE = frozenset((0,))
 KERNELS = Path(__file__).parents[1] / "kernels"

@@ -13,6 +13,8 @@ from tests.attack import broken_bytes, deep, encodings, forms, names, paths, sem
 from tests.attack.harness import check, known_open, perfembed
 from tests.attack.registry import CASES, Case
 
+pytestmark = pytest.mark.machine
+
 LIMIT_S = 10.0
 
 for family in (broken_bytes, encodings, deep, names, forms, semantics, paths):

@@ -12,6 +12,8 @@ import pytest
 
 from optdb.safe_sql import QueryFailed, QueryLimits, QueryResult, run_query
 
+pytestmark = pytest.mark.machine
+
 SENTINEL = "SENTINEL-6f1d"
 secret_frame = {"x": [SENTINEL]}  # what a replacement scan would find
 

@@ -13,6 +13,8 @@ from perfembed.cli.building import default_output
 from tests.attack.behaviours import BEHAVIOURS, Behaviour
 from tests.attack.harness import check, children, end_survivors, known_open, perfembed
 
+pytestmark = pytest.mark.machine
+
 LIMIT_S = 60.0
 
 

@@ -26,6 +26,8 @@ from scheduler.frontend import (
 from scheduler.frontend.clang import parser_arguments
 from tests.scheduler.frontend.support import lines
 
+pytestmark = pytest.mark.gcc
+
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.c"))
 LOOP = b"void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n"
 SEED = random.Random(7)
