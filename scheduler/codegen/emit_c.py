@@ -91,8 +91,7 @@ def _emit(
     plan = plan_privates(scheduled, poly, nodes)
     nodes = declare_privates(nodes, plan, poly)
     nodes = BoundResolver(poly, variables, reserved).resolve(nodes)
-    nodes = hoist_predicates(nodes, poly)
-    nodes = drop_scopes(nodes)
+    nodes = hoist_predicates(drop_scopes(nodes), poly)
     printer = replace(
         Printer.of(scheduled.nest, wide=True, dropped=dict(plan.dropped)), traced=traced, roots=not traced
     )

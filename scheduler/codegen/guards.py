@@ -25,6 +25,7 @@ from scheduler.ir.walk import counting_names, placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
+_NEAR = 16  # bits: where a region of threads is begun in each step through a gap, a tenth of a second
 _MODERATE = 47  # bits of a number that loops count with
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
 
@@ -41,7 +42,7 @@ def runtime_condition(nest: LoopNest, model: Model, counted: frozenset[str] = fr
     try:
         with model.quota():
             guard = _Guard(nest, model, counted)
-            parts = [*guard.moderate(), *guard.assumptions(), *guard.overlaps()]
+            parts = [*guard.moderate(), *guard.near(counted), *guard.assumptions(), *guard.overlaps()]
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
@@ -100,6 +101,22 @@ class _Guard:
                 continue
             tests.append(f"{p.name} >> {_MODERATE} == 0" if not kind.signed else f"pe_moderate({p.name})")
         return tests
+
+    def near(self, counted: frozenset[str]) -> list[str]:
+        """That what a schedule shifts by, and no loop of the source runs to, is small.
+
+        Where statements of one loop are as far apart as that number, a tiled or shared loop steps through the gap.
+        """
+        ends = (
+            end
+            for p in self.model.placed.values()
+            for loop in p.loops
+            for end in (loop.start, loop.stop)
+            if isinstance(end, tuple)
+        )
+        bounded = {name for end in ends for part in end for name in part.names()}
+        names = [p.name for p in self.nest.parameters if p.name in counted - bounded and p.value is None]
+        return [f"(unsigned long){name} + {1 << _NEAR - 1} >> {_NEAR} == 0" for name in names]
 
     def assumptions(self) -> list[str]:
         known = self._set(self._known_ranges())

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Set
 from dataclasses import replace
 
 from scheduler.codegen.node_algebra import extreme, names_in, names_of, rename, substitute
 from scheduler.codegen.nodes import (
+    Block,
     Branch,
     CNode,
     For,
@@ -29,9 +31,9 @@ from scheduler.codegen.range_types import includes, integer
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
-from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop, Predicate
+from scheduler.ir.nest import Binary, Bound, Cast, Conditional, Expr, Literal, Loop, Name, Predicate, Read, Unary
 from scheduler.ir.types import known_type
-from scheduler.ir.walk import reads
+from scheduler.ir.walk import children, reads
 
 _FAR = 2**62  # where `pe_clip` ends: of a loop that does not run one bound is there, the other one opposite to it
 
@@ -259,6 +261,8 @@ def _condition_around(name: str, poly: PolyTree) -> Expr | None:
 
 def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:
     """Merges neighbours under the same predicate and moves predicates out of loops they do not depend on."""
+    arrays = poly.model.nest.arrays
+    variables = {a.name for a in arrays if not a.shape and (a.base is None or a.base.isidentifier())}
     written_by = {s: frozenset(u.access.array for u in poly.model.uses(s) if u.is_write) for s in poly.model.placed}
 
     def writes(body: tuple[CNode, ...]) -> frozenset[str]:
@@ -285,11 +289,30 @@ def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, .
                 names = frozenset(n for _, v in inner.values for n in names_of(v))
                 names |= frozenset(n for g in inner.guards for n in names_of(g))
                 if node.var not in names and independent(inner, inner.body):
-                    node = replace(inner, body=(replace(node, body=inner.body),), guards=_runs(node) + inner.guards)
+                    guards = () if _is_total(inner.condition, variables) else _runs(node) + inner.guards
+                    node = replace(inner, body=(replace(node, body=inner.body),), guards=guards)
+            if isinstance(node, Block) and len(node.body) == 1 and isinstance(node.body[0], When):
+                inner = node.body[0]
+                total = _is_total(inner.condition, variables) and independent(inner, inner.body)
+                if total and not inner.values and not inner.guards:
+                    node = replace(inner, body=(replace(node, body=inner.body),))
             result.append(node)
         return tuple(result)
 
     return visit(nodes)
+
+
+def _is_total(e: Expr, variables: Set[str]) -> bool:
+    """Whether it can be computed anywhere: of integer variables alone, and nothing overflows."""
+    if isinstance(e, Read):
+        return e.access.array in variables and integer(e.ctype) is not None
+    if not isinstance(e, Literal | Name | Cast | Unary | Binary) or integer(e.ctype) is None:
+        return False
+    if isinstance(e, Unary | Binary) and e.op not in ("<", "<=", ">", ">=", "==", "!=", "&&", "||", "!"):
+        ctype = known_type(e.ctype)
+        if e.op in ("/", "%", "<<", ">>") or ctype.signed or ctype.bits < 32:
+            return False
+    return all(_is_total(child, variables) for child in children(e))
 
 
 def _runs(loop: For) -> tuple[IntExpr, ...]:

@@ -37,6 +37,7 @@ _ORIGINAL_MS, _WRITTEN_MS = 20, 30_000  # of processor time: a step limit, and w
 _FOR_VALUES = 0.15  # share of the files of which half the nests are read for some values
 _VECTOR_BYTES = 32
 _DEFINED = Way("defined", "gcc", SANITIZED)
+_SLOW = Way("slow", "gcc", ("-O0",))
 _QUOTED = re.compile(r"'[^']*'|\d+")
 
 
@@ -71,15 +72,19 @@ def defined(units: Sequence[Unit], calls: Sequence[Call], seed: str, flags: tupl
             tuples: int = 1 << 30, fewest: int = _FEWEST) -> Batch:  # fmt: skip
     """The functions with at least `fewest` calls that sanitizers find nothing in and that end soon.
 
+    Also without optimization: what a compiler takes away, as loops that do nothing, a written file may spend hours on.
+
     Raises DoesNotCompile.
     """
     path = folder / "original.c"
     path.write_text(program(units, seed))
     said = run(build(path, _DEFINED, flags), calls, _DEFINED, _ORIGINAL_MS).calls
+    pairs = [(call, words) for call, words in zip(calls, said, strict=True) if not words.ended]
+    slow = run(build(path, _SLOW, flags), [call for call, _ in pairs], _SLOW, _ORIGINAL_MS).calls
     good: list[tuple[Call, Said]] = []
     number: Counter[int] = Counter()
-    for call, words in zip(calls, said, strict=True):
-        if not words.ended and number[call[0]] < tuples:
+    for (call, words), again in zip(pairs, slow, strict=True):
+        if words == again and number[call[0]] < tuples:
             number[call[0]] += 1
             good.append((call, words))
     kept = tuple(u for u in units if number[u.number] >= fewest)

@@ -1,8 +1,13 @@
 """Bounds of loops over data are read where C reads them."""
 
+import subprocess
 from pathlib import Path
 
-from tests.rewriting import check_runs, identity, in_threads, read
+import pytest
+
+from perfembed.tuning.rewrite import Rewrite
+from scheduler.schedule import parse_schedule
+from tests.rewriting import check_runs, identity, in_threads, read, rewritten
 
 UNDER_PREDICATES = b"""#include <limits.h>
 #include <stdio.h>
@@ -53,3 +58,68 @@ def test_bounds_under_predicates(tmp_path: Path) -> None:
     assert {"both", "one"} <= {nest.function for nest in source.nests}
     for written in (identity(source), in_threads(source)):
         check_runs(source, written, tmp_path)
+
+
+UNDER_VARIABLES = b"""#include <stdio.h>
+static unsigned short S[64];
+static unsigned M[16][16];
+__attribute__((noinline)) static void f(long n, size_t o, size_t b, size_t *z)
+{
+    size_t t = n;
+    for (size_t i = 0; i <= z[1]; i++)
+        if (o == -t)
+            for (size_t j = b; j != 0; j--) S[j] ^= M[j % 16][i];
+}
+int main(void)
+{
+    size_t z[2] = { 0, 3 };
+    for (int k = 0; k < 64; k++) S[k] = k, M[k % 16][k / 8] = 3 * k;
+    f(2, -2, 20, z);
+    f(2, 3, 1ul << 45, z);
+    for (int k = 0; k < 64; k++) printf("%d\\n", S[k]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("schedule", ["", "tile([j], [4])", "register_block([j], [1])", "parallelize(j, 0, 1)"])
+def test_conditions_on_variables_stand_around_all_loops(schedule: str, tmp_path: Path) -> None:
+    """Where they do not hold the loops may have more iterations than there is time for."""
+    source = read(tmp_path / "program.c", UNDER_VARIABLES)
+    (nest,) = (nest for nest in source.nests if nest.function == "f")
+    check_runs(source, rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)]), tmp_path)
+
+
+SHIFTED = b"""#include <stdio.h>
+static unsigned U[64];
+static long L[8];
+__attribute__((noinline)) static void f(unsigned n, unsigned m)
+{
+    for (unsigned i = 0; i < n; i++) {
+        U[i] += i;
+        L[m & 7] += 1;
+    }
+}
+int main(void)
+{
+    f(40, 0x80000002);
+    printf("%u %ld\\n", U[3], L[2]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.gcc
+def test_no_loop_steps_through_what_a_statement_was_shifted_by(tmp_path: Path) -> None:
+    source = read(tmp_path / "program.c", SHIFTED)
+    (nest,) = (nest for nest in source.nests if nest.function == "f")
+    schedule = parse_schedule("shift(i, S1, m); tile([i], [5]); parallelize(i, 0, 1)")
+    written = rewritten(source, [Rewrite(nest, schedule, 1.0)])
+    outputs = []
+    for name, text in (("original", source.content), ("written", written)):
+        (tmp_path / f"{name}.c").write_bytes(text)
+        program = tmp_path / name
+        subprocess.run(["gcc", "-O1", "-fopenmp", f"{program}.c", "-o", program], check=True)
+        outputs.append(subprocess.run([program], capture_output=True, timeout=20, check=True).stdout)
+    assert outputs[0] == outputs[1]
