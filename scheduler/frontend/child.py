@@ -12,19 +12,18 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from scheduler.frontend.alone import without_threads
-from scheduler.frontend.csyntax import Unit
-from scheduler.frontend.dialect import flags_in
-from scheduler.frontend.exact import check_macro_loops
-from scheduler.frontend.expanded import expand_pragmas
-from scheduler.frontend.extract import extract
-from scheduler.frontend.lexical import uses_trigraphs
-from scheduler.frontend.libclang import cindex, included_texts, macro_texts
-from scheduler.frontend.lower import Lowering
-from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile
-from scheduler.frontend.processes import processes
-from scheduler.frontend.records import separate
-from scheduler.frontend.structure import structured
+from scheduler.frontend.c_ast.csyntax import Unit
+from scheduler.frontend.c_ast.lower import Lowering
+from scheduler.frontend.c_ast.macro_loops import check_macro_loops
+from scheduler.frontend.clang.dialect import flags_in
+from scheduler.frontend.clang.lexical import uses_trigraphs
+from scheduler.frontend.clang.libclang import cindex, included_texts, macro_texts
+from scheduler.frontend.clang.processes import processes
+from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile, without_threads
+from scheduler.frontend.openmp.expanded import expand_pragmas
+from scheduler.frontend.passes.normalize_loops import normalize_loops
+from scheduler.frontend.passes.sroa import sroa
+from scheduler.frontend.scop.detection import extract
 from scheduler.limits import lower_limit
 
 _SOMETHING_S = 0.01
@@ -76,10 +75,10 @@ def parse(request: Request) -> SourceFile | Failure:
 
 def _make_plain(unit: Unit) -> None:
     """Structures taken apart, loops and jumps rewritten, in all functions."""
-    separate(unit)
+    sroa(unit)
     marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
     for function in unit.functions.values():
-        function.body = structured(function, marked)
+        function.body = normalize_loops(function, marked)
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:
