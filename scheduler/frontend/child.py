@@ -12,7 +12,6 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from scheduler.frontend.c_ast.csyntax import Unit
 from scheduler.frontend.c_ast.lower import Lowering
 from scheduler.frontend.c_ast.macro_loops import check_macro_loops
 from scheduler.frontend.clang.dialect import flags_in
@@ -21,8 +20,7 @@ from scheduler.frontend.clang.libclang import cindex, included_texts, macro_text
 from scheduler.frontend.clang.processes import processes
 from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile, without_threads
 from scheduler.frontend.openmp.expanded import expand_pragmas
-from scheduler.frontend.passes.normalize_loops import normalize_loops
-from scheduler.frontend.passes.sroa import sroa
+from scheduler.frontend.pipeline import run_passes
 from scheduler.frontend.scop.detection import extract
 from scheduler.limits import lower_limit
 
@@ -66,19 +64,11 @@ def parse(request: Request) -> SourceFile | Failure:
     unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments), dialect).run()
     unit.macros = macro_texts(tu, texts)
     expand_pragmas(index, request, unit)
-    _make_plain(unit)
+    run_passes(unit)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     found = replace(processes((unit.active, *included_texts(tu).values())), own=frozenset(unit.own))
     return without_threads(replace(extract(unit, request.given), processes=found), found)
-
-
-def _make_plain(unit: Unit) -> None:
-    """Structures taken apart, loops and jumps rewritten, in all functions."""
-    sroa(unit)
-    marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
-    for function in unit.functions.values():
-        function.body = normalize_loops(function, marked)
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:

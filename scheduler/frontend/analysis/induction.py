@@ -30,10 +30,8 @@ from scheduler.frontend.c_ast.folding import LONG, as_type, difference, fold, pr
 from scheduler.frontend.c_ast.liveness import mentioned
 from scheduler.frontend.c_ast.scalars import declared_inside, stored_variables, target_variable
 
-Marked = frozenset[int]
 
-
-def start_before(variable: Variable, before: list[CStmt], marked: Marked) -> tuple[int, CExpr] | None:
+def start_before(variable: Variable, before: list[CStmt], marked: frozenset[int]) -> tuple[int, CExpr] | None:
     """Where the variable is set before a loop, and to what, if that is still so at the loop."""
     changed: set[Variable] = set()
     for place in range(len(before) - 1, -1, -1):

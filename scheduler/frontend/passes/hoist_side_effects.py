@@ -30,9 +30,17 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.jumps import negated
+from scheduler.frontend.passes.walk import FunctionPass
 
 
-def apart(stmt: CStmt) -> tuple[CStmt, ...]:
+class HoistSideEffects(FunctionPass):
+    """The statements of a function with `without_side_effects`."""
+
+    def split(self, stmt: CStmt) -> tuple[CStmt, ...]:
+        return (stmt,) if stmt.begin in self.marked else without_side_effects(stmt)
+
+
+def without_side_effects(stmt: CStmt) -> tuple[CStmt, ...]:
     """The statement without changes inside its expressions, and these before and behind it; itself where it has none.
 
     Of a declaration the initializers are replaced in place.
@@ -64,10 +72,12 @@ def _expression(stmt: ExprStmt) -> tuple[CStmt, ...]:
     expr = _bare(stmt.expr)
     if isinstance(expr, Bin) and expr.op in ("&&", "||") and _changes(expr.right):
         test = expr.left if expr.op == "&&" else negated(expr.left)
-        return apart(IfStmt(test, ExprStmt(expr.right, stmt.begin, stmt.end), None, stmt.begin, stmt.end))
+        return without_side_effects(
+            IfStmt(test, ExprStmt(expr.right, stmt.begin, stmt.end), None, stmt.begin, stmt.end)
+        )
     if isinstance(expr, Cond) and (_changes(expr.then) or _changes(expr.orelse)):
         then, orelse = (ExprStmt(e, stmt.begin, stmt.end) for e in (expr.then, expr.orelse))
-        return apart(IfStmt(expr.condition, then, orelse, stmt.begin, stmt.end))
+        return without_side_effects(IfStmt(expr.condition, then, orelse, stmt.begin, stmt.end))
     own: set[int] = set()  # what is a statement's change already: also of `x = y = 0`, and of several with commas
     waiting = [expr]
     while waiting:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scheduler.frontend.c_ast.csyntax import (
     INT,
     Bin,
@@ -12,6 +14,7 @@ from scheduler.frontend.c_ast.csyntax import (
     CStmt,
     CType,
     ExprStmt,
+    ForStmt,
     IfStmt,
     JumpStmt,
     OtherStmt,
@@ -22,10 +25,29 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
     subexpressions,
 )
+from scheduler.frontend.c_ast.folding import fold
 from scheduler.frontend.c_ast.jumps import compound, continues, negated, own_jumps
 from scheduler.frontend.c_ast.scalars import flatten
+from scheduler.frontend.passes.walk import FunctionPass
 
 _MAX_REPEATED = 12  # statements that may be written twice where a `continue` skips them
+
+
+class LowerControlFlow(FunctionPass):
+    """`continue`, `switch` and loops that run once."""
+
+    def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
+        match stmt:
+            case ForStmt():
+                return replace(stmt, body=lower_continue(stmt.body, True))
+            case OtherStmt(what="while" | "do" as what):
+                body = tuple(lower_continue(s, False) for s in stmt.body)
+                if what == "do" and fold(stmt.exprs[0]) == 0 and not any(True for _ in own_jumps(body)):
+                    return Compound(body, stmt.begin, stmt.end)
+                return replace(stmt, body=body)
+            case OtherStmt(what="switch"):
+                return lower_switch(stmt) or stmt
+        return stmt
 
 
 def lower_continue(body: CStmt, plain: bool) -> CStmt:

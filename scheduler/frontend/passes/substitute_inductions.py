@@ -1,304 +1,166 @@
-"""Variables that advance by the same amount in every iteration of a loop, as functions of its iterator.
+"""Loops that advance by a variable (`for (it = 0; it < n; it += tile)`) as loops that count their iterations.
 
-In `for (i = 0, j = n - 1; i < n; i++, j--)` j is `n - 1 - i`, `*p++` is `p[i]`, and `for (p = a; p < a + n; p++)`
-counts elements. Where such a variable, or an iterator, is read behind the loop, it is set there. All this is so for a
-loop that is read, and written, as a whole: for one that is not, what it was is kept (`Compound.kept`).
-Long, because loops that count with a pointer are the same, over elements.
+The iterator is then `0 + round * tile`. That is so where the variable is at least 1 (`ForStmt.positive`), which has to
+be assumed and tested; with other values the loop does not end, or not as C allows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from scheduler.frontend.analysis.distances import distance
-from scheduler.frontend.analysis.exit_values import (
-    Amounts,
-    Dead,
-    InductionVariable,
-    exit_values,
-    last_value,
-    rounds,
-    setting_behind,
-)
-from scheduler.frontend.analysis.induction import CanonicalInduction, changed_in, commas, count_of, inits_of
-from scheduler.frontend.analysis.loop_invariant import alike, has_calls, is_loop_invariant, may_move
-from scheduler.frontend.c_ast.arith import bits, is_integer
-from scheduler.frontend.c_ast.clone import Cloner, Substituted
+from scheduler.frontend.analysis.exit_values import Amounts, Dead
+from scheduler.frontend.analysis.induction import changed_in, inits_of, limit_of, start_before, take_start
+from scheduler.frontend.analysis.loop_invariant import has_calls, is_loop_invariant
+from scheduler.frontend.c_ast.arith import bits, is_unsigned
+from scheduler.frontend.c_ast.clone import Substituted
 from scheduler.frontend.c_ast.csyntax import (
     INT,
     Bin,
     CExpr,
+    CFunction,
     Compound,
+    Cond,
     CStmt,
+    CType,
     DeclStmt,
-    ExprStmt,
     ForStmt,
     Lit,
     Ref,
     ReturnStmt,
-    Set,
     Step,
     Variable,
-    all_expressions,
+    extents,
+    is_loop,
     statements,
-    strip,
     subexpressions,
 )
-from scheduler.frontend.c_ast.folding import LONG, as_type, counted_in, fold, plus, times
+from scheduler.frontend.c_ast.folding import LONG, as_type, fold
 from scheduler.frontend.c_ast.jumps import own_jumps
 from scheduler.frontend.c_ast.loop_header import step_by
-from scheduler.frontend.c_ast.scalars import declared_inside, flatten, target_variable
+from scheduler.frontend.c_ast.scalars import declared_inside, flatten, iterator_of, target_variable
+from scheduler.frontend.passes.normalize_loops import counted_loop
+from scheduler.frontend.passes.one_iterator import by_one_iterator
+from scheduler.frontend.passes.opaque import opaque
+from scheduler.frontend.passes.walk import FunctionPass
 
 
-def substitute_inductions(
-    loop: ForStmt, dead: Dead, amounts: Amounts, start: Callable[[Variable], CExpr | None]
-) -> CStmt:
-    """The loop, as one with a single iterator that nothing behind it reads, and what is set behind it.
+class SubstituteInductions(FunctionPass):
+    """Loops with one iterator each, and loops inside loops that do not count as statements that stay as they are."""
 
-    `start`: what a variable was set to right before the loop.
-    """
-    if loop.foreign or loop.condition is None:
-        return loop
-    body = flatten((loop.body,), True)
-    if any(j.what in ("break", "goto") for j in own_jumps(body)) or any(
-        isinstance(s, ReturnStmt) for s in statements(loop)
-    ):
-        return loop
-    inits, increments = inits_of(loop.init), commas(loop.increment)
-    if inits is None:
-        return loop
-    found = count_of(loop, inits, increments)
-    if found is None:
-        return loop
-    count, increment, condition = found
-    own = count.variable
-    changed = changed_in(loop)
-    if own.address_taken or own.storage not in ("local", "param") or changed.count(own) != 1 + (own in inits):
-        return loop
-    pointer = own.ctype.kind == "pointer"
-    moved = induction_variables(loop, body, inits, increments, increment, count, condition, amounts, start)
-    if moved is None:
-        return loop
-    used = any(isinstance(e, Ref) and e.var is own for e in subexpressions(count.start))
-    live = not isinstance(loop.init, DeclStmt) and not dead(own)
-    if pointer:
-        return _by_elements(loop, body, count, increment, moved, live, dead, amounts, start)
-    if not moved and not live and not used:
-        return loop
-    if bits(own.ctype.name) < 32:
-        return loop
-    fresh = replace(own, init=None) if live or used else own
-    own_ref = Ref(fresh, own.ctype, loop.begin)
-    shown = replace(count, variable=fresh)
-    lines = rewritten_body(body, moved, shown, {own: own_ref}, loop.begin)
-    tails = exit_values(moved, count, loop, dead, amounts)
-    if tails is None or not lines:
-        return loop
-    if live:
-        last = last_value(count, loop.begin)
-        if last is None:
+    def __init__(self, function: CFunction, marked: frozenset[int]) -> None:
+        super().__init__(function, marked)
+        self.amounts = Amounts()
+        declared = (*function.parameters, *declared_inside((function.body,)))
+        sizes = (e for v in declared for extent in extents(v.ctype) for e in subexpressions(extent))
+        self.sizes = frozenset(e.var for e in sizes if isinstance(e, Ref))  # of arrays: what changes them must be seen
+
+    def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
+        if not is_loop(stmt):
+            return stmt
+        if (counted := counted_loop(stmt, before, self.marked)) is not None:
+            loop, place = counted
+            result = self._by_one_iterator(loop, before)
+            if result is loop:
+                return self._as_it_is(stmt, inside)
+            if place is not None and place >= 0 and (variable := iterator_of(loop)) is not None:
+                take_start(variable, before, place)
+            return result
+        if isinstance(stmt, ForStmt):
+            if (rounds := by_iteration_number(stmt, self.dead)) is not None:
+                return rounds
+            if stmt.condition is not None and stmt.init is not None:
+                result = self._by_one_iterator(stmt, before)
+                if result is not stmt:
+                    return result
+        return self._as_it_is(stmt, inside)
+
+    def _as_it_is(self, stmt: CStmt, inside: bool) -> CStmt:
+        if isinstance(stmt, ForStmt) and inside and not stmt.foreign:
+            return opaque(stmt) or stmt
+        return stmt
+
+    def _by_one_iterator(self, loop: ForStmt, before: list[CStmt]) -> CStmt:
+        def start(variable: Variable) -> CExpr | None:
+            found = start_before(variable, before, self.marked)
+            return None if found is None else found[1]
+
+        if loop.begin in self.marked or self.sizes.intersection(changed_in(loop)):
             return loop
-        tails.append(setting_behind(own, last, loop.end))
-    values = {own: own_ref}
-    cloner = Cloner(values, None, 0)
-    init, first = loop.init, inits.get(own, count.start)
-    if fresh is not own:
-        fresh.init = first
-    if fresh is not own or isinstance(init, DeclStmt):
-        init = DeclStmt((fresh,), loop.begin, loop.begin)
-    elif len(inits) > 1:
-        setting = Set("=", own_ref, as_type(first, own.ctype), own.ctype, loop.begin)
-        init = ExprStmt(setting, loop.begin, loop.begin)
-    written = replace(
-        loop,
-        init=init,
-        condition=cloner.expr(condition),
-        increment=None if increment is None else cloner.expr(increment),
-        body=Compound(tuple(lines), loop.begin, loop.end),
-    )
-    return _unit(written, tails, loop, amounts)
+        return by_one_iterator(loop, self.dead, self.amounts, start)
 
 
-def _unit(written: ForStmt, tails: list[CStmt], loop: ForStmt, amounts: Amounts) -> Compound:
-    for tail in tails:
-        if id(tail) in amounts.certain:
-            amounts.certain[id(tail)] = (tail, written, amounts.certain[id(tail)][2])
-    return Compound((written, *tails), loop.begin, loop.end, loop)
-
-
-def induction_variables(
-    loop: ForStmt,
-    body: tuple[CStmt, ...],
-    inits: dict[Variable, CExpr],
-    increments: list[CExpr],
-    increment: CExpr | None,
-    count: CanonicalInduction,
-    condition: CExpr,
-    amounts: Amounts,
-    begun: Callable[[Variable], CExpr | None],
-) -> list[InductionVariable] | None:
-    """What moves along. None where the header changes something that does not."""
-    changed = changed_in(loop)
-    inside = declared_inside(body)
-    calls = has_calls(loop)
-    continues = any(j.what == "continue" for j in own_jumps(body))
-    found: list[InductionVariable] = []
-    steps: list[tuple[CExpr, int, ExprStmt | None]] = [(e, len(body), None) for e in increments if e is not increment]
-    if not continues:
-        steps += [(strip(s.expr), k, s) for k, s in enumerate(body) if isinstance(s, ExprStmt)]
-    start_fixed = is_loop_invariant(count.start, set(changed) - {count.variable}, calls)
-    for expr, place, stmt in steps:
-        variable = target_variable(expr)
-        header = place == len(body)
-        step = None if variable is None or not start_fixed else step_by(expr, variable)
-        moves = (
-            variable is not None
-            and step is not None
-            and variable is not count.variable
-            and variable not in inside
-            and may_move(variable)
-            and changed.count(variable) == 1 + (variable in inits)
-            and is_integer(step[0].ctype.name)
-            and is_loop_invariant(step[0], set(changed), calls)
-            and not any(isinstance(e, Ref) and e.var is variable for e in subexpressions(condition))
-            and (
-                variable not in inits
-                or (
-                    is_loop_invariant(inits[variable], set(changed), calls)
-                    and alike(inits[variable].ctype, variable.ctype)
-                )
-            )
-        )
-        if not moves:
-            if header:
-                return None
-            continue
-        assert variable is not None and step is not None
-        certain = None
-        if stmt is not None and id(stmt) in amounts.certain:
-            _, inner, amount = amounts.certain[id(stmt)]
-            others = [s for s in body if s is not inner and s is not stmt]
-            if not any(_names(variable, s) for s in others) and not _names_header(variable, inner):
-                certain = amount
-        base: CExpr | None = inits.get(variable)
-        if base is None:
-            base = begun(variable)
-            if (
-                base is None
-                or not is_loop_invariant(base, set(changed), calls)
-                or not alike(base.ctype, variable.ctype)
-            ):
-                base = Ref(variable, variable.ctype, loop.begin)
-        found.append(InductionVariable(variable, base, step[0], step[1], place, certain))
-    known = {m.variable for m in found} | {count.variable}
-    if any(v not in known for v in inits):
+def by_iteration_number(loop: ForStmt, dead: Dead) -> CStmt | None:
+    """The loop with an iterator that is 0, 1, 2, …; None where it is none that advances by a variable."""
+    inits = inits_of(loop.init)
+    if loop.foreign or loop.condition is None or loop.increment is None or inits is None or len(inits) > 1:
         return None
-    return found
-
-
-def _names(variable: Variable, stmt: CStmt) -> bool:
-    return any(isinstance(e, Ref) and e.var is variable for e in all_expressions(stmt))
-
-
-def _names_header(variable: Variable, loop: ForStmt) -> bool:
-    parts = [e for e in (loop.condition, loop.increment) if e is not None]
-    named = any(isinstance(e, Ref) and e.var is variable for p in parts for e in subexpressions(p))
-    return named or (loop.init is not None and _names(variable, loop.init))
-
-
-def rewritten_body(
-    body: tuple[CStmt, ...],
-    moved: list[InductionVariable],
-    count: CanonicalInduction,
-    values: dict[Variable, CExpr],
-    at: int,
-) -> list[CStmt]:
-    """The statements of the body without the steps, the variables replaced by what they are there."""
-    result: list[CStmt] = []
+    own, stepped = target_variable(loop.increment), None
+    if own is not None:
+        stepped = step_by(loop.increment, own)
+    if own is None or stepped is None or not _counts(own) or fold(stepped[0]) is not None:
+        return None
+    step, down = stepped
+    changed = changed_in(loop)
+    start, calls = inits.get(own), has_calls(loop)
+    if start is None or changed.count(own) != 2 or not (isinstance(loop.init, DeclStmt) or dead(own)):
+        return None
+    op, limit = limit_of(loop.condition, own)
+    if (
+        limit is None
+        or op[:1] != (">" if down else "<")
+        or not all(_whole(e) and is_loop_invariant(e, set(changed), calls) for e in (start, step, limit))
+    ):
+        return None
+    body = flatten((loop.body,), True)
+    if any(True for _ in own_jumps(body)) or any(isinstance(s, ReturnStmt) for s in statements(loop)):
+        return None
+    at = loop.begin
+    counter = Variable(f"{own.name}_round", LONG, "local", at)
+    counter.init = Lit("0", 0, LONG, at)
+    mine = Ref(counter, LONG, at)
+    # Differences are made in the type of the comparison, so that it is seen whether they wrap.
+    kind = LONG if not is_unsigned(limit.ctype.name) else CType("int", "unsigned long")
+    wide = as_type(step, kind)
+    first = as_type(as_type(start, own.ctype), kind)
+    high, low = (first, limit) if down else (limit, first)
+    distance = _sum("-", high, low, kind, at)
+    more = Bin("-", wide, Lit("1", 1, kind, at), kind, at) if op in ("<", ">") else wide
+    rounded: CExpr = Bin("/", Bin("+", distance, more, kind, at), wide, kind, at)
+    if is_unsigned(kind.name) and fold(low) != 0:
+        runs = Bin("<=", as_type(low, kind), as_type(high, kind), INT, at)
+        rounded = Cond(runs, rounded, Lit("0", 0, kind, at), kind, at)
+    moved = Bin("*", mine, as_type(step, LONG), LONG, at)
+    place = moved if fold(start) == 0 and not down else _sum("-" if down else "+", start, moved, LONG, at)
+    steps = Bin("*", as_type(rounded, LONG), as_type(step, LONG), LONG, at)
+    behind = _sum("-" if down else "+", start, steps, LONG, at)
     copies = Substituted()
-    done = count.done(at)
-    per = abs(count.step)
-    for k, stmt in enumerate(body):
-        if any(m.place == k for m in moved):
-            continue
-        mine = dict(values)
-        for m in moved:
-            amount = m.certain or m.amount
-            value = _advanced(m, amount, done, per, at)
-            if m.place < k:
-                value = plus(value, amount, amount, m.variable.ctype, m.down, at)
-            mine[m.variable] = value
-        result.append(copies.stmt(stmt, mine))
-    return result
-
-
-def _advanced(m: InductionVariable, amount: CExpr, done: CExpr, per: int, at: int) -> CExpr:
-    """base + amount * iterations, where the iterator has come as far as `done`, in steps of `per`."""
-    by = fold(amount)
-    if per > 1 and by is not None and by % per == 0:
-        amount = Lit(str(by // per), by // per, INT, at)
-    elif per > 1:
-        done = Bin("/", done, as_type(Lit(str(per), per, INT, at), done.ctype), done.ctype, at)
-    more = times(amount, done, counted_in(m.variable.ctype, m.amount), at)
-    return plus(m.base, m.amount, more, m.variable.ctype, m.down, at)
-
-
-def _by_elements(
-    loop: ForStmt,
-    body: tuple[CStmt, ...],
-    count: CanonicalInduction,
-    increment: CExpr | None,
-    moved: list[InductionVariable],
-    live: bool,
-    dead: Dead,
-    amounts: Amounts,
-    begun: Callable[[Variable], CExpr | None],
-) -> CStmt:
-    """A loop that counts with a pointer, as one that counts elements."""
-    pointer, at = count.variable, loop.begin
-    changed = set(changed_in(loop)) - {pointer}
-    if increment is None or count.step < 1 or count.op not in ("<", "<=", "!=") or count.limit is None:
-        return loop
-    calls = has_calls(loop)
-    if not is_loop_invariant(count.start, changed, calls) or not is_loop_invariant(count.limit, changed, calls):
-        return loop
-    length = distance(count.start, count.limit)
-    bare = strip(count.limit)
-    if length is None and isinstance(bare, Ref) and (end := begun(bare.var)) is not None:
-        length = distance(count.start, end)
-    if length is None or not is_loop_invariant(length, {*changed, pointer}, calls):
-        return loop
-    if not may_move(pointer) or not alike(count.start.ctype, pointer.ctype):
-        return loop
-    element = Variable(f"{pointer.name}_at", LONG, "local", loop.begin)
-    element.init = Lit("0", 0, INT, at)
-    own = Ref(element, LONG, at)
-    shown = CanonicalInduction(element, element.init, count.step, count.op, length)
-    whole = Bin("+", count.start, own, replace(pointer.ctype, is_const=False), at)
-    tails = exit_values(moved, shown, loop, dead, amounts)
-    if tails is None:
-        return loop
-    lines = rewritten_body(body, moved, shown, {pointer: whole}, at)
-    if not lines:
-        return loop
-    if live:
-        trips = rounds(shown, at)
-        if trips is None:
-            return loop
-        step = Lit(str(count.step), count.step, INT, at)
-        more = times(step, trips[0], LONG, at)
-        tails.append(
-            setting_behind(pointer, Bin("+", count.start, more, replace(pointer.ctype, is_const=False), at), loop.end)
-        )
-    advance: CExpr = Step("++", own, True, LONG, at)
-    if count.step > 1:
-        advance = Set("+=", own, Lit(str(count.step), count.step, LONG, at), LONG, at)
+    lines = tuple(copies.stmt(stmt, {own: as_type(place, own.ctype)}) for stmt in body)
     written = replace(
         loop,
-        init=DeclStmt((element,), at, at),
-        condition=Bin(count.op, own, as_type(length, LONG), INT, at),
-        increment=advance,
-        body=Compound(tuple(lines), loop.begin, loop.end),
+        init=DeclStmt((counter,), at, at),
+        condition=Bin("<", mine, as_type(rounded, LONG), INT, at),
+        increment=Step("++", mine, True, LONG, at),
+        body=Compound(lines, loop.begin, loop.end),
+        positive=step,
+        left_at=as_type(behind, own.ctype),
     )
-    return _unit(written, tails, loop, amounts)
+    return Compound((written,), loop.begin, loop.end, loop)
+
+
+def _counts(variable: Variable) -> bool:
+    kind = variable.ctype
+    if kind.kind != "int" or kind.is_volatile or variable.address_taken or variable.storage not in ("local", "param"):
+        return False
+    return bits(kind.name) >= 32 and (bits(kind.name) == 64 or not is_unsigned(kind.name))
+
+
+def _whole(expr: CExpr) -> bool:
+    """An integer that `long` holds, as sizes are."""
+    name = expr.ctype.name
+    return expr.ctype.kind == "int" and name != "_Bool" and (bits(name) == 64 or not is_unsigned(name))
+
+
+def _sum(op: str, left: CExpr, right: CExpr, kind: CType, at: int) -> CExpr:
+    if fold(right) == 0:
+        return as_type(left, kind)
+    return Bin(op, as_type(left, kind), as_type(right, kind), kind, at)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from scheduler.frontend.analysis.magnitude import Magnitudes
 from scheduler.frontend.c_ast.csyntax import Ref, Variable, all_expressions
 from scheduler.frontend.c_ast.lower import Lowering
-from scheduler.frontend.child import _make_plain
 from scheduler.frontend.clang.libclang import cindex
 from scheduler.frontend.parsing import parser_arguments
+from scheduler.frontend.pipeline import run_passes
 
 CODE = b"""
 struct grid { int n, s, t; };
@@ -22,7 +22,7 @@ void use(struct grid *g) { int local = plane * nx; nx = nx; one, row, plane, loo
 def test_products() -> None:
     tu = cindex.Index.create().parse("t.c", args=list(parser_arguments((), "gcc")), unsaved_files=[("t.c", CODE)])
     unit = Lowering(tu, "t.c", CODE, False).run()
-    _make_plain(unit)
+    run_passes(unit)
     magnitudes = Magnitudes.of(unit)
     found: dict[str, Variable] = {}
     for expr in (e for f in unit.functions.values() for e in all_expressions(f.body)):
