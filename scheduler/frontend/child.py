@@ -64,11 +64,12 @@ def parse(request: Request) -> SourceFile | Failure:
     unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments), dialect).run()
     unit.macros = macro_texts(tu, texts)
     expand_pragmas(index, request, unit)
-    run_passes(unit)
+    printed = run_passes(unit, request.print_after)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     found = replace(processes((unit.active, *included_texts(tu).values())), own=frozenset(unit.own))
-    return without_threads(replace(extract(unit, request.given), processes=found), found)
+    source = extract(unit, request.given, request.print_after)
+    return without_threads(replace(source, processes=found, printed=(*printed, *source.printed)), found)
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:

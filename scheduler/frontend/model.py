@@ -21,7 +21,8 @@ class ParseOptions:
     for, which only a machine with far too much to do exceeds.
 
     `given`: of the nest that begins at a byte, values that integers (by what C calls them) are taken to have: it is
-    read as if they were numbers, under the assumption that they are.
+    read as if they were numbers, under the assumption that they are. `print_after`: the pass (`pipeline.NAMES`) after
+    which functions are printed.
     """
 
     arguments: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class ParseOptions:
     wall_s: float = 300.0
     memory_bytes: int = 4 << 30
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    print_after: str = ""
 
 
 RACE = "race: "  # the reason of a rejection begins so where a pragma is wrong
@@ -130,7 +132,7 @@ class SourceFile:
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
     where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
     the file and in headers that are not the system's stood for, token by token. `processes`: of the file and what it
-    includes.
+    includes; `printed`: (function, text) of what was asked for.
     """
 
     path: str
@@ -148,6 +150,7 @@ class SourceFile:
     processes: Processes = field(default_factory=Processes)
     skipped: tuple[tuple[int, int], ...] = ()
     macros: Mapping[str, str] = field(default_factory=dict)
+    printed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,7 @@ class Request:
     timeout_s: float  # of processor time
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     dialect: Dialect = field(default_factory=Dialect)
+    print_after: str = ""
 
 
 @dataclass(frozen=True, slots=True)

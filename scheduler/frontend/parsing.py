@@ -122,7 +122,8 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
     """What the parser process is asked about a file."""
     arguments, dialect = parser_arguments(options.arguments, options.cc), dialect_of(options.arguments)
-    return Request(name, content, arguments, options.memory_bytes, options.timeout_s, options.given, dialect)
+    limits = (options.memory_bytes, options.timeout_s)
+    return Request(name, content, arguments, *limits, options.given, dialect, options.print_after)
 
 
 def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:

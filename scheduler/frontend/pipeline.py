@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scheduler.frontend.c_ast.csyntax import Unit
+from scheduler.frontend.c_ast.printing import function_text
 from scheduler.frontend.passes.hoist_side_effects import HoistSideEffects
 from scheduler.frontend.passes.lower_control_flow import LowerControlFlow
 from scheduler.frontend.passes.normalize_loops import NormalizeLoops
@@ -31,7 +32,16 @@ PASSES: Mapping[str, Callable[[Unit], None]] = {
 }
 
 
-def run_passes(unit: Unit) -> None:
-    """Rewrites all functions."""
-    for run in PASSES.values():
+NAMES = (*PASSES, "inline_calls", "delinearize", "detect_scops")
+"""All that can be looked at, in order; the last three are done for each region of loops (`scop.detection`)."""
+
+
+def run_passes(unit: Unit, print_after: str = "") -> tuple[tuple[str, str], ...]:
+    """Rewrites all functions; (name, text) of those of the file after the pass `print_after`."""
+    printed: list[tuple[str, str]] = []
+    for name, run in PASSES.items():
         run(unit)
+        if name == print_after:
+            own = sorted((f for f in unit.functions.values() if f.in_file), key=lambda f: f.begin)
+            printed += [(f.name, function_text(f)) for f in own]
+    return tuple(printed)

@@ -5,9 +5,8 @@ Long, because it is one pass over a function, whose state every step needs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -22,7 +21,6 @@ from scheduler.frontend.c_ast.csyntax import (
     CStmt,
     DeclStmt,
     ExprStmt,
-    ForStmt,
     IfStmt,
     Index,
     JumpStmt,
@@ -39,12 +37,12 @@ from scheduler.frontend.c_ast.csyntax import (
 )
 from scheduler.frontend.c_ast.liveness import Frame, mentioned, statement_use
 from scheduler.frontend.c_ast.loop_header import NO_STEP
+from scheduler.frontend.c_ast.printing import statements_text
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import flatten
-from scheduler.frontend.clang.lexical import Directive, Lines, is_conditional
+from scheduler.frontend.clang.lexical import Lines
 from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
-from scheduler.frontend.openmp.constructs import Pragmas, nesting
-from scheduler.frontend.openmp.pragmas import pragma
+from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.sharing import Marks, marks, sharing
 from scheduler.frontend.openmp.team import check_team
 from scheduler.frontend.passes.inline_calls import Calls
@@ -56,11 +54,11 @@ from scheduler.frontend.scop.context import Context, Work
 from scheduler.frontend.scop.finalize import finish
 from scheduler.frontend.scop.nest_checks import any_parallel, check_traps
 from scheduler.frontend.scop.prepare import prepare
+from scheduler.frontend.scop.region_text import PART, RegionText
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import format_nest
 
-_REMOVE = "remove it to let the loop be tuned"
 _MISTAKES = (
     ArithmeticError,
     AssertionError,
@@ -71,24 +69,16 @@ _MISTAKES = (
     ValueError,
     isl.Error,
 )
-_ENVIRONMENT = re.compile(
-    r"#\s*pragma\s+(?:STDC\s+FENV_ACCESS|fenv_access|float_control)\b\W*(?P<off>OFF|off|DEFAULT)?"
-)
-_DEFINE = re.compile(r"#define (\w+)(.*)", re.DOTALL)
-_WORDS = """break case char do double else float for goto if int long return short signed sizeof struct switch typedef
-union unsigned void while"""
-_WRITTEN = frozenset(_WORDS.split())  # of the generated code; without those that may well be defined away
 INTERNAL = "the analysis of the loop failed"
-PART = "the loop is only a part of what a macro stands for"
 _MAX_RUN = 40  # statements in one region
 
 
-def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None) -> SourceFile:
+def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, print_after: str = "") -> SourceFile:
     """Everything a file has to offer; structures are taken apart, loops and jumps rewritten (`child`).
 
-    `given`: as in ParseOptions.
+    `given`, `print_after`: as in ParseOptions.
     """
-    detection = Detection(unit, given or {})
+    detection = Detection(unit, given or {}, print_after)
     functions = []
     for function in sorted(unit.functions.values(), key=lambda f: f.begin):
         if not function.in_file or function.part_of:
@@ -105,43 +95,50 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None) ->
     return SourceFile(
         unit.path,
         unit.content,
-        tuple(detection.nests),
-        tuple(detection.rejections),
+        tuple(detection.found.nests),
+        tuple(detection.found.rejections),
         tuple(functions),
         any(f.name == "main" for f in functions),
         tuple(unit.warnings),
-        detection.premises,
-        detection.sharing,
+        detection.found.premises,
+        detection.found.sharing,
         unit.trigraphs,
         unit.headers,
-        detection.fixable,
+        detection.found.fixable,
         skipped=unit.skipped,
         macros=unit.macros,
+        printed=detection.printed(),
     )
+
+
+@dataclass(slots=True)
+class Found:
+    """What a file has to offer, as far as it was looked at; by the names of nests. As in SourceFile."""
+
+    nests: list[LoopNest] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    premises: dict[str, Premises] = field(default_factory=dict)
+    sharing: dict[str, Sharing] = field(default_factory=dict)
+    fixable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    printed: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Detection:
     """Walks the functions of a unit."""
 
-    def __init__(self, unit: Unit, given: Mapping[int, Mapping[str, int]]) -> None:
+    def __init__(self, unit: Unit, given: Mapping[int, Mapping[str, int]], print_after: str) -> None:
         self.unit = unit
         self.given = given
         self.lines = Lines(unit.content)
-        self.directives = unit.directives
         self.pragmas = Pragmas(unit)
-        self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
-        macros = b"|".join(re.escape(n.encode()) for n in sorted(self.pragmas.macros))
-        self.pragma_names = re.compile(rb"(?<![\w$])(?:" + macros + rb")(?![\w$])")
         self.aliases = Aliases(unit)
-        self.effects = ModRef(unit)
+        self.mod_ref = ModRef(unit)
+        self.text = RegionText(unit, self.pragmas, self.aliases)
         self.work = Work()
-        self.nests: list[LoopNest] = []
-        self.premises: dict[str, Premises] = {}
-        self.sharing: dict[str, Sharing] = {}
-        self.fixable: dict[str, tuple[str, ...]] = {}
-        self.rejections: list[Rejection] = []
+        self.found = Found()
         self.seen: set[tuple[int, str]] = set()
         self.refused: set[int] = set()  # where loops that were refused begin
+        self.print_after = print_after
 
     def lines_span(self, begin: int, end: int) -> Span:
         line, column = self.lines.position(begin)
@@ -149,8 +146,14 @@ class Detection:
 
     def search(self, function: CFunction) -> None:
         self.function = function
-        self.first = len(self.nests)
+        self.first = len(self.found.nests)
         self.list_(function.body.body, None, [])
+
+    def printed(self) -> tuple[tuple[str, str], ...]:
+        """(function, text) after the pass that is asked for."""
+        if self.print_after == "detect_scops":
+            return tuple((nest.function, format_nest(nest)) for nest in self.found.nests)
+        return tuple(self.found.printed)
 
     # ----------------------------------------------------------------------------------- the walk
 
@@ -202,7 +205,7 @@ class Detection:
         return last
 
     def _directive_between(self, begin: int, end: int) -> bool:
-        return any(begin <= d.begin < end for d in self.directives)
+        return any(begin <= d.begin < end for d in self.unit.directives)
 
     def run(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> None:
         """Read the loops body[first..last] as few regions as possible."""
@@ -217,7 +220,7 @@ class Detection:
                 end -= 1
             while True:
                 try:
-                    self.nests.append(self._guarded(body, first, end, owner, frames))
+                    self.found.nests.append(self._guarded(body, first, end, owner, frames))
                     break
                 except Reject as refusal:
                     culprit = self._culprit(body, first, end, refusal.at)
@@ -262,7 +265,7 @@ class Detection:
         span = self.lines_span(at, max(stmt.end, at))
         loop = self.lines_span(stmt.begin, max(stmt.end, stmt.begin))
         reason, advice = spelled(refusal.reason), spelled(refusal.advice)
-        self.rejections.append(Rejection(span, reason, advice, self.function.name, loop))
+        self.found.rejections.append(Rejection(span, reason, advice, self.function.name, loop))
 
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a loop over arrays that does not count is not looked at on its own."""
@@ -282,21 +285,23 @@ class Detection:
         self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
     ) -> LoopNest:
         """Read body[first..last] as one nest, the functions it calls in place of the calls. Raises Reject."""
-        if flagged := self.unit.dialect.refusal or self._looks_at_rounding(body[first].begin):
+        if flagged := self.unit.dialect.refusal or self.text.looks_at_rounding(body[first].begin):
             raise Reject(body[first].begin, flagged, "compile it without, or move the loops to a file without")
         place = self.lines_span(body[first].begin, body[last].end)
         self.work.region = 0
         for stmt in body[first : last + 1]:
-            self._check_text(loop_of(stmt) or stmt)
+            self.text.check_text(loop_of(stmt) or stmt)
         counted = flatten(body[first : last + 1], True)
         written = tuple(map(with_opaque_statements, counted))
         found = marks(self.pragmas, counted)
-        calls = Calls(self.unit, self.function, self.effects, self.aliases)
+        calls = Calls(self.unit, self.function, self.mod_ref, self.aliases)
         span = replace(place, begin=self.pragmas.begin(written[0]))
         kept = any(a is not b for a, b in zip(written, counted, strict=True))
         try:
             region = calls.region(written)
-            self._check_called(calls, found)
+            if self.print_after == "inline_calls":
+                self.found.printed.append((self.function.name, statements_text(region)))
+            self.text.check_called(calls, found)
             found.move_to(region)
             body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
             nest = self._read(body, first, last, owner, frames, written, found, span)
@@ -304,7 +309,7 @@ class Detection:
                 raise Reject(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
             return nest
         except Reject as refusal:
-            raise self._at_call(refusal, calls, span) from None
+            raise self.text.at_call(refusal, calls, span) from None
 
     def _read(
         self,
@@ -319,7 +324,7 @@ class Detection:
     ) -> LoopNest:
         """The nest of body[first..last], which stand for the statements `written` at `span`. Raises Reject."""
         region = body[first : last + 1]
-        self._check_shared(region)
+        self.text.check_shared(region)
         ctx = Context(self.unit, self.function, list(frames), self.aliases, self.work)
         ctx.lines = self.lines
         ctx.begin = written[0].begin
@@ -331,115 +336,31 @@ class Detection:
         for position in range(first, last + 1):
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(nest_body.node(ctx, body[position], body[position + 1 : last + 1]))
-        name = f"{safe_name(self.function.name)}_{len(self.nests) - self.first}"
+        name = f"{safe_name(self.function.name)}_{len(self.found.nests) - self.first}"
         if ctx.facts.contradictory(ctx.domain):
             raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
         if self.unit.dialect.traps:
             check_traps(nest, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.wanted}:
-            self.fixable[name] = tuple(sorted(texts))
+            self.found.fixable[name] = tuple(sorted(texts))
         around = tuple(a.place for a in self.pragmas.around)
-        self.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
+        self.found.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
         if found.loops or found.protected or found.context:
             arrays = {info.variable: n for n, info in ctx.arrays.items() if info.variable is not None}
-            self.sharing[name] = sharing(found, nest, arrays, ctx.loop_names, ctx.span)
+            self.found.sharing[name] = sharing(found, nest, arrays, ctx.loop_names, ctx.span)
             if found.context == "team":
-                check_team(nest, self.sharing[name], ctx.begin)
+                check_team(nest, self.found.sharing[name], ctx.begin)
         try:
-            format_nest(nest)
+            text = format_nest(nest)
         except TextError as error:  # what cannot be written down can be neither shown nor stored
             reason = str(error).partition(": ")[2]
             raise Reject(ctx.begin, reason, "use expressions of fewer levels") from None
+        if self.print_after == "delinearize":
+            self.found.printed.append((self.function.name, text))
         return nest
-
-    def _looks_at_rounding(self, begin: int) -> str:
-        """The pragma above that says that the program looks at, or changes, the state of floating-point arithmetic."""
-        above = [m for d in self.directives if d.begin < begin and (m := _ENVIRONMENT.match(d.text))]
-        if not above or above[-1]["off"]:
-            return ""
-        return f"after '{above[-1].string}' flags and modes of arithmetic matter, of which threads have their own"
-
-    def _check_called(self, calls: Calls, found: Marks) -> None:
-        """The texts of the functions that are put in place of calls, and where these stand. Raises Reject."""
-        for name, places in calls.sites.items():
-            function = self.unit.functions[name]
-            for begin, end, text in found.protected:
-                if any(begin <= at < end for at in places):
-                    reason = f"calls '{name}' under '#pragma {text}'"
-                    raise Reject(places[0], reason, "write the body of the function in the loop")
-            if not function.in_file:
-                continue
-            inside = (pragma(d) for d in self.directives if function.begin <= d.begin < function.end)
-            marked = any(p is not None and p.name not in ("harmless", "hint") for p in inside)
-            if marked or self._names_pragma(function.begin, function.end):
-                reason = f"calls '{name}', which has a pragma"
-                raise Reject(places[0], reason, "remove the pragma to let the loop be tuned")
-
-    def _names_pragma(self, begin: int, end: int) -> bool:
-        return self.pragma_names.search(self.unit.active, begin, end) is not None
-
-    def _at_call(self, refusal: Reject, calls: Calls, span: Span) -> Reject:
-        """A refusal of what stands in a function that was put in place of a call, at the call in the region."""
-        if span.begin <= refusal.at < span.end:
-            return refusal
-        for name, (at, *_) in calls.sites.items():
-            function = self.unit.functions[name]
-            if function.in_file and function.begin <= refusal.at < function.end:
-                path = calls.paths[name]
-                reason = ""
-                for (each, _), inner in zip(path, (*(place for _, place in path[1:]), refusal.at), strict=True):
-                    line, column = self.lines.position(inner)
-                    reason += f"calls '{each.partition('.')[0]}', where at {self.unit.path}:{line}:{column} "
-                return Reject(at, reason + refusal.reason, refusal.advice)
-        return refusal
-
-    def _check_shared(self, region: tuple[CStmt, ...]) -> None:
-        """Loops that reach one object through two names are not put into one region: a run-time test would fail."""
-        seen: dict[Variable, bool] = {}
-        for number, stmt in enumerate(region):
-            stored = scalars.stored_variables(stmt)
-            here = {v for v in mentioned(stmt) if v.ctype.kind in ("pointer", "array")}
-            if number:
-                for variable in here:
-                    for other, written in seen.items():
-                        if (written or variable in stored) and self.aliases.same(variable, other):
-                            raise Reject(stmt.begin, "reaches an array through two names", "use one name")
-            for variable in here:
-                seen[variable] = seen.get(variable, False) or variable in stored
-
-    def _check_text(self, stmt: CStmt) -> None:
-        depth = 0
-        for directive in (d for d in self.directives if stmt.begin <= d.begin < stmt.end):
-            depth += nesting(directive)
-            if depth < 0:
-                raise Reject(directive.begin, "a preprocessor conditional goes across the loop", _REMOVE)
-            if not is_conditional(directive) and not self.pragmas.understood(directive):
-                what = f"'{directive.text}'" if directive.text.startswith("#pragma") else "a preprocessor directive"
-                raise Reject(directive.begin, f"there is {what} inside the loop", _REMOVE)
-        if depth:
-            raise Reject(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
-        marked = self.pragmas.macro_before(stmt) or self._names_pragma(stmt.begin, stmt.end)
-        if marked or self.unit.text.name_before(stmt.begin) not in ("", "else", "do"):
-            raise Reject(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
-        if isinstance(stmt, ForStmt) and stmt.foreign:
-            raise Reject(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")
-        if id(stmt) not in self.unit.exact:
-            if isinstance(stmt, ForStmt) and stmt.macro:
-                raise Reject(stmt.begin, PART, "write the for loop out")
-            if stmt.end in self.unit.torn or stmt.end <= stmt.begin:
-                raise Reject(stmt.begin, "the loop ends inside a macro that goes on", "write the end of the loop out")
-        if self.redefined is not None:
-            advice = "new loops would mean something else here: remove the #define"
-            raise Reject(stmt.begin, f"the file defines '{self.redefined}' as a macro", advice)
 
 
 def _listed(stmt: CStmt) -> tuple[CStmt, ...]:
     """The statements of a body."""
     return stmt.body if isinstance(stmt, Compound) and stmt.kept is None else (stmt,)
-
-
-def _redefined(directive: Directive) -> str | None:
-    """The keyword that a #define gives another meaning."""
-    match = _DEFINE.match(directive.text)
-    return match[1] if match and match[1] in _WRITTEN and match[2].strip() != match[1] else None
