@@ -149,10 +149,10 @@ def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
                     if not isinstance(found, Statement):
                         raise Reject(stmt.begin, "declares an array inside a branch", "declare it in the loop body")
                     result.extend(found.body)
-                    ctx.statement_count -= 1
-            case OtherStmt(what="while" | "do" | "for") if ctx.loops:
+                    ctx.reading.statement_count -= 1
+            case OtherStmt(what="while" | "do" | "for") if ctx.scope.loops:
                 result.append(_repeated(ctx, stmt))
-            case JumpStmt(what="break") if ctx.may_leave:
+            case JumpStmt(what="break") if ctx.reading.may_leave:
                 result.append(BREAK)
             case _:
                 refuse_statement(stmt)
@@ -166,14 +166,14 @@ def _repeated(ctx: Context, stmt: OtherStmt) -> If:
     inner = next((s for b in stmt.body for s in statements(b) if isinstance(s, ForStmt)), None)
     if inner is not None:
         raise Reject(inner.begin, f"there is a loop inside a {stmt.what} loop", WHILE_ADVICE)
-    saved, ctx.may_leave = ctx.may_leave, True
+    saved, ctx.reading.may_leave = ctx.reading.may_leave, True
     try:
         with ctx.conditional():
             test = values.value(ctx, stmt.exprs[0]) if stmt.exprs else Literal("1", "int")
         with ctx.within(ctx.domain.inexact()):
             body = actions(ctx, stmt.body)
     finally:
-        ctx.may_leave = saved
+        ctx.reading.may_leave = saved
     if stmt.what == "do":
         body.append(If(Unary("!", test, "int"), (), (), "break"))
         test = Literal("1", "int")
@@ -250,17 +250,17 @@ def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStm
     if variable.oddity:
         raise Reject(stmt.begin, f"'{variable.name}' is {variable.oddity}", "use an ordinary variable")
     if variable.ctype.kind == "pointer":
-        if variable.init is None and variable in ctx.written:
+        if variable.init is None and variable in ctx.region.written:
             return []  # `window` reads what it is set to
-        if variable.init is None or variable in ctx.written or variable.address_taken:
-            at = ctx.changes.get(variable, stmt.begin)
+        if variable.init is None or variable in ctx.region.written or variable.address_taken:
+            at = ctx.region.changes.get(variable, stmt.begin)
             raise Reject(at, f"the pointer '{variable.name}' moves inside the loop", "index the array with integers")
-        ctx.substitutions[variable] = pointer_for(ctx, variable, variable.init, stmt.begin)
+        ctx.accesses.substitutions[variable] = pointer_for(ctx, variable, variable.init, stmt.begin)
         return []
     if variable.init is not None and variable.ctype.is_scalar:
         found = substitution_for(ctx, variable, variable.init, stmt, rest)
         if found is not None:
-            ctx.substitutions[variable] = found
+            ctx.accesses.substitutions[variable] = found
             return []
     element = innermost(variable.ctype)
     if not element.is_scalar:
@@ -288,7 +288,7 @@ def _filled(ctx: Context, variable: Variable, name: str, stmt: DeclStmt) -> list
         raise Reject(stmt.begin, f"the initializer of '{variable.name}' is not understood", "assign its elements")
     listed: list[tuple[tuple[int, ...], CExpr]] = []
     _listed(init, (), len(extents), listed, stmt)
-    element = ctx.arrays[name].ctype
+    element = ctx.accesses.arrays[name].ctype
     total = 1
     for extent in extents:
         total *= extent

@@ -15,13 +15,13 @@ def array_name(ctx: Context, root: Root, ctype: CType, at: int, inside: Inside |
     """The IR name of the array, registered on first sight: of structures, one for each type of number in them."""
     variable = root.variable
     if not root.path:
-        name = ctx.locals_.get(variable) or ctx.private_name(variable)
+        name = ctx.scope.locals_.get(variable) or ctx.private_name(variable)
         if name is not None:
             return name
     key = (root, ctype.name if inside is not None else "")
-    known = ctx.by_root.get(key)
+    known = ctx.accesses.by_root.get(key)
     if known is None:
-        known = ctx.by_root[key] = _register(ctx, root, ctype, at, inside)
+        known = ctx.accesses.by_root[key] = _register(ctx, root, ctype, at, inside)
     return known
 
 
@@ -31,20 +31,24 @@ def _register(ctx: Context, root: Root, ctype: CType, at: int, inside: Inside | 
         raise Reject(at, f"'{root.text}' is not a variable", "use plain arrays")
     declared = variable.ctype
     if root.path:
-        declared = ctx.member_types[root]
+        declared = ctx.accesses.member_types[root]
         name = ctx.fresh(re.sub(r"\W+", "_", root.text).strip("_"))
-    elif inside is not None and (root, "") not in ctx.by_root and any(r == root for r, _ in ctx.by_root):
+    elif (
+        inside is not None
+        and (root, "") not in ctx.accesses.by_root
+        and any(r == root for r, _ in ctx.accesses.by_root)
+    ):
         name = ctx.fresh(f"{variable.name}_{ctype.name.replace(' ', '_')}")
     else:
         name = variable.name
-        owner = ctx.outside.get(name)
-        if owner is not variable and name in ctx.taken:
+        owner = ctx.scope.outside.get(name)
+        if owner is not variable and name in ctx.scope.taken:
             raise Reject(at, f"two variables named '{name}' meet in this loop", "rename one of them")
-        ctx.outside[name] = variable
-        ctx.taken.add(name)
+        ctx.scope.outside[name] = variable
+        ctx.scope.taken.add(name)
     texts = member_texts(ctx, inside.record, ctype) if inside is not None else ()
     rows = tables_of(declared)
-    ctx.arrays[name] = ArrayInfo(
+    ctx.accesses.arrays[name] = ArrayInfo(
         name,
         ctype.name,
         declared,

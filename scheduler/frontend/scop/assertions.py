@@ -28,7 +28,7 @@ def assured(ctx: Context, stmt: IfStmt) -> bool:
     others = [b for b, ends in zip(branches, ending, strict=True) if not ends and b is not None]
     if not any(ending) or all(ending) or any(map(_has_effect, flatten(others))):
         return False
-    assumed = len(ctx.facts.assumptions)
+    assumed = len(ctx.assumed.facts.assumptions)
     try:
         wanted = condition(ctx, stmt.condition, not ending[0])
     except NotAffine:
@@ -41,14 +41,14 @@ def assured(ctx: Context, stmt: IfStmt) -> bool:
     for conjunction in wanted:
         if all(_required(ctx, constraint) for constraint in conjunction):
             return True
-        del ctx.facts.assumptions[assumed:]
-    del ctx.facts.assumptions[assumed:]
+        del ctx.assumed.facts.assumptions[assumed:]
+    del ctx.assumed.facts.assumptions[assumed:]
     return False
 
 
 def _required(ctx: Context, constraint: Constraint) -> bool:
     sides = (constraint.affine, -constraint.affine) if constraint.kind == "==" else (constraint.affine,)
-    return constraint.kind != "mod" and all(ctx.facts.require(side, ctx.domain) for side in sides)
+    return constraint.kind != "mod" and all(ctx.assumed.facts.require(side, ctx.domain) for side in sides)
 
 
 def _has_effect(stmt: CStmt) -> bool:

@@ -63,9 +63,9 @@ def premises(
         samples=tuple(s for f in called if not f.in_file for s in _samples(ctx, f)),
         hidden=tuple(sorted({f.part_of or f.name for f in hidden})),
         bodies=tuple(dict.fromkeys(f.text for f in hidden)),
-        openmp=ctx.only_openmp,
-        exact=ctx.trusting,
-        library=tuple(sorted(n for n in ctx.called if not n.startswith("__builtin_"))),
+        openmp=ctx.region.only_openmp,
+        exact=ctx.assumed.trusting,
+        library=tuple(sorted(n for n in ctx.assumed.called if not n.startswith("__builtin_"))),
     )
 
 
@@ -90,16 +90,16 @@ def _variables(ctx: Context, region: tuple[CStmt, ...], called: list[CFunction])
     """Those declared outside that the region and what it calls name, and those that stand for them."""
     found: dict[Variable, None] = {}
     for stmt in (*region, *(function.body for function in called)):
-        own = ctx.inside if stmt in region else set()
+        own = ctx.scope.inside if stmt in region else set()
         for expr in all_expressions(stmt):
             if not isinstance(expr, Ref) or expr.var in own:
                 continue
             if stmt in region or expr.var.storage == "global":
                 found[expr.var] = None
-    for variable in (*ctx.maybe_parameters.values(), *(a.variable for a in ctx.arrays.values())):
-        if variable is not None and variable not in ctx.inside:
+    for variable in (*ctx.assumed.maybe_parameters.values(), *(a.variable for a in ctx.accesses.arrays.values())):
+        if variable is not None and variable not in ctx.scope.inside:
             found[variable] = None
-    return [v for v in found if ctx.outside.get(v.name, v) is v]
+    return [v for v in found if ctx.scope.outside.get(v.name, v) is v]
 
 
 def _values(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,9 @@ def _values(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]
             value = known_value(variable) if value is None else value
             if value is not None:
                 yield variable.text, str(value)
-        derived = ctx.derived.get(variable) is not None or ctx.derived_pointers.get(variable) is not None
+        derived = (
+            ctx.assumed.derived.get(variable) is not None or ctx.accesses.derived_pointers.get(variable) is not None
+        )
         if derived and variable.init_text:
             yield variable.name, f"({variable.init_text})"
 
@@ -201,15 +203,15 @@ def _types(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]]
     for variable in variables:
         if variable.ctype.kind in ("int", "float", "pointer", "array"):
             yield typed(variable.text, variable.ctype, variable.storage == "param")
-    for root, ctype in ctx.member_types.items():
+    for root, ctype in ctx.accesses.member_types.items():
         if ctype.kind in ("int", "float", "pointer", "array"):
             yield typed(root.text, ctype, False)
 
 
 def _placed(ctx: Context) -> Iterator[tuple[str, str, int, CType, CType]]:
     """(an element of an array of structures, members, offset, types of both) of the members that are used."""
-    for (root, steps), (offset, record, ctype) in ctx.placed.items():
-        declared = ctx.member_types[root] if root.path else root.variable.ctype
+    for (root, steps), (offset, record, ctype) in ctx.accesses.placed.items():
+        declared = ctx.accesses.member_types[root] if root.path else root.variable.ctype
         dimensions = 0
         inner: CType | None = declared
         while inner is not None and inner.kind in ("pointer", "array"):
@@ -267,14 +269,14 @@ def type_text(ctype: CType, name: str = "") -> str | None:
 
 def _set_inside(ctx: Context, region: tuple[CStmt, ...]) -> Iterator[Variable]:
     """Variables from outside that the region sets for itself."""
-    for variable in ctx.writes:
-        own = variable in ctx.windows or any(v is variable for v, _ in ctx.privates)
-        if own and variable not in ctx.inside:
+    for variable in ctx.region.writes:
+        own = variable in ctx.scope.windows or any(v is variable for v, _ in ctx.scope.privates)
+        if own and variable not in ctx.scope.inside:
             yield variable
     for stmt in region:
         for inner in statements(stmt):
             iterator = iterator_of(inner) if isinstance(inner, ForStmt) else None
-            if iterator is not None and iterator not in ctx.inside:
+            if iterator is not None and iterator not in ctx.scope.inside:
                 yield iterator
 
 
@@ -282,10 +284,10 @@ def _looked_around(ctx: Context, nest: LoopNest) -> bool:
     """Whether it matters what the rest of the file does with pointers."""
     kinds = {a.storage for a in nest.arrays}
     for array in nest.arrays:
-        info = ctx.arrays.get(array.name)
+        info = ctx.accesses.arrays.get(array.name)
         if array.storage is Storage.RESTRICT and info is not None and info.storage is not Storage.RESTRICT:
             return True  # shown to be apart from all others
     if Storage.POINTER not in kinds:
         return False
-    parameters = [ctx.maybe_parameters[p.name] for p in nest.parameters]
+    parameters = [ctx.assumed.maybe_parameters[p.name] for p in nest.parameters]
     return Storage.RESTRICT in kinds or any(v.storage == "global" and not v.ctype.is_const for v in parameters)

@@ -79,12 +79,12 @@ def node(ctx: Context, stmt: CStmt, rest: tuple[CStmt, ...] = ()) -> list[Node]:
             if isinstance(expr, Set) and expr.op == "=" and isinstance(expr.left, Ref):
                 found = substitution_for(ctx, expr.left.var, expr.right, stmt, rest)
                 if found is not None:
-                    ctx.substitutions[expr.left.var] = found
+                    ctx.accesses.substitutions[expr.left.var] = found
                     return []
             if window(ctx, stmt, rest):
                 return []
             return [statement(ctx, (stmt,), stmt)] if has_effect(expr) else []
-        case OtherStmt(what="while" | "do" | "for") if ctx.loops:
+        case OtherStmt(what="while" | "do" | "for") if ctx.scope.loops:
             return [statement(ctx, (stmt,), stmt)]
         case _:
             refuse_statement(stmt)
@@ -96,16 +96,16 @@ def node(ctx: Context, stmt: CStmt, rest: tuple[CStmt, ...] = ()) -> list[Node]:
 
 def loop(ctx: Context, stmt: ForStmt) -> Loop:
     """Raises Reject."""
-    if len(ctx.loops) >= _MAX_LOOP_DEPTH:
+    if len(ctx.scope.loops) >= _MAX_LOOP_DEPTH:
         raise Reject(stmt.begin, "the loops are nested too deeply", "split them into functions")
     found = headers.header(ctx, stmt)
     variable = found.variable
-    if ctx.active(variable) is not None or variable in ctx.written:
-        at = ctx.changes.get(variable, stmt.begin)
+    if ctx.active(variable) is not None or variable in ctx.region.written:
+        at = ctx.region.changes.get(variable, stmt.begin)
         reason = f"the iterator '{variable.name}' is changed inside the loop"
         raise Reject(at, reason, "change it in the loop header only")
-    outside = not isinstance(stmt.init, DeclStmt) and variable not in ctx.owned
-    if outside and not dead_after(variable, ctx.frames, ctx.function):
+    outside = not isinstance(stmt.init, DeclStmt) and variable not in ctx.region.owned
+    if outside and not dead_after(variable, ctx.scope.frames, ctx.function):
         raise Reject(
             stmt.begin,
             f"the iterator '{variable.name}' is used behind the loop",
@@ -118,19 +118,19 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
     _check_bound_reads(ctx, stmt)
     exact = isinstance(found.start, tuple) and isinstance(found.stop, tuple)
     domain = ctx.domain.enter(name, domain_constraints(name, found.start, found.stop, found.step), exact)
-    ctx.loop_names[id(stmt)] = name
-    ctx.loops.append(Active(variable, name, variable.ctype.name, stmt))
-    for owned, owner in ctx.owned.items():
+    ctx.scope.loop_names[id(stmt)] = name
+    ctx.scope.loops.append(Active(variable, name, variable.ctype.name, stmt))
+    for owned, owner in ctx.region.owned.items():
         if owner is stmt and owned.ctype.kind == "array":
             ctx.private(owned, innermost(owned.ctype).name, shape_of(owned.ctype))
-    for private, place in ctx.pending_scopes.items():
+    for private, place in ctx.scope.pending_scopes.items():
         if place is stmt:
-            ctx.arrays[private].scope = name
+            ctx.accesses.arrays[private].scope = name
     try:
         with ctx.within(domain):
             body = nodes(ctx, (stmt.body,), stmt)
     finally:
-        ctx.loops.pop()
+        ctx.scope.loops.pop()
     return Loop(name, variable.ctype.name, found.start, found.stop, found.step, body, ctx.span(stmt.begin, stmt.end))
 
 
@@ -242,8 +242,8 @@ def _predicates(
     read = ctx.aliases.reached(read)
     if any(read & ctx.aliases.reached(stored_variables(s)) for s in (*then, *orelse[first:])):
         name = ctx.fresh("taken")
-        scope = ctx.loops[-1].name if ctx.loops else None
-        ctx.arrays[name] = ArrayInfo(name, "int", INT, Storage.PRIVATE, None, None, scope)
+        scope = ctx.scope.loops[-1].name if ctx.scope.loops else None
+        ctx.accesses.arrays[name] = ArrayInfo(name, "int", INT, Storage.PRIVATE, None, None, scope)
         test: Expr = values.value(ctx, stmt.condition)
         if stmt.condition.ctype.name != "int":
             test = Binary("!=", test, Literal("0", "int"), "int")

@@ -78,7 +78,7 @@ def _choice(ctx: Context, expr: Cond) -> tuple[str, tuple[Affine, ...]]:
     if not isinstance(test, Bin) or test.op not in ("<", "<=", ">", ">="):
         raise NotAffine
     if fold(expr.orelse) == 0 and test.op == "<=":  # how much there is between two ends, if that is not known to be so
-        if ctx.facts.require(exact(ctx, test.right) - exact(ctx, test.left), ctx.domain):
+        if ctx.assumed.facts.require(exact(ctx, test.right) - exact(ctx, test.left), ctx.domain):
             return minmax(ctx, expr.then)
         raise NotAffine
     left, right = minmax(ctx, test.left), minmax(ctx, test.right)
@@ -180,7 +180,7 @@ def _modular(ctx: Context, expr: Bin, op: str) -> Dnf | None:
     shifted = shifted - shifted.const + shifted.const % modulus
     divisible = Constraint(shifted, "mod", modulus)
     sign = Constraint(value if residue > 0 else -value)
-    certain = residue == 0 or left.op == "&" or (residue > 0 and ctx.facts.proves(value, ctx.domain))
+    certain = residue == 0 or left.op == "&" or (residue > 0 and ctx.assumed.facts.proves(value, ctx.domain))
     if op == "==":
         return ((divisible,),) if certain else ((divisible, sign),)
     different = (Constraint(remainder(shifted, modulus) - 1),)
@@ -216,7 +216,7 @@ def _not(given: CExpr) -> CExpr:
 
 def is_test(ctx: Context, expr: CExpr) -> bool:
     """Whether it is such an integer."""
-    return isinstance(expr, Ref) and any(expr.var is variable for variable in ctx.tests.values())
+    return isinstance(expr, Ref) and any(expr.var is variable for variable in ctx.assumed.tests.values())
 
 
 def _is_pointer(expr: CExpr) -> bool:
@@ -231,18 +231,18 @@ def _given(ctx: Context, expr: CExpr) -> CExpr:
     while isinstance(pointer, Conv) and pointer.ctype.kind == "pointer":
         pointer = strip(pointer.operand)
     root = path_of(ctx, pointer)
-    if isinstance(pointer, Ref) and (found := ctx.substitutions.get(pointer.var)) and (aim := found.pointer):
+    if isinstance(pointer, Ref) and (found := ctx.accesses.substitutions.get(pointer.var)) and (aim := found.pointer):
         root = aim.root if aim.inside is None and len(aim.indices) == 1 and aim.indices[0] is ZERO else None
     if _is_object(pointer) or (root is not None and not root.path and _is_array(root.variable)):
         return Lit("1", 1, INT, expr.at)
-    variable = None if root is None else ctx.tests.get(root)
+    variable = None if root is None else ctx.assumed.tests.get(root)
     if variable is None and root is not None:
         variable = stand_in(ctx, root, INT, f"{root.text}_given", not_null(root.text))
     if variable is None or root is None:
         raise Reject(expr.at, "looks whether a pointer that may change is NULL", "look at it in front of the loop")
-    ctx.tests[root] = variable
+    ctx.assumed.tests[root] = variable
     ctx.parameter(variable, used=False)
-    ctx.facts.ranges[variable.name] = (0, 1)
+    ctx.assumed.facts.ranges[variable.name] = (0, 1)
     ctx.parameter(variable)
     return Ref(variable, INT, expr.at)
 

@@ -6,7 +6,7 @@ Long, because it is the state that every part of an extraction shares.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -179,91 +179,127 @@ class Active:
     stmt: ForStmt
 
 
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What the statements of a region do, before any of them is read."""
+
+    stmts: tuple[CStmt, ...] = ()
+    writes: Mapping[Variable, int] = field(default_factory=dict)  # scalars assigned in the region: places
+    changes: Mapping[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
+    uses: Mapping[Variable, int] = field(default_factory=dict)  # occurrences in the region
+    stored: frozenset[Variable] = frozenset()  # variables through which the region stores
+    owned: Mapping[Variable, ForStmt] = field(default_factory=dict)  # by pragma: each iteration of the loop has its own
+    only_openmp: bool = False  # without OpenMP one of these would have another value behind the loop
+
+    @property
+    def written(self) -> Set[Variable]:
+        return self.writes.keys()
+
+
+@dataclass(slots=True)
+class Scope:
+    """The loops around what is read, and what names mean there."""
+
+    frames: list[Frame]
+    loops: list[Active] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+    outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside
+    named: dict[str, set[Variable]] = field(default_factory=dict)
+    locals_: dict[Variable, str] = field(default_factory=dict)
+    privates: dict[tuple[Variable, ForStmt | None], str] = field(default_factory=dict)
+    windows: dict[Variable, ForStmt | None] = field(default_factory=dict)  # pointers from outside, as in `privates`
+    pending_scopes: dict[str, ForStmt | None] = field(default_factory=dict)
+    loop_names: dict[int, str] = field(default_factory=dict)  # identity of a ForStmt -> its name in the nest
+    inside: set[Variable] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Assumed:
+    """What integers are, or are taken to be, and under which conditions."""
+
+    facts: Facts = field(default_factory=Facts)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    maybe_parameters: dict[str, Variable] = field(default_factory=dict)
+    given: Mapping[str, int] = field(default_factory=dict)  # what integers are taken to be, by what C calls them
+    numbers: dict[str, int] = field(default_factory=dict)  # parameters of which that is so
+    conditions: dict[Variable, str] = field(default_factory=dict)  # under which those can be read, in C
+    called: set[str] = field(default_factory=set)  # functions of the C library
+    trusting: bool = False  # signed arithmetic was taken not to wrap around
+    wanted: set[str] = field(default_factory=set)  # parameters that keep something from being affine
+    member_variables: dict[Root, Variable] = field(default_factory=dict)  # that stand for integers in memory
+    tests: dict[Root, Variable] = field(default_factory=dict)  # that stand for a pointer being no NULL
+    derived: dict[Variable, Poly | None] = field(default_factory=dict)  # set once in front of the nest, and affine
+
+
+@dataclass(slots=True)
+class Accesses:
+    """The objects that were reached so far, and how."""
+
+    arrays: dict[str, ArrayInfo] = field(default_factory=dict)
+    by_root: dict[tuple[Root, str], str] = field(default_factory=dict)  # the type where it is of structures
+    pending: list[Pending] = field(default_factory=list)
+    substitutions: dict[Variable, Substitution] = field(default_factory=dict)
+    derived_pointers: dict[Variable, Pointer | None] = field(default_factory=dict)
+    indexed: set[Root] = field(default_factory=set)  # pointers to structures that are used as arrays
+    tables: set[Root] = field(default_factory=set)  # of pointers, of which the region picks different ones
+    placed: dict[tuple[Root, tuple[str, ...]], tuple[int, CType, CType]] = field(default_factory=dict)
+    member_types: dict[Root, CType] = field(default_factory=dict)
+    followed: dict[Root, str] = field(default_factory=dict)  # pointers that are followed anyway, where C text holds
+
+
+@dataclass(slots=True)
+class Reading:
+    """Where in a statement the reading is."""
+
+    may_leave: bool = False  # a `break` leaves a loop inside the statement being read
+    may_hoist: bool = False  # statements can be put before the one being read
+    hoisted: list[CStmt] = field(default_factory=list)
+    statement_count: int = 0
+    expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Context:
     """Everything known while one region is read."""
 
     unit: Unit
     function: CFunction
-    frames: list[Frame]
     aliases: Aliases
     work: Work
-    facts: Facts = field(default_factory=Facts)
+    lines: Lines
+    begin: int  # offset of the region
+    scope: Scope
+    assumed: Assumed
+    accesses: Accesses = field(default_factory=Accesses)
+    reading: Reading = field(default_factory=Reading)
+    region: Region = field(default_factory=Region)
     domain: Domain = field(default_factory=Domain)
-    loops: list[Active] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
-    parameters: dict[str, Parameter] = field(default_factory=dict)
-    maybe_parameters: dict[str, Variable] = field(default_factory=dict)
-    arrays: dict[str, ArrayInfo] = field(default_factory=dict)
-    by_root: dict[tuple[Root, str], str] = field(default_factory=dict)  # the type where it is of structures
-    pending: list[Pending] = field(default_factory=list)
-    substitutions: dict[Variable, Substitution] = field(default_factory=dict)
-    privates: dict[tuple[Variable, ForStmt | None], str] = field(default_factory=dict)
-    windows: dict[Variable, ForStmt | None] = field(default_factory=dict)  # pointers from outside, as in `privates`
-    locals_: dict[Variable, str] = field(default_factory=dict)
-    written: set[Variable] = field(default_factory=set)
-    inside: set[Variable] = field(default_factory=set)
-    statement_count: int = 0
-    expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
-    may_leave: bool = False  # a `break` leaves a loop inside the statement being read
-    may_hoist: bool = False  # statements can be put before the one being read
-    hoisted: list[CStmt] = field(default_factory=list)
-    member_types: dict[Root, CType] = field(default_factory=dict)
-    region: tuple[CStmt, ...] = ()
-    indexed: set[Root] = field(default_factory=set)  # pointers to structures that are used as arrays
-    tables: set[Root] = field(default_factory=set)  # of pointers, of which the region picks different ones
-    followed: dict[Root, str] = field(default_factory=dict)  # pointers that are followed anyway, where C text holds
-    member_variables: dict[Root, Variable] = field(default_factory=dict)  # that stand for integers in memory
-    tests: dict[Root, Variable] = field(default_factory=dict)  # that stand for a pointer being no NULL
-    conditions: dict[Variable, str] = field(default_factory=dict)  # under which those can be read, in C
-    placed: dict[tuple[Root, tuple[str, ...]], tuple[int, CType, CType]] = field(default_factory=dict)
-    outside: dict[str, Variable] = field(default_factory=dict)  # names that mean a variable declared outside
-    changes: dict[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
-    named: dict[str, set[Variable]] = field(default_factory=dict)
-    derived_pointers: dict[Variable, Pointer | None] = field(default_factory=dict)
-    derived: dict[Variable, Poly | None] = field(default_factory=dict)  # set once in front of the nest, and affine
-    writes: dict[Variable, int] = field(default_factory=dict)  # scalars assigned in the region: places
-    uses: dict[Variable, int] = field(default_factory=dict)  # occurrences in the region
-    stored: set[Variable] = field(default_factory=set)  # variables through which the region stores
-    lines: Lines | None = None
-    begin: int = 0  # offset of the region
-    pending_scopes: dict[str, ForStmt | None] = field(default_factory=dict)
-    owned: dict[Variable, ForStmt] = field(default_factory=dict)  # by pragma: each iteration of the loop has its own
-    only_openmp: bool = False  # without OpenMP one of these would have another value behind the loop
-    loop_names: dict[int, str] = field(default_factory=dict)  # identity of a ForStmt -> its name in the nest
-    given: Mapping[str, int] = field(default_factory=dict)  # what integers are taken to be, by what C calls them
-    numbers: dict[str, int] = field(default_factory=dict)  # parameters of which that is so
-    called: set[str] = field(default_factory=set)  # functions of the C library
-    trusting: bool = False  # signed arithmetic was taken not to wrap around
-    wanted: set[str] = field(default_factory=set)  # parameters that keep something from being affine
 
     # ---------------------------------------------------------------------------------- statements
 
     def span(self, begin: int, end: int) -> Span:
-        if self.lines is None:
-            self.lines = Lines(self.unit.content)
         line, column = self.lines.position(begin)
         return Span(self.unit.path, begin, end, line, column)
 
     def statement(self, body: tuple[Action, ...], begin: int, end: int) -> Statement:
-        self.statement_count += 1
-        return Statement(f"S{self.statement_count - 1}", body, self.span(begin, end))
+        self.reading.statement_count += 1
+        return Statement(f"S{self.reading.statement_count - 1}", body, self.span(begin, end))
 
     @contextmanager
     def hoisting(self) -> Iterator[list[CStmt]]:
         """Collects the statements that calls inlined inside need before."""
-        saved, self.hoisted = self.hoisted, []
-        may, self.may_hoist = self.may_hoist, True
+        saved, self.reading.hoisted = self.reading.hoisted, []
+        may, self.reading.may_hoist = self.reading.may_hoist, True
         try:
-            yield self.hoisted
+            yield self.reading.hoisted
         finally:
-            self.hoisted, self.may_hoist = saved, may
+            self.reading.hoisted, self.reading.may_hoist = saved, may
 
     def hoist(self, before: tuple[CStmt, ...]) -> None:
         """Run statements of an inlined call before the statement being read; their variables are private."""
-        if any(stmt is before[0] for stmt in self.hoisted):
+        if any(stmt is before[0] for stmt in self.reading.hoisted):
             return
-        self.hoisted.extend(before)
+        self.reading.hoisted.extend(before)
         for stmt in before:
             for inner in statements(stmt):
                 if isinstance(inner, DeclStmt):
@@ -272,11 +308,11 @@ class Context:
 
     def private(self, variable: Variable, element: str, shape: tuple[CExpr | int | None, ...] = ()) -> str:
         """Register a variable declared inside the nest."""
-        if variable in self.locals_:
-            return self.locals_[variable]
-        name = self.locals_[variable] = self.fresh(variable.name)
-        scope = self.loops[-1].name if self.loops else None
-        self.arrays[name] = ArrayInfo(
+        if variable in self.scope.locals_:
+            return self.scope.locals_[variable]
+        name = self.scope.locals_[variable] = self.fresh(variable.name)
+        scope = self.scope.loops[-1].name if self.scope.loops else None
+        self.accesses.arrays[name] = ArrayInfo(
             name, element, variable.ctype, Storage.PRIVATE, variable, None, scope, False, shape
         )
         return name
@@ -284,34 +320,34 @@ class Context:
     @contextmanager
     def conditional(self) -> Iterator[None]:
         """While operands are read that C evaluates only sometimes: nothing may be computed ahead of them."""
-        saved, self.may_hoist = self.may_hoist, False
+        saved, self.reading.may_hoist = self.reading.may_hoist, False
         try:
             with self.within(self.domain.inexact()):
                 yield
         finally:
-            self.may_hoist = saved
+            self.reading.may_hoist = saved
 
     # -------------------------------------------------------------------------------------- names
 
     def fresh(self, name: str) -> str:
         """`name`, or `name_2`, ... where it is taken."""
-        found = free_name(ascii_name(re.sub(r"\W", "_", name)) or "v", self.taken)
-        self.taken.add(found)
+        found = free_name(ascii_name(re.sub(r"\W", "_", name)) or "v", self.scope.taken)
+        self.scope.taken.add(found)
         return found
 
     def is_parameter_name(self, name: str) -> bool:
-        return name in self.maybe_parameters or name in self.parameters
+        return name in self.assumed.maybe_parameters or name in self.assumed.parameters
 
     # ----------------------------------------------------------------------------------- variables
 
     def visible(self, variable: Variable) -> bool:
         """No other variable of the function has its name, so that it can be named anywhere."""
-        if not self.named:
+        if not self.scope.named:
             for other in (*self.function.parameters, *self._declared()):
                 whole = other.whole
-                self.named.setdefault(whole.name, set()).add(whole)
+                self.scope.named.setdefault(whole.name, set()).add(whole)
         whole = variable.whole
-        return not self.named.get(whole.name, set()) - {whole}
+        return not self.scope.named.get(whole.name, set()) - {whole}
 
     def _declared(self) -> Iterator[Variable]:
         for stmt in whole_statements(self.function.body):
@@ -319,38 +355,40 @@ class Context:
                 yield from stmt.variables
 
     def active(self, variable: Variable) -> Active | None:
-        return next((a for a in reversed(self.loops) if a.variable is variable), None)
+        return next((a for a in reversed(self.scope.loops) if a.variable is variable), None)
 
     def private_name(self, variable: Variable) -> str | None:
         """The private array that stands for an outside scalar here, if it was privatized."""
-        for active in reversed(self.loops):
-            name = self.privates.get((variable, active.stmt))
+        for active in reversed(self.scope.loops):
+            name = self.scope.privates.get((variable, active.stmt))
             if name is not None:
                 return name
-        return self.privates.get((variable, None))
+        return self.scope.privates.get((variable, None))
 
     def parameter(self, variable: Variable, used: bool = True) -> str:
         """Name of an integer scalar the nest does not write; `used` as one for good."""
         name = variable.name
-        if name not in self.maybe_parameters:
-            self.maybe_parameters[name] = variable
+        if name not in self.assumed.maybe_parameters:
+            self.assumed.maybe_parameters[name] = variable
             low, high = value_range(variable.ctype.name)
             narrow = variable.ctype.name not in ("int", "long", "long long")
             narrow = narrow or (self.unit.dialect.wraps and variable.ctype.name == "int")
-            self.facts.ranges[name] = (low if narrow else None, high if narrow and high < 2**33 else None)
-            if variable.text in self.given:
-                number = self.numbers[name] = self.given[variable.text]
-                self.facts.ranges[name] = (number, number)
-        if used and name not in self.parameters:
+            self.assumed.facts.ranges[name] = (low if narrow else None, high if narrow and high < 2**33 else None)
+            if variable.text in self.assumed.given:
+                number = self.assumed.numbers[name] = self.assumed.given[variable.text]
+                self.assumed.facts.ranges[name] = (number, number)
+        if used and name not in self.assumed.parameters:
             value = known_value(variable)
-            low_known, high_known = self.facts.ranges[name]
-            if name in self.numbers:
+            low_known, high_known = self.assumed.facts.ranges[name]
+            if name in self.assumed.numbers:
                 low_known = high_known = None  # it is only assumed to be that
             if value is not None:
-                self.facts.ranges[name] = (value, value)
+                self.assumed.facts.ranges[name] = (value, value)
             base = variable.base or None
-            where = self.conditions.get(variable, "")
-            self.parameters[name] = Parameter(name, variable.ctype.name, value, low_known, high_known, base, where)
+            where = self.assumed.conditions.get(variable, "")
+            self.assumed.parameters[name] = Parameter(
+                name, variable.ctype.name, value, low_known, high_known, base, where
+            )
         return name
 
     @contextmanager
@@ -363,8 +401,8 @@ class Context:
 
     @contextmanager
     def frame(self, frame: Frame) -> Iterator[None]:
-        self.frames.append(frame)
+        self.scope.frames.append(frame)
         try:
             yield
         finally:
-            self.frames.pop()
+            self.scope.frames.pop()

@@ -50,7 +50,7 @@ from scheduler.frontend.passes.opaque import with_opaque_statements
 from scheduler.frontend.scop import body as nest_body
 from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
 from scheduler.frontend.scop.assumptions import premises
-from scheduler.frontend.scop.context import Context, Work
+from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
 from scheduler.frontend.scop.nest_checks import any_parallel, check_traps
 from scheduler.frontend.scop.prepare import prepare
@@ -325,30 +325,36 @@ class Detection:
         """The nest of body[first..last], which stand for the statements `written` at `span`. Raises Reject."""
         region = body[first : last + 1]
         self.text.check_shared(region)
-        ctx = Context(self.unit, self.function, list(frames), self.aliases, self.work)
-        ctx.lines = self.lines
-        ctx.begin = written[0].begin
-        ctx.given = self.given.get(span.begin, {})
-        ctx.frames.append(Frame(owner, body, first, last))
+        ctx = Context(
+            self.unit,
+            self.function,
+            self.aliases,
+            self.work,
+            self.lines,
+            written[0].begin,
+            Scope(list(frames)),
+            Assumed(given=self.given.get(span.begin, {})),
+        )
+        ctx.scope.frames.append(Frame(owner, body, first, last))
         prepare(ctx, region, self.pragmas, found)
-        ctx.frames.pop()
+        ctx.scope.frames.pop()
         nodes = []
         for position in range(first, last + 1):
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(nest_body.node(ctx, body[position], body[position + 1 : last + 1]))
         name = f"{safe_name(self.function.name)}_{len(self.found.nests) - self.first}"
-        if ctx.facts.contradictory(ctx.domain):
+        if ctx.assumed.facts.contradictory(ctx.domain):
             raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
         if self.unit.dialect.traps:
             check_traps(nest, ctx.begin)
-        if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.wanted}:
+        if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:
             self.found.fixable[name] = tuple(sorted(texts))
         around = tuple(a.place for a in self.pragmas.around)
         self.found.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
         if found.loops or found.protected or found.context:
-            arrays = {info.variable: n for n, info in ctx.arrays.items() if info.variable is not None}
-            self.found.sharing[name] = sharing(found, nest, arrays, ctx.loop_names, ctx.span)
+            arrays = {info.variable: n for n, info in ctx.accesses.arrays.items() if info.variable is not None}
+            self.found.sharing[name] = sharing(found, nest, arrays, ctx.scope.loop_names, ctx.span)
             if found.context == "team":
                 check_team(nest, self.found.sharing[name], ctx.begin)
         try:

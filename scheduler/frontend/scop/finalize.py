@@ -43,21 +43,21 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
     chosen: dict[int, tuple[Subscript, ...]] = {}
     by_array: dict[str, list[int]] = {}
     for index in used:
-        by_array.setdefault(ctx.pending[index].array, []).append(index)
-    accesses = {name: [ctx.pending[i] for i in indices] for name, indices in by_array.items()}
-    shapes = {name: _shape(ctx, ctx.arrays[name], found) for name, found in accesses.items()}
+        by_array.setdefault(ctx.accesses.pending[index].array, []).append(index)
+    accesses = {name: [ctx.accesses.pending[i] for i in indices] for name, indices in by_array.items()}
+    shapes = {name: _shape(ctx, ctx.accesses.arrays[name], found) for name, found in accesses.items()}
     shapes |= strides.shapes(ctx, [_loose(ctx, name, accesses[name]) for name in by_array if shapes[name] is None])
     for array, indices in by_array.items():
         shaped = shapes[array]
         for position, index in enumerate(indices):
             if shaped is not None:
-                info = ctx.arrays[array]
+                info = ctx.accesses.arrays[array]
                 flat[array] = (*shaped.inner, *((Affine.constant(len(info.members)),) if info.members else ()))
-                chosen[index] = (*shaped.subscripts[position], *_plain(ctx.pending[index])[1:])
+                chosen[index] = (*shaped.subscripts[position], *_plain(ctx.accesses.pending[index])[1:])
             else:
-                chosen[index] = _plain(ctx.pending[index])
-                _note_parameters(ctx, ctx.pending[index])
-                _check_inside(ctx, ctx.arrays[array], ctx.pending[index], chosen[index])
+                chosen[index] = _plain(ctx.accesses.pending[index])
+                _note_parameters(ctx, ctx.accesses.pending[index])
+                _check_inside(ctx, ctx.accesses.arrays[array], ctx.accesses.pending[index], chosen[index])
     opaque_names = _OpaqueNames(ctx)
     for subscripts in chosen.values():
         for subscript in subscripts:
@@ -73,12 +73,12 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
             return found
         index = int(found.array[1:])
         subscripts = tuple(s if isinstance(s, Affine) else rewriter.expr(s) for s in chosen[index])
-        return Access(ctx.pending[index].array, subscripts)
+        return Access(ctx.accesses.pending[index].array, subscripts)
 
     def value(found: Name) -> Expr:
-        if found.name in ctx.parameters or found.name not in ctx.maybe_parameters:
+        if found.name in ctx.assumed.parameters or found.name not in ctx.assumed.maybe_parameters:
             return found
-        variable = ctx.maybe_parameters[found.name]
+        variable = ctx.assumed.maybe_parameters[found.name]
         storage = Storage.GLOBAL if variable.storage in ("global", "static") else Storage.LOCAL
         scalars[found.name] = Array(
             found.name, variable.ctype.name, (), storage, base=variable.base or None, const=True
@@ -90,20 +90,20 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
     body = rewriter.nodes(nodes)
     mentioned = _mentioned(body)
     written = _written(body)
-    for info in ctx.arrays.values():
+    for info in ctx.accesses.arrays.values():
         if info.name in mentioned:
             arrays[info.name] = _array(ctx, info, flat.get(info.name), info.name in written)
     arrays.update(scalars)
-    for parameter in ctx.numbers:
-        ctx.parameter(ctx.maybe_parameters[parameter])
-    given = [Constraint(Affine.of(p) - number, "==") for p, number in sorted(ctx.numbers.items())]
+    for parameter in ctx.assumed.numbers:
+        ctx.parameter(ctx.assumed.maybe_parameters[parameter])
+    given = [Constraint(Affine.of(p) - number, "==") for p, number in sorted(ctx.assumed.numbers.items())]
     check_aliases(ctx, arrays, written)
     nest = LoopNest(
         name,
-        tuple(ctx.parameters[p] for p in sorted(ctx.parameters)),
+        tuple(ctx.assumed.parameters[p] for p in sorted(ctx.assumed.parameters)),
         tuple(distinct(ctx, arrays, restricted(ctx, arrays, array)) for array in arrays.values()),
         body,
-        _tightest([*given, *ctx.facts.assumptions]),
+        _tightest([*given, *ctx.assumed.facts.assumptions]),
         span,
         ctx.function.name,
     )
@@ -132,7 +132,7 @@ def _used_pending(nodes: tuple[Node, ...], ctx: Context) -> list[int]:
             index = int(access.array[1:])
             if index not in found:
                 found.append(index)
-                for dimension in ctx.pending[index].dimensions:
+                for dimension in ctx.accesses.pending[index].dimensions:
                     if dimension.poly is None or dimension.poly.affine is None:
                         walker.expr(dimension.expr)
         return access
@@ -147,7 +147,7 @@ class _OpaqueNames:
 
     def __init__(self, ctx: Context) -> None:
         def note(name: Name) -> Expr:
-            variable = ctx.maybe_parameters.get(name.name)
+            variable = ctx.assumed.maybe_parameters.get(name.name)
             if variable is not None:
                 ctx.parameter(variable)
             return name
@@ -159,8 +159,8 @@ def _note_parameters(ctx: Context, access: Pending) -> None:
     """The integers in a product are parameters too: a test may need them to tell which elements are meant."""
     for dimension in access.dimensions:
         if dimension.poly is not None and dimension.poly.affine is None:
-            for name in sorted(dimension.poly.names() & ctx.maybe_parameters.keys()):
-                ctx.parameter(ctx.maybe_parameters[name])
+            for name in sorted(dimension.poly.names() & ctx.assumed.maybe_parameters.keys()):
+                ctx.parameter(ctx.assumed.maybe_parameters[name])
 
 
 def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:
@@ -176,11 +176,11 @@ def _opaque_bounds(nodes: tuple[Node, ...]) -> list[Expr]:
 def _shape(ctx: Context, info: ArrayInfo, accesses: list[Pending]) -> Shaped | None:
     """The delinearized shape of an array with a single subscript, if it has one."""
     polys = _linear(info, accesses)
-    return delinearize(ctx.facts, polys, ctx.is_parameter_name) if polys else None
+    return delinearize(ctx.assumed.facts, polys, ctx.is_parameter_name) if polys else None
 
 
 def _loose(ctx: Context, name: str, accesses: list[Pending]) -> strides.Loose:
-    info = ctx.arrays[name]
+    info = ctx.accesses.arrays[name]
     needed = any(a.is_write for a in accesses) or info.storage != Storage.RESTRICT
     return strides.Loose(name, tuple(_linear(info, accesses)), needed)
 
@@ -210,7 +210,9 @@ def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tu
             continue
         if subscript.is_constant and 0 <= subscript.const < extent:
             continue
-        if ctx.facts.never(subscript, access.domain) or ctx.facts.never(-subscript + extent - 1, access.domain):
+        if ctx.assumed.facts.never(subscript, access.domain) or ctx.assumed.facts.never(
+            -subscript + extent - 1, access.domain
+        ):
             reason = f"a subscript of '{info.name}' leaves its dimension"
             raise Reject(ctx.begin, reason, "use the array with its declared dimensions")
 
@@ -223,7 +225,7 @@ def _stays_inside(ctx: Context, access: Pending, subscript: Subscript, extent: o
         size = Affine.constant(extent) if isinstance(extent, int) else integers.exact(ctx, extent)  # type: ignore[arg-type]
     except NotAffine:
         return False
-    facts, domain = ctx.facts, access.domain
+    facts, domain = ctx.assumed.facts, access.domain
     return facts.require(subscript, domain) and facts.require(size - subscript - 1, domain)
 
 
@@ -280,7 +282,7 @@ def _changed_since(ctx: Context, info: ArrayInfo, extent: CExpr) -> str | None:
     """A variable that a size was computed from when the array came to be, and that was set again since."""
     sizes = {e.var for e in subexpressions(extent) if isinstance(e, Ref) and (e.var.writes or e.var.address_taken)}
     array = info.variable
-    if array is None or array in ctx.inside or not sizes:
+    if array is None or array in ctx.scope.inside or not sizes:
         return None
     for expr in all_expressions(ctx.function.body):
         if array.storage == "param" or expr.at > array.offset:

@@ -45,7 +45,7 @@ def substitution_for(
     """What every use of the variable can be replaced by, if this is its only definition."""
     if variable.ctype.kind != "int" or variable.ctype.name == "_Bool" or variable.ctype.is_volatile:
         return None
-    if variable in ctx.substitutions or variable in ctx.locals_ or variable.address_taken:
+    if variable in ctx.accesses.substitutions or variable in ctx.scope.locals_ or variable.address_taken:
         return None
     if not isinstance(stmt, DeclStmt) and ctx.private_name(variable) is None:
         return None
@@ -96,20 +96,20 @@ def window(ctx: Context, stmt: ExprStmt, rest: tuple[CStmt, ...]) -> bool:
     variable = expr.left.var
     if variable.ctype.kind != "pointer" or variable.address_taken or variable.ctype.is_volatile or variable.oddity:
         return False
-    if ctx.writes.get(variable, 0) > 1:
+    if ctx.region.writes.get(variable, 0) > 1:
         advice = "set a pointer of its own in each place, or index the arrays with integers"
         raise Reject(expr.at, f"the loop sets the pointer '{variable.name}' in several places", advice)
     if not _only_definition(ctx, variable, stmt, rest):
         return False
-    owner = ctx.windows.get(variable)
-    if variable not in ctx.inside and (variable not in ctx.windows or not _runs(ctx, owner)):
+    owner = ctx.scope.windows.get(variable)
+    if variable not in ctx.scope.inside and (variable not in ctx.scope.windows or not _runs(ctx, owner)):
         raise Reject(expr.at, f"the pointer '{variable.name}' is used behind the loop", "declare one in the loop")
-    ctx.substitutions[variable] = pointer_for(ctx, variable, expr.right, expr.at)
+    ctx.accesses.substitutions[variable] = pointer_for(ctx, variable, expr.right, expr.at)
     return True
 
 
 def _runs(ctx: Context, owner: ForStmt | None) -> bool:
-    return owner is None or any(active.stmt is owner for active in ctx.loops)
+    return owner is None or any(active.stmt is owner for active in ctx.scope.loops)
 
 
 def _converted(definition: CExpr, variable: Variable) -> CExpr:
@@ -128,12 +128,12 @@ def _typed(expr: Expr, variable: Variable, definition: CExpr) -> Expr:
 
 def _only_definition(ctx: Context, variable: Variable, stmt: CStmt, rest: tuple[CStmt, ...]) -> bool:
     """No other place of the region writes the variable, and all its uses stand in `rest`."""
-    total = ctx.uses.get(variable, 0)
+    total = ctx.region.uses.get(variable, 0)
     here = sum(_count(variable, s) for s in rest)
     own = 0 if isinstance(stmt, DeclStmt) else 1
-    if ctx.writes.get(variable, 0) != own:
+    if ctx.region.writes.get(variable, 0) != own:
         return False
-    if not isinstance(stmt, DeclStmt) and variable in ctx.inside and variable.init is not None:
+    if not isinstance(stmt, DeclStmt) and variable in ctx.scope.inside and variable.init is not None:
         return False
     return total == here + own
 
@@ -177,9 +177,13 @@ def _stable(ctx: Context, expr: CExpr) -> bool:
             return False
         if isinstance(part, Ref):
             variable = part.var
-            if ctx.active(variable) is not None or variable in ctx.substitutions:
+            if ctx.active(variable) is not None or variable in ctx.accesses.substitutions:
                 continue
-            if variable in ctx.written or variable in ctx.inside or ctx.stored & ctx.aliases.reached((variable,)):
+            if (
+                variable in ctx.region.written
+                or variable in ctx.scope.inside
+                or ctx.region.stored & ctx.aliases.reached((variable,))
+            ):
                 return False
         elif not isinstance(part, Lit | Index | Bin | Conv | Cond | Un | Member) or part.ctype.kind == "float":
             return False
@@ -193,15 +197,17 @@ def check_place(ctx: Context, variable: Variable, init: CExpr) -> None:
         if not part.ctype.is_scalar or id(part) in addressed:
             continue
         if isinstance(part, Ref):
-            own = ctx.active(part.var) is not None or part.var in ctx.substitutions
-            changes = part.var in ctx.written and not own
+            own = ctx.active(part.var) is not None or part.var in ctx.accesses.substitutions
+            changes = part.var in ctx.region.written and not own
             base: Variable | None = part.var
         else:
             base = base_variable(part) if isinstance(part, Index | Member | Un) else None
             if isinstance(part, Member) and part.arrow and parameter(ctx, part) is not None:
                 continue  # it is read in front of the nest, where stores that could change it are tested for
-            changes = base is not None and not base.ctype.is_scalar and bool(ctx.stored & ctx.aliases.reached((base,)))
+            changes = (
+                base is not None and not base.ctype.is_scalar and bool(ctx.region.stored & ctx.aliases.reached((base,)))
+            )
         if changes and base is not None:
-            at = ctx.changes.get(base, init.at)
+            at = ctx.region.changes.get(base, init.at)
             reason = f"the loop changes '{base.name}', which the pointer '{variable.name}' is made of"
             raise Reject(at, reason, "keep what the pointer is made of in a variable of its own")

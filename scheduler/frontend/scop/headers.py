@@ -63,7 +63,7 @@ def header(ctx: Context, loop: ForStmt) -> Header:
     if loop.foreign:
         raise Reject(loop.begin, "the loop header comes from a macro", "write the for loop out")
     if loop.positive is not None and not _known(
-        ctx, loop.positive, lambda step: ctx.facts.require(step - 1, ctx.domain)
+        ctx, loop.positive, lambda step: ctx.assumed.facts.require(step - 1, ctx.domain)
     ):
         raise Reject(loop.begin, NO_STEP, STEP_ADVICE)
     if loop.left_at is not None and ctx.unit.dialect.wraps and not _known(ctx, loop.left_at):
@@ -161,7 +161,7 @@ def _stop(
     if (step > 0) != (op in ("<", "<=")) and op != "!=":
         raise Reject(condition.at, "the loop does not count towards its limit", "check the direction of the step")
     floor = is_unsigned(own.ctype.name) and step < 0 and op == ">="
-    if floor and not _known(ctx, limit, lambda value: ctx.facts.proves(value - 1, ctx.domain)):
+    if floor and not _known(ctx, limit, lambda value: ctx.assumed.facts.proves(value - 1, ctx.domain)):
         raise Reject(condition.at, "an unsigned iterator is always >= 0", "count with a signed iterator")
     closed = {"<=": 1, ">=": -1}.get(op, 0)
     try:
@@ -210,7 +210,7 @@ def _reaches(ctx: Context, condition: CExpr, start: Bound, stop: tuple[Affine, .
     if abs(step) != 1 or not isinstance(start, tuple) or len(start) != 1 or len(stop) != 1:
         raise Reject(condition.at, "a loop with != may step over its limit", "use < instead of !=")
     distance = stop[0] - start[0] if step > 0 else start[0] - stop[0]
-    if not ctx.facts.require(distance, ctx.domain):
+    if not ctx.assumed.facts.require(distance, ctx.domain):
         raise Reject(condition.at, "a loop with != may start behind its limit", "use < instead of !=")
 
 
@@ -223,14 +223,14 @@ def _wrapping(
     if op == "!=":
         last = value_range(variable.ctype.name)[1]
         below = -start[0] + last - 1
-        ends = fold(limit) == last and (last >= 2**62 or ctx.facts.require(below, ctx.domain))
+        ends = fold(limit) == last and (last >= 2**62 or ctx.assumed.facts.require(below, ctx.domain))
         return (Affine.constant(-1),) if ends else None
     try:
         stop = integers.exact(ctx, limit)
     except NotAffine:
         return None
     below = stop - start[0] - (1 if op == "<" else 0)
-    return (Affine.constant(-1),) if ctx.facts.require(below, ctx.domain) else None
+    return (Affine.constant(-1),) if ctx.assumed.facts.require(below, ctx.domain) else None
 
 
 def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: CExpr, test: Step) -> Header:
@@ -243,10 +243,10 @@ def _counting_down(ctx: Context, loop: ForStmt, variable: Variable, start_expr: 
         if (
             ctx.unit.dialect.wraps
             and lowest
-            and not all(ctx.facts.require(s - (lowest + 1), ctx.domain) for s in start)
+            and not all(ctx.assumed.facts.require(s - (lowest + 1), ctx.domain) for s in start)
         ):
             raise Reject(test.at, _WRAPS.format(variable.name), _WRAP_ADVICE)
-        if signed_equal and not all(ctx.facts.require(s, ctx.domain) for s in start):
+        if signed_equal and not all(ctx.assumed.facts.require(s, ctx.domain) for s in start):
             raise Reject(test.at, "the loop may start below 0 and never end", "use i-- > 0")
         first: Bound = tuple(s - 1 for s in start)
     else:
@@ -262,7 +262,7 @@ def require_iteration(ctx: Context, loop: ForStmt, found: Header) -> None:
     if isinstance(found.start, tuple) and isinstance(found.stop, tuple):
         sign = 1 if found.step > 0 else -1
         distances = [(stop - start) * sign - 1 for start in found.start for stop in found.stop]
-        if all(ctx.facts.require(distance, ctx.domain) for distance in distances):
+        if all(ctx.assumed.facts.require(distance, ctx.domain) for distance in distances):
             return
     reason = "the loop runs once even where its condition does not hold at first"
     raise Reject(loop.begin, reason, "test the condition at the top: for (i = start; i < stop; i++)")

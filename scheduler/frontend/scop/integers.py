@@ -29,7 +29,7 @@ def wraps(ctx: Context, ctype: str) -> bool:
     """Whether arithmetic in a type may wrap around; where that of a signed one is taken not to, it is noted."""
     if is_unsigned(ctype) or ctx.unit.dialect.wraps:
         return True
-    ctx.trusting = True
+    ctx.assumed.trusting = True
     return False
 
 
@@ -94,7 +94,7 @@ def _reference(ctx: Context, expr: Ref) -> Poly:
     active = ctx.active(variable)
     if active is not None:
         return Poly.of(Affine.of(active.name))
-    substitution = ctx.substitutions.get(variable)
+    substitution = ctx.accesses.substitutions.get(variable)
     if substitution is not None:
         if substitution.poly is None:
             raise NotAffine
@@ -102,14 +102,19 @@ def _reference(ctx: Context, expr: Ref) -> Poly:
     constant = fold(expr)
     if constant is not None:
         return Poly.of(Affine.constant(constant))
-    if variable in ctx.written or variable in ctx.inside or variable.ctype.is_volatile or variable.ctype.kind != "int":
+    if (
+        variable in ctx.region.written
+        or variable in ctx.scope.inside
+        or variable.ctype.is_volatile
+        or variable.ctype.kind != "int"
+    ):
         raise NotAffine
     derived = _derived(ctx, variable)
     return derived if derived is not None else _parameter(ctx, ctx.parameter(variable))
 
 
 def _parameter(ctx: Context, name: str) -> Poly:
-    number = ctx.numbers.get(name)
+    number = ctx.assumed.numbers.get(name)
     return Poly.of(Affine.of(name) if number is None else Affine.constant(number))
 
 
@@ -117,7 +122,7 @@ def _want(ctx: Context, *factors: Poly) -> None:
     """Notes the parameters among these, as numbers of which the expression would be affine."""
     for factor in factors:
         if len(factor.terms) == 1 and len(names := factor.names()) == 1:
-            ctx.wanted |= {name for name in names if ctx.is_parameter_name(name)}
+            ctx.assumed.wanted |= {name for name in names if ctx.is_parameter_name(name)}
 
 
 def _number(ctx: Context, expr: CExpr) -> int | None:
@@ -136,9 +141,9 @@ def _number(ctx: Context, expr: CExpr) -> int | None:
 
 def _derived(ctx: Context, variable: Variable) -> Poly | None:
     """The `n / 2` of `int half = n / 2;` in front of the nest, where neither changes."""
-    if variable in ctx.derived:
-        return ctx.derived[variable]
-    ctx.derived[variable] = None
+    if variable in ctx.assumed.derived:
+        return ctx.assumed.derived[variable]
+    ctx.assumed.derived[variable] = None
     init = variable.init
     if (
         init is None
@@ -153,14 +158,14 @@ def _derived(ctx: Context, variable: Variable) -> Poly | None:
         return None
     if any(not isinstance(e, Lit | Ref | Conv | Bin | Un) for e in subexpressions(init)):
         return None
-    assumed = len(ctx.facts.assumptions)
+    assumed = len(ctx.assumed.facts.assumptions)
     try:
         with ctx.within(Domain()):
             value = Poly.of(exact(ctx, init))
     except NotAffine:
-        del ctx.facts.assumptions[assumed:]
+        del ctx.assumed.facts.assumptions[assumed:]
         return None
-    ctx.derived[variable] = value
+    ctx.assumed.derived[variable] = value
     return value
 
 
@@ -202,7 +207,7 @@ def _plain(ctx: Context, expr: CExpr) -> bool:
         and (value_range(expr.operand.ctype.name)[1] <= value_range(expr.ctype.name)[1])
     ):
         expr = expr.operand
-    if isinstance(expr, Ref) and (set_to := ctx.substitutions.get(expr.var)) is not None:
+    if isinstance(expr, Ref) and (set_to := ctx.accesses.substitutions.get(expr.var)) is not None:
         return set_to.exact
     return isinstance(expr, Ref | Lit | Member)
 
@@ -233,7 +238,7 @@ def _limit_terms(ctx: Context, value: Affine) -> None:
     for atom, _ in value.terms:
         for name in sorted(Affine.of(atom).names()):
             for side in (Affine.of(name), -Affine.of(name)):
-                if not ctx.facts.require(side + most, ctx.domain):
+                if not ctx.assumed.facts.require(side + most, ctx.domain):
                     raise NotAffine
 
 
@@ -243,12 +248,12 @@ def limit(ctx: Context, value: Poly, low: int, high: int) -> None:
     if affine is None:
         raise NotAffine
     ctx.work.spend(20, ctx.begin)
-    below, above = bounds_of(affine, ctx.facts.ranges)
-    if (below is None or below < low) and not ctx.facts.require(affine - low, ctx.domain):
+    below, above = bounds_of(affine, ctx.assumed.facts.ranges)
+    if (below is None or below < low) and not ctx.assumed.facts.require(affine - low, ctx.domain):
         raise NotAffine
     if high >= 2**62 and _is_small(affine):  # numbers of 64 bits are tested to be no larger than 2**47
         return
-    if (above is None or above > high) and not ctx.facts.require(-affine + high, ctx.domain):
+    if (above is None or above > high) and not ctx.assumed.facts.require(-affine + high, ctx.domain):
         raise NotAffine
 
 
@@ -263,9 +268,9 @@ def _limit_product(ctx: Context, expr: CExpr, high: int) -> None:
     while _largest(ctx, expr, limit) > high:
         limit -= max(1, limit // 64)
     for leaf in leaves:
-        if not ctx.facts.require(leaf, ctx.domain):
+        if not ctx.assumed.facts.require(leaf, ctx.domain):
             raise NotAffine
-        if high < 2**62 and not ctx.facts.require(-leaf + limit, ctx.domain):
+        if high < 2**62 and not ctx.assumed.facts.require(-leaf + limit, ctx.domain):
             raise NotAffine
 
 
@@ -329,7 +334,7 @@ def _division(ctx: Context, expr: Bin) -> Affine:
         if divisor & (divisor + 1):
             raise NotAffine
         return remainder(numerator, divisor + 1)
-    if not ctx.facts.require(numerator, ctx.domain):
+    if not ctx.assumed.facts.require(numerator, ctx.domain):
         raise NotAffine
     return numerator.floordiv(divisor) if expr.op == "/" else remainder(numerator, divisor)
 

@@ -143,7 +143,7 @@ def takes_values(ctx: Context, loop: Counted, through: list[Passage], alone: boo
             return False
         endless = abs(loop.step) == 1 and passage.kept and alone
         if passage.defined:
-            ctx.trusting = ctx.trusting or not endless
+            ctx.assumed.trusting = ctx.assumed.trusting or not endless
         elif not endless and not _ends_in(ctx, loop, passage):
             return False
     return True
@@ -155,8 +155,8 @@ def _starts_in(ctx: Context, loop: Counted, passage: Passage) -> bool:
         least, greatest = range_of(loop.start_expr)
         return low <= least and greatest <= high
     some, every = (any, all) if loop.step > 0 else (all, any)  # it is the greatest of these, or the least
-    return (low <= -_FAR or some(ctx.facts.require(s - low, ctx.domain) for s in loop.start)) and (
-        high >= _FAR or every(ctx.facts.require(-s + high, ctx.domain) for s in loop.start)
+    return (low <= -_FAR or some(ctx.assumed.facts.require(s - low, ctx.domain) for s in loop.start)) and (
+        high >= _FAR or every(ctx.assumed.facts.require(-s + high, ctx.domain) for s in loop.start)
     )
 
 
@@ -172,7 +172,7 @@ def _ends_in(ctx: Context, loop: Counted, passage: Passage) -> bool:
     known = domain_constraints(loop.name, loop.start, loop.stop, loop.step)
     inside = ctx.domain.enter(loop.name, known, isinstance(loop.start, tuple))
     reached = Affine.of(loop.name) + loop.step + passage.offset
-    return ctx.facts.require(-reached + passage.high if loop.step > 0 else reached - passage.low, inside)
+    return ctx.assumed.facts.require(-reached + passage.high if loop.step > 0 else reached - passage.low, inside)
 
 
 # --------------------------------------------------------------------------- data of 64 bits as bounds

@@ -29,7 +29,9 @@ def path_of(ctx: Context, expr: CExpr) -> Root | None:
     expr = strip(expr)
     if isinstance(expr, Ref):
         variable = expr.var
-        moving = variable in ctx.written or variable in ctx.inside or variable in ctx.substitutions
+        moving = (
+            variable in ctx.region.written or variable in ctx.scope.inside or variable in ctx.accesses.substitutions
+        )
         if moving or variable.ctype.is_volatile or ctx.active(variable) is not None:
             return None
         return Root(variable)
@@ -74,7 +76,7 @@ def note_indexed(ctx: Context, region: tuple[CStmt, ...]) -> None:
                 while isinstance(table := _below(table), Index | Un) and path_of(ctx, table) is None:
                     pass
                 if (root := path_of(ctx, table)) is not None:
-                    ctx.tables.add(root)
+                    ctx.accesses.tables.add(root)
             base: CExpr | None = None
             if isinstance(expr, Index):
                 base = expr.base
@@ -84,7 +86,7 @@ def note_indexed(ctx: Context, region: tuple[CStmt, ...]) -> None:
                 continue
             root = path_of(ctx, base)
             if root is not None:
-                ctx.indexed.add(root)
+                ctx.accesses.indexed.add(root)
 
 
 def _below(expr: CExpr) -> CExpr:
@@ -103,7 +105,7 @@ def parameter(ctx: Context, expr: Member) -> str | None:
     root = path_of(ctx, expr)
     if root is None or expr.ctype.kind != "int" or expr.ctype.name == "_Bool" or expr.ctype.is_volatile:
         return None
-    known = ctx.member_variables.get(root)
+    known = ctx.assumed.member_variables.get(root)
     if known is not None:
         return ctx.parameter(known)
     if any(_meets(root, path) for path in _changed(ctx)):
@@ -111,8 +113,8 @@ def parameter(ctx: Context, expr: Member) -> str | None:
     made = stand_in(ctx, root, expr.ctype, root.text, root.text)
     if made is None:
         return None
-    ctx.member_variables[root] = made
-    ctx.member_types[root] = expr.ctype
+    ctx.assumed.member_variables[root] = made
+    ctx.accesses.member_types[root] = expr.ctype
     return ctx.parameter(made)
 
 
@@ -124,14 +126,14 @@ def stand_in(ctx: Context, root: Root, ctype: CType, name: str, text: str) -> Va
         return None
     made = Variable(ctx.fresh(re.sub(r"\W+", "_", name).strip("_")), replace(ctype, is_const=False), "local", -1)
     made.base = text
-    ctx.conditions[made] = condition
+    ctx.assumed.conditions[made] = condition
     made.address_taken = bool(followed) or root.variable.address_taken or root.variable.storage != "local"
-    ctx.taken.add(root.variable.name)
+    ctx.scope.taken.add(root.variable.name)
     return made
 
 
 def _changed(ctx: Context) -> list[tuple[Variable, tuple[str, ...]]]:
-    return [path for stmt in ctx.region for path in changed_paths(stmt, ctx.work.changes)]
+    return [path for stmt in ctx.region.stmts for path in changed_paths(stmt, ctx.work.changes)]
 
 
 def _meets(root: Root, path: tuple[Variable, tuple[str, ...]]) -> bool:
@@ -152,31 +154,31 @@ def _followed(root: Root) -> tuple[Root, ...]:
 
 def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
     """C text of a condition under which the pointers can be followed in front of the nest, "" where they always can."""
-    if all(root in ctx.followed for root in followed):
-        return " && ".join(dict.fromkeys(c for root in followed if (c := ctx.followed[root])))
-    before = dereferenced_before(ctx.function, ctx.region[0].begin) if ctx.region else frozenset()
-    if all(root in ctx.followed or (not root.path and root.variable in before) for root in followed):
+    if all(root in ctx.accesses.followed for root in followed):
+        return " && ".join(dict.fromkeys(c for root in followed if (c := ctx.accesses.followed[root])))
+    before = dereferenced_before(ctx.function, ctx.region.stmts[0].begin) if ctx.region.stmts else frozenset()
+    if all(root in ctx.accesses.followed or (not root.path and root.variable in before) for root in followed):
         for root in followed:
-            ctx.followed.setdefault(root, "")
+            ctx.accesses.followed.setdefault(root, "")
         return _readable(ctx, followed)
     if not ctx.domain.exact:
         return None
     condition = ""
-    if ctx.loops:
+    if ctx.scope.loops:
         found = _runs(ctx)
         if found is None:
             return None
         condition, constraints = found
-        ctx.facts.assumptions.extend(c for c in constraints if c not in ctx.facts.assumptions)
+        ctx.assumed.facts.assumptions.extend(c for c in constraints if c not in ctx.assumed.facts.assumptions)
     for root in followed:
-        ctx.followed.setdefault(root, condition)
+        ctx.accesses.followed.setdefault(root, condition)
     return condition
 
 
 def _runs(ctx: Context) -> tuple[str, list[Constraint]] | None:
     """That the loops around have an iteration, as C text and as constraints; None where limits depend on each other."""
-    lows: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.loops}
-    highs: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.loops}
+    lows: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.scope.loops}
+    highs: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.scope.loops}
     needed = []
     for constraint in ctx.domain.constraints:
         around = constraint.affine.names() & lows.keys()
@@ -204,7 +206,7 @@ def _runs(ctx: Context) -> tuple[str, list[Constraint]] | None:
 def _text(ctx: Context, affine: Affine) -> str | None:
     parts = [str(affine.const)]
     for atom, coefficient in affine.terms:
-        variable = None if isinstance(atom, FloorDiv) else ctx.maybe_parameters.get(atom)
+        variable = None if isinstance(atom, FloorDiv) else ctx.assumed.maybe_parameters.get(atom)
         if variable is None:
             return None
         parts.append(f"{coefficient} * (__int128)({variable.text})")  # whatever they are, this is exact

@@ -20,55 +20,61 @@ from scheduler.frontend.model import RACE
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.sharing import Marks, owned_variables
 from scheduler.frontend.scop.assumptions import callees
-from scheduler.frontend.scop.context import ArrayInfo, Context
+from scheduler.frontend.scop.context import ArrayInfo, Context, Region
 from scheduler.frontend.scop.members import note_indexed
 from scheduler.ir.nest import Storage
 
 
 def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Marks) -> None:
     """Classify the variables of a region before it is read."""
-    ctx.region = region
     changed = scalars.written_variables(region)
-    ctx.writes = {v: len(places) for v, places in changed.items()}
-    ctx.changes = {v: places[0] for v, places in changed.items()}
-    ctx.inside = scalars.declared_inside(region)
-    ctx.written = set(ctx.writes)
+    writes = {v: len(places) for v, places in changed.items()}
+    changes = {v: places[0] for v, places in changed.items()}
+    ctx.region = Region(region, writes, changes)
+    ctx.scope.inside = scalars.declared_inside(region)
     note_indexed(ctx, region)
     iterators = set()
+    uses: dict[Variable, int] = {}
+    stored: set[Variable] = set()
     for stmt in region:
         ctx.work.spend(sum(1 for _ in all_expressions(stmt)), stmt.begin)
         for expr in all_expressions(stmt):
             if isinstance(expr, Ref):
-                ctx.uses[expr.var] = ctx.uses.get(expr.var, 0) + 1
-        ctx.stored |= ctx.aliases.reached(scalars.stored_variables(stmt))
+                uses[expr.var] = uses.get(expr.var, 0) + 1
+        stored |= ctx.aliases.reached(scalars.stored_variables(stmt))
         iterators |= _iterators(stmt)
-    private = owned_variables(region, ctx.function, lambda v: dead_after(v, ctx.frames, ctx.function), pragmas, found)
-    ctx.owned, ctx.only_openmp = dict(private.loops), private.only_openmp
+
+    def dead(variable: Variable) -> bool:
+        return dead_after(variable, ctx.scope.frames, ctx.function)
+
+    private = owned_variables(region, ctx.function, dead, pragmas, found)
+    owned = private.loops
+    ctx.region = Region(region, writes, changes, uses, frozenset(stored), owned, private.only_openmp)
     for variable in _callee_globals(ctx.unit, region):
-        ctx.taken.add(variable.name)
-        ctx.outside.setdefault(variable.name, variable)
-    for variable in ctx.uses:
-        if variable not in ctx.inside and variable not in iterators:
+        ctx.scope.taken.add(variable.name)
+        ctx.scope.outside.setdefault(variable.name, variable)
+    for variable in uses:
+        if variable not in ctx.scope.inside and variable not in iterators:
             for named in (variable, variable.owner):
                 if named is not None:
-                    ctx.taken.add(named.name)
-                    ctx.outside[named.name] = named
-    size = sum(ctx.uses.values())
-    for variable in ctx.writes:
+                    ctx.scope.taken.add(named.name)
+                    ctx.scope.outside[named.name] = named
+    size = sum(uses.values())
+    for variable in writes:
         ctx.work.spend(size // 4, region[0].begin)
-        if variable in ctx.inside:
+        if variable in ctx.scope.inside:
             continue
-        owner = ctx.owned.get(variable)
+        owner = owned.get(variable)
         if not variable.ctype.is_scalar:
-            if owner is not None or dead_after(variable, ctx.frames, ctx.function):
-                ctx.windows[variable] = owner
+            if owner is not None or dead(variable):
+                ctx.scope.windows[variable] = owner
             continue
         if owner is not None:
             places = scalars.privatize(variable, scalars.loop_body(owner), owner)
             if places is None:
                 reason = f"an iteration reads '{variable.name}', which is private, before it sets it"
-                raise Reject(ctx.changes[variable], f"{RACE}{reason}", "set it first in every iteration")
-        elif not dead_after(variable, ctx.frames, ctx.function):
+                raise Reject(changes[variable], f"{RACE}{reason}", "set it first in every iteration")
+        elif not dead(variable):
             continue
         else:
             places = scalars.privatize(variable, scalars.flatten(region), None)
@@ -76,12 +82,12 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
             continue
         for number, place in enumerate(places):
             name = variable.name if number == 0 else ctx.fresh(variable.name)
-            ctx.outside.pop(name, None)
-            ctx.arrays[name] = ArrayInfo(
+            ctx.scope.outside.pop(name, None)
+            ctx.accesses.arrays[name] = ArrayInfo(
                 name, variable.ctype.name, replace(variable.ctype), Storage.PRIVATE, variable, None, None
             )
-            ctx.privates[(variable, place)] = name
-            ctx.pending_scopes[name] = place
+            ctx.scope.privates[(variable, place)] = name
+            ctx.scope.pending_scopes[name] = place
 
 
 def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:

@@ -43,8 +43,8 @@ _ADVICE = "write the body of the function in the loop, or make it a pure functio
 
 def expand(ctx: Context, call: CCall) -> Expansion | None:
     """What the call computes; None for a function without a body here. Raises Reject."""
-    key = (id(call), ctx.may_hoist)
-    known = ctx.expansions.get(key)
+    key = (id(call), ctx.reading.may_hoist)
+    known = ctx.reading.expansions.get(key)
     if known is not None:
         return known[1]
     function = ctx.unit.functions.get(call.name)
@@ -52,13 +52,13 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
         return None
     if function.oddity:
         raise Reject(call.at, f"{call.text}, which {function.oddity}", _ADVICE)
-    if call.depth >= _MAX_DEPTH or len(ctx.expansions) >= _MAX_EXPANSIONS:
+    if call.depth >= _MAX_DEPTH or len(ctx.reading.expansions) >= _MAX_EXPANSIONS:
         raise Reject(call.at, f"{call.text}, which calls itself or is too complex to inline", _ADVICE)
     try:
         expansion = _Inliner(ctx, call, function).run()
     except _Impure as problem:
         raise Reject(call.at, f"{call.text}, which {problem}", _ADVICE) from None
-    ctx.expansions[key] = (call, expansion)
+    ctx.reading.expansions[key] = (call, expansion)
     return expansion
 
 
@@ -104,7 +104,7 @@ class _Inliner:
         for stmt in body:
             self._collect(stmt, own)
         hidden = {v.name for v in self.ctx.function.parameters} | {
-            v.name for v in declared_inside((self.ctx.function.body,)) - self.ctx.inside
+            v.name for v in declared_inside((self.ctx.function.body,)) - self.ctx.scope.inside
         }
         for expr in all_expressions(self.function.body):
             if isinstance(expr, Set | Step):
@@ -150,7 +150,7 @@ class _Inliner:
                 self.values[parameter] = argument
                 return
             raise _Impure("takes a parameter that is not a number")
-        most = MAX_REPEATED if self.ctx.may_hoist else _MAX_ANYWHERE
+        most = MAX_REPEATED if self.ctx.reading.may_hoist else _MAX_ANYWHERE
         uses = sum(isinstance(e, Ref) and e.var is parameter for e in all_expressions(self.function.body))
         if not assigned and (uses == 1 or repeatable(argument, most)):  # nothing with effects is dropped or repeated
             self.values[parameter] = explicit(argument, parameter.ctype)
@@ -162,7 +162,7 @@ class _Inliner:
     def _fresh(self, variable: Variable) -> Variable:
         fresh = Variable(variable.name, replace(variable.ctype, is_const=False), "local", self.at)
         self.values[variable] = Ref(fresh, fresh.ctype, self.at)
-        self.ctx.inside.add(fresh)
+        self.ctx.scope.inside.add(fresh)
         return fresh
 
     # --------------------------------------------------------------------------------------- body
@@ -191,7 +191,7 @@ class _Inliner:
         if not then_before and not else_before:
             return tuple(before), Cond(condition, then, orelse, ctype, self.at)
         result = Variable(f"{self.function.name}_result", replace(ctype, is_const=False), "local", self.at)
-        self.ctx.inside.add(result)
+        self.ctx.scope.inside.add(result)
         place = Ref(result, result.ctype, self.at)
         before.append(DeclStmt((result,), self.at, self.at))
         branches = []

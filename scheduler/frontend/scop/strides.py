@@ -107,7 +107,10 @@ def _ordered(ctx: Context, arrays: list[Loose]) -> list[Monomial]:
 
 def _magnitude(ctx: Context, magnitudes: Magnitudes, atom: Atom) -> int:
     names = atom_names(atom)
-    return max((magnitudes.variable(ctx.maybe_parameters[n]) for n in names if n in ctx.maybe_parameters), default=1)
+    return max(
+        (magnitudes.variable(ctx.assumed.maybe_parameters[n]) for n in names if n in ctx.assumed.maybe_parameters),
+        default=1,
+    )
 
 
 def _shaped(ctx: Context, array: Loose, chain: list[Monomial], made: dict[tuple[Atom, Monomial], str]) -> Shaped | None:
@@ -120,7 +123,7 @@ def _shaped(ctx: Context, array: Loose, chain: list[Monomial], made: dict[tuple[
             pairs.append((outer[0], below))
     if not array.needed and not set(pairs) <= set(made):
         return None
-    assumed, before = list(ctx.facts.assumptions), dict(made)
+    assumed, before = list(ctx.assumed.facts.assumptions), dict(made)
     replaced: dict[Atom, Monomial] = {}
     for outer_atom, below in pairs:
         name = _quotient(ctx, outer_atom, below, made)
@@ -129,16 +132,18 @@ def _shaped(ctx: Context, array: Loose, chain: list[Monomial], made: dict[tuple[
         replaced[outer_atom] = monomial((name, *_substituted(below, replaced)))
     else:
         polys = [(_replace(poly, replaced), domain) for poly, domain in array.accesses]
-        shaped = delinearize(ctx.facts, polys, ctx.is_parameter_name) if len(chain) > 1 else None
+        shaped = delinearize(ctx.assumed.facts, polys, ctx.is_parameter_name) if len(chain) > 1 else None
         if shaped is None and not pairs and len(chain[-1]) > 1 and array.needed:
             shaped = _planes(ctx, array, chain[-1], made)
-        if shaped is not None and not any(_absurd(ctx.facts.assumptions[len(assumed) :], p, made) for p in pairs):
+        if shaped is not None and not any(
+            _absurd(ctx.assumed.facts.assumptions[len(assumed) :], p, made) for p in pairs
+        ):
             _note(ctx, pairs or [(atom, ()) for mono in chain for atom in mono])
             return shaped
-    ctx.facts.assumptions[:] = assumed
+    ctx.assumed.facts.assumptions[:] = assumed
     for key in [k for k in made if k not in before]:
         name = made.pop(key)
-        del ctx.parameters[name], ctx.maybe_parameters[name], ctx.facts.ranges[name]
+        del ctx.assumed.parameters[name], ctx.assumed.maybe_parameters[name], ctx.assumed.facts.ranges[name]
     return None
 
 
@@ -154,7 +159,7 @@ def _planes(ctx: Context, array: Loose, plane: Monomial, made: dict[tuple[Atom, 
         return mono if whole - rest else monomial((name, *(rest - whole).elements()))
 
     polys = [(Poly.build((counted(mono), c) for mono, c in poly.terms), domain) for poly, domain in array.accesses]
-    return delinearize(ctx.facts, polys, ctx.is_parameter_name)
+    return delinearize(ctx.assumed.facts, polys, ctx.is_parameter_name)
 
 
 def _product(ctx: Context, factors: Monomial, made: dict[tuple[Atom, Monomial], str]) -> str | None:
@@ -182,9 +187,9 @@ def _computed(
     name = ctx.fresh(name)
     variable = Variable(name, _LONG, "local", -1)
     variable.base = value
-    ctx.conditions[variable] = " && ".join(dict.fromkeys(conditions))
+    ctx.assumed.conditions[variable] = " && ".join(dict.fromkeys(conditions))
     ctx.parameter(variable)
-    ctx.facts.assumptions.append(Constraint(Affine.of(name) - 1))
+    ctx.assumed.facts.assumptions.append(Constraint(Affine.of(name) - 1))
     made[key] = name
     return name
 
@@ -210,7 +215,7 @@ def _note(ctx: Context, pairs: list[tuple[Atom, Monomial]]) -> None:
     """The strides are parameters of the nest even where only their quotients are left in it."""
     for outer, below in pairs:
         for name in sorted(n for atom in (outer, *below) for n in atom_names(atom)):
-            ctx.parameter(ctx.maybe_parameters[name])
+            ctx.parameter(ctx.assumed.maybe_parameters[name])
 
 
 def _quotient(ctx: Context, outer: Atom, below: Monomial, made: dict[tuple[Atom, Monomial], str]) -> str | None:
@@ -234,9 +239,9 @@ def _quotient(ctx: Context, outer: Atom, below: Monomial, made: dict[tuple[Atom,
 def _fits(ctx: Context, atom: Atom) -> Iterator[str]:
     """Conditions under which the value can be read, and computed in a long, in C."""
     for name in sorted(atom_names(atom)):
-        variable = ctx.maybe_parameters[name]
-        if ctx.conditions.get(variable):
-            yield ctx.conditions[variable]
+        variable = ctx.assumed.maybe_parameters[name]
+        if ctx.assumed.conditions.get(variable):
+            yield ctx.assumed.conditions[variable]
         if isinstance(atom, Group) and bits(variable.ctype.name) > 32:
             text = f"(long)({variable.text})"
             yield f"{text} >= -(1L << 40) && {text} <= 1L << 40"
@@ -247,7 +252,7 @@ def _text(ctx: Context, atom: Atom) -> str | None:
     affine = atom.affine if isinstance(atom, Group) else Affine.of(atom)
     parts = []
     for name, coefficient in affine.terms:
-        variable = None if isinstance(name, FloorDiv) else ctx.maybe_parameters.get(name)
+        variable = None if isinstance(name, FloorDiv) else ctx.assumed.maybe_parameters.get(name)
         if variable is None or not -(1 << 20) < coefficient < 1 << 20:
             return None
         parts.append(f"(long)({variable.text})" if coefficient == 1 else f"{coefficient}L * (long)({variable.text})")

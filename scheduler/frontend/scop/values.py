@@ -113,13 +113,13 @@ def _reference(ctx: Context, expr: Ref) -> Expr:
     active = ctx.active(variable)
     if active is not None:
         return Name(active.name, active.ctype)
-    substitution = ctx.substitutions.get(variable)
+    substitution = ctx.accesses.substitutions.get(variable)
     if substitution is not None and substitution.expr is not None:
         return substitution.expr
     if variable.ctype.is_volatile:
         raise Reject(expr.at, f"'{variable.name}' is volatile", "copy it to an ordinary variable outside the loop")
     check_scalar(expr)
-    if variable.ctype.kind == "int" and variable not in ctx.written and variable not in ctx.inside:
+    if variable.ctype.kind == "int" and variable not in ctx.region.written and variable not in ctx.scope.inside:
         constant = fold(expr)
         if constant is not None:
             return literal(Lit(literal_text(constant, expr.ctype.name), constant, expr.ctype, expr.at))
@@ -212,7 +212,7 @@ def _call(ctx: Context, expr: CCall) -> Expr:
     expansion = pure_calls.expand(ctx, expr)
     if expansion is None:
         if name in FUNCTIONS and expr.ctype.is_scalar:
-            ctx.called.add(expr.name)
+            ctx.assumed.called.add(expr.name)
             return Call(name, tuple(value(ctx, a) for a in expr.arguments), expr.ctype.name)
         if name.removesuffix(".") in FUNCTIONS:
             reason = f"{expr.text}, which may be a function of the program's own (-fno-builtin)"
@@ -225,7 +225,7 @@ def _call(ctx: Context, expr: CCall) -> Expr:
             "move the call out of the loop; of library functions only pure mathematical ones can be tuned",
         )
     if expansion.before:
-        if not ctx.may_hoist:
+        if not ctx.reading.may_hoist:
             reason = f"{expr.text} where only an expression can stand"
             raise Reject(expr.at, reason, "call it in a statement of its own")
         ctx.hoist(expansion.before)
@@ -304,15 +304,19 @@ def _member(ctx: Context, expr: Member) -> Place:
         aim = pointer(ctx, base)
         whole = _at(aim)
         first = aim.inside is None and all(d is ZERO for d in aim.indices)
-        single = first and aim.root not in ctx.indexed and _type_of(ctx, aim.root).kind == "pointer"
+        single = first and aim.root not in ctx.accesses.indexed and _type_of(ctx, aim.root).kind == "pointer"
     else:
         whole = lvalue(ctx, base)
         single = not whole.indices and whole.inside is None
         if isinstance(base, Un) and base.op == "*":  # (*s).n
-            single = all(d is ZERO for d in whole.indices) and whole.root not in ctx.indexed and whole.inside is None
+            single = (
+                all(d is ZERO for d in whole.indices)
+                and whole.root not in ctx.accesses.indexed
+                and whole.inside is None
+            )
             single = single and _type_of(ctx, whole.root).kind == "pointer"
     root = whole.root
-    if root.variable in ctx.written or root.variable in ctx.inside:
+    if root.variable in ctx.region.written or root.variable in ctx.scope.inside:
         raise Reject(expr.at, f"uses a member of '{root.variable.name}', which the loop changes", "use plain arrays")
     if whole.ctype.kind != "record":
         raise Reject(expr.at, f"uses a member of a value of type '{whole.ctype.name}'", "use plain arrays")
@@ -320,12 +324,12 @@ def _member(ctx: Context, expr: Member) -> Place:
         inside, ctype = members.enter(ctx, whole.inside, whole.ctype, expr.name, expr.at)
         return Place(root, whole.indices, ctype, inside)
     member = Root(root.variable, (*root.path, (expr.name, bool(whole.indices))))
-    ctx.member_types[member] = expr.ctype
+    ctx.accesses.member_types[member] = expr.ctype
     return Place(member, (), expr.ctype)
 
 
 def _type_of(ctx: Context, root: Root) -> CType:
-    return ctx.member_types[root] if root.path else root.variable.ctype
+    return ctx.accesses.member_types[root] if root.path else root.variable.ctype
 
 
 def pointer(ctx: Context, expr: CExpr) -> Pointer:
@@ -346,8 +350,8 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
         if element is None or bare_type(element) != bare_type(aim.target):
             raise Reject(expr.at, "converts a pointer to another type", "declare the array with one type")
         return aim
-    if isinstance(expr, Ref) and expr.var in ctx.substitutions:
-        substituted = ctx.substitutions[expr.var].pointer
+    if isinstance(expr, Ref) and expr.var in ctx.accesses.substitutions:
+        substituted = ctx.accesses.substitutions[expr.var].pointer
         if substituted is not None:
             return substituted
     if isinstance(expr, Ref) and expr.var.ctype.kind == "pointer":
@@ -361,11 +365,11 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
             raise Reject(expr.at, "uses a pointer that is not understood", "use plain arrays")
         if ctype.kind == "pointer" and (place.indices or place.inside is not None):
             root = members.path_of(ctx, expr)
-            if root is None or place.root in ctx.tables:
+            if root is None or place.root in ctx.accesses.tables:
                 return _row(ctx, place, expr.at)
             if ctype.is_volatile:
                 raise Reject(expr.at, "follows pointers stored in memory", FOLLOWED_ADVICE)
-            ctx.member_types[root] = ctype
+            ctx.accesses.member_types[root] = ctype
             return Pointer(root, (ZERO,), ctype.element)
         if place.inside is not None:
             return Pointer(place.root, place.indices, ctype.element, place.inside)
@@ -396,9 +400,9 @@ def _row(ctx: Context, place: Place, at: int) -> Pointer:
 
 def _derived_pointer(ctx: Context, variable: Variable) -> Pointer | None:
     """The `A + n` of `double *p = A + n;` in front of the nest, where neither changes."""
-    if variable in ctx.derived_pointers:
-        return ctx.derived_pointers[variable]
-    ctx.derived_pointers[variable] = None
+    if variable in ctx.accesses.derived_pointers:
+        return ctx.accesses.derived_pointers[variable]
+    ctx.accesses.derived_pointers[variable] = None
     init, element = variable.init, variable.ctype.element
     if init is None or element is None or variable.owner or variable.storage != "local" or not set_once(variable):
         return None
@@ -413,16 +417,16 @@ def _derived_pointer(ctx: Context, variable: Variable) -> Pointer | None:
             array = part.var.ctype.kind == "array" and part.var.storage != "param" and ctx.visible(part.var)
             if not array and not integers.unchanging(ctx, part.var):
                 return None
-    assumed = len(ctx.facts.assumptions)
+    assumed = len(ctx.assumed.facts.assumptions)
     try:
         with ctx.within(Domain()):
             place = pointer(ctx, init)
     except Reject:
-        del ctx.facts.assumptions[assumed:]
+        del ctx.assumed.facts.assumptions[assumed:]
         return None
     if bare_type(element) == bare_type(place.target) and place.root.variable.ctype.is_scalar is False:
-        ctx.derived_pointers[variable] = place
-    return ctx.derived_pointers[variable]
+        ctx.accesses.derived_pointers[variable] = place
+    return ctx.accesses.derived_pointers[variable]
 
 
 def _kinds(expr: Bin) -> set[str]:
@@ -448,10 +452,10 @@ def access(ctx: Context, expr: CExpr, write: bool) -> Access:
     if place.inside is not None:
         last, _ = members.last_dimension(ctx, place.inside, ctype, expr.at)
         indices = (*indices, last)
-        ctx.placed[(root, place.inside.steps)] = (place.inside.offset, place.inside.record, ctype)
+        ctx.accesses.placed[(root, place.inside.steps)] = (place.inside.offset, place.inside.record, ctype)
     name = array_name(ctx, root, ctype, expr.at, place.inside)
-    ctx.pending.append(Pending(name, indices, ctx.domain, write, moved))
-    return Access(f"@{len(ctx.pending) - 1}")
+    ctx.accesses.pending.append(Pending(name, indices, ctx.domain, write, moved))
+    return Access(f"@{len(ctx.accesses.pending) - 1}")
 
 
 def _through_pointer(expr: CExpr, root: Root) -> bool:
