@@ -1,4 +1,4 @@
-"""Where jumps and returns lead."""
+"""Where the jumps of a loop's body lead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from scheduler.frontend.c_ast.csyntax import (
     IfStmt,
     JumpStmt,
     OtherStmt,
-    ReturnStmt,
     Un,
     inner_statements,
     is_loop,
@@ -60,22 +59,3 @@ def negated(condition: CExpr) -> CExpr:
     if isinstance(bare, Bin) and bare.op in NEGATED and bare.left.ctype.kind == bare.right.ctype.kind == "int":
         return replace(bare, op=NEGATED[bare.op])
     return Un("!", condition, INT, condition.at)
-
-
-def returns_always(body: tuple[CStmt, ...]) -> bool:
-    """Every path through the list returns."""
-    if not body:
-        return False
-    last = body[-1]
-    if isinstance(last, IfStmt) and last.orelse is not None:
-        return returns_always(flatten((last.then,))) and returns_always(flatten((last.orelse,)))
-    return isinstance(last, ReturnStmt)
-
-
-def returns(stmt: CStmt) -> bool:
-    """Some path through the statement returns."""
-    if isinstance(stmt, IfStmt):
-        return returns(stmt.then) or (stmt.orelse is not None and returns(stmt.orelse))
-    if isinstance(stmt, Compound):
-        return any(returns(s) for s in stmt.body)
-    return isinstance(stmt, ReturnStmt)

@@ -11,3 +11,6 @@ class Reject(Exception):
         self.at = at
         self.reason = reason
         self.advice = advice
+
+
+ASSERT_ADVICE = "compile with -DNDEBUG, or move the assertion in front of the loop"

@@ -14,9 +14,11 @@ from scheduler.frontend.c_ast.csyntax import (
     DeclStmt,
     ExprStmt,
     ForStmt,
+    IfStmt,
     Member,
     OtherStmt,
     Ref,
+    ReturnStmt,
     Set,
     Step,
     Un,
@@ -205,3 +207,22 @@ def privatize(variable: Variable, body: tuple[CStmt, ...], scope: ForStmt | None
 
 def occurs_in(variable: Variable, expr: CExpr | None) -> bool:
     return expr is not None and any(isinstance(e, Ref) and e.var is variable for e in subexpressions(expr))
+
+
+def returns_always(body: tuple[CStmt, ...]) -> bool:
+    """Every path through the list returns."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, IfStmt) and last.orelse is not None:
+        return returns_always(flatten((last.then,))) and returns_always(flatten((last.orelse,)))
+    return isinstance(last, ReturnStmt)
+
+
+def returns(stmt: CStmt) -> bool:
+    """Some path through the statement returns."""
+    if isinstance(stmt, IfStmt):
+        return returns(stmt.then) or (stmt.orelse is not None and returns(stmt.orelse))
+    if isinstance(stmt, Compound):
+        return any(returns(s) for s in stmt.body)
+    return isinstance(stmt, ReturnStmt)

@@ -46,9 +46,15 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.folding import explicit
-from scheduler.frontend.c_ast.jumps import returns, returns_always
 from scheduler.frontend.c_ast.reject import Reject
-from scheduler.frontend.c_ast.scalars import declared_inside, flatten, iterator_of, written_variables
+from scheduler.frontend.c_ast.scalars import (
+    declared_inside,
+    flatten,
+    iterator_of,
+    returns,
+    returns_always,
+    written_variables,
+)
 from scheduler.frontend.passes.a_normal_form import ANormalForm
 from scheduler.frontend.passes.inline_arguments import Arguments, unfit
 from scheduler.frontend.passes.inline_returns import inlinable

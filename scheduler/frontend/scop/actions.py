@@ -35,7 +35,7 @@ from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import has_effect
 from scheduler.frontend.scop import values
 from scheduler.frontend.scop.arrays import innermost, shape_of
-from scheduler.frontend.scop.assertions import assured
+from scheduler.frontend.scop.conditions import assured
 from scheduler.frontend.scop.context import Context
 from scheduler.frontend.scop.forward import pointer_for, substitution_for, window
 from scheduler.ir.affine import Affine

@@ -24,8 +24,7 @@ from scheduler.frontend.c_ast.scalars import access_path, changed_paths, flatten
 from scheduler.frontend.scop import headers, values
 from scheduler.frontend.scop.actions import actions, declaration, refuse_statement, statement
 from scheduler.frontend.scop.arrays import innermost, shape_of
-from scheduler.frontend.scop.assertions import assured
-from scheduler.frontend.scop.conditions import Dnf, condition
+from scheduler.frontend.scop.conditions import Dnf, assured, condition
 from scheduler.frontend.scop.context import Active, ArrayInfo, Context
 from scheduler.frontend.scop.forward import substitution_for, window
 from scheduler.frontend.scop.integers import NotAffine

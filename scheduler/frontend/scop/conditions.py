@@ -1,20 +1,36 @@
-"""Minimum and maximum bounds, affine conditions, and tests of pointers against NULL."""
+"""Minimum and maximum bounds, affine conditions, and branches that end the program (assertions, mostly).
+
+That such a branch is never taken is proved, or tested before the loops; where the test fails the original loops run,
+and end the program in the iteration that does.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scheduler.frontend.analysis.poly import Poly
 from scheduler.frontend.c_ast.arith import bits, is_integer, value_range
-from scheduler.frontend.c_ast.csyntax import INT, Bin, CCall, CExpr, Cond, Conv, Lit, Member, Ref, Un, Variable, strip
-from scheduler.frontend.c_ast.folding import fold, is_null
-from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.csyntax import (
+    ASSERTIONS,
+    Bin,
+    CCall,
+    CExpr,
+    Cond,
+    Conv,
+    CStmt,
+    ExprStmt,
+    IfStmt,
+    Lit,
+    Un,
+    strip,
+)
+from scheduler.frontend.c_ast.folding import fold
+from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, Reject
+from scheduler.frontend.c_ast.scalars import flatten, has_effect
 from scheduler.frontend.scop import pure_calls
-from scheduler.frontend.scop.context import ZERO, Context
+from scheduler.frontend.scop.context import Context
 from scheduler.frontend.scop.integers import NotAffine, exact, limit, remainder, stays, wraps
-from scheduler.frontend.scop.members import path_of, stand_in
+from scheduler.frontend.scop.null_tests import is_test, tested
 from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Constraint, not_null
+from scheduler.ir.nest import Constraint
 
 Dnf = tuple[tuple[Constraint, ...], ...]
 
@@ -187,82 +203,53 @@ def _modular(ctx: Context, expr: Bin, op: str) -> Dnf | None:
     return (different,) if certain else (different, (Constraint(-sign.affine - 1),))
 
 
-def tested(ctx: Context, expr: CExpr) -> CExpr:
-    """The expression with an integer, 0 or 1, in place of each pointer whose truth it looks at. Raises Reject."""
-    match expr:
-        case _ if _is_pointer(expr) and not isinstance(expr, CCall):
-            return _given(ctx, expr)
-        case Un(op="!", operand=operand) if _is_pointer(operand):
-            return _not(_given(ctx, operand))
-        case Bin(op="==" | "!=" as op, left=left, right=right) if _is_pointer(left) or _is_pointer(right):
-            if is_null(left) or is_null(right):
-                given = _given(ctx, left if is_null(right) else right)
-                return _not(given) if op == "==" else given
-        case Bin(op="&&" | "||", left=left, right=right):
-            first, second = (_given(ctx, e) if _is_pointer(e) else e for e in (left, right))
-            return expr if first is left and second is right else replace(expr, left=first, right=second)
-        case Cond(condition=condition) if (new := tested(ctx, condition)) is not condition:
-            return replace(expr, condition=new)
-        case Conv(operand=operand) if expr.ctype.name == "_Bool" and _is_pointer(operand):
-            return replace(expr, operand=_given(ctx, operand))
-    return expr
+_ENDS = ASSERTIONS | {"abort", "exit", "_exit", "_Exit", "quick_exit", "__builtin_trap", "__builtin_unreachable"}
 
 
-def _not(given: CExpr) -> CExpr:
-    if isinstance(given, Lit):
-        return Lit("0", 0, INT, given.at) if given.value else Lit("1", 1, INT, given.at)
-    return Un("!", given, INT, given.at)
+def assured(ctx: Context, stmt: IfStmt) -> bool:
+    """Whether a statement does nothing but end the program, and not even that under what is assumed.
+
+    Raises Reject.
+    """
+    branches = (stmt.then, stmt.orelse)
+    ending = [None if branch is None else _end(ctx, branch) for branch in branches]
+    others = [b for b, ends in zip(branches, ending, strict=True) if not ends and b is not None]
+    if not any(ending) or all(ending) or any(map(_has_effect, flatten(others))):
+        return False
+    assumed = len(ctx.assumed.facts.assumptions)
+    try:
+        wanted = condition(ctx, stmt.condition, not ending[0])
+    except NotAffine:
+        wanted = ()
+    except Reject:
+        call = ending[0] or ending[1]
+        if call is None or call.name not in ASSERTIONS:
+            raise
+        raise Reject(call.at, f"{call.text}, which may end the program", ASSERT_ADVICE) from None
+    for conjunction in wanted:
+        if all(_required(ctx, constraint) for constraint in conjunction):
+            return True
+        del ctx.assumed.facts.assumptions[assumed:]
+    del ctx.assumed.facts.assumptions[assumed:]
+    return False
 
 
-def is_test(ctx: Context, expr: CExpr) -> bool:
-    """Whether it is such an integer."""
-    return isinstance(expr, Ref) and any(expr.var is variable for variable in ctx.assumed.tests.values())
+def _required(ctx: Context, constraint: Constraint) -> bool:
+    sides = (constraint.affine, -constraint.affine) if constraint.kind == "==" else (constraint.affine,)
+    return constraint.kind != "mod" and all(ctx.assumed.facts.require(side, ctx.domain) for side in sides)
 
 
-def _is_pointer(expr: CExpr) -> bool:
-    return expr.ctype.kind in ("pointer", "array") or (isinstance(expr, Un) and expr.op == "&")
+def _has_effect(stmt: CStmt) -> bool:
+    return not isinstance(stmt, ExprStmt) or has_effect(stmt.expr)
 
 
-def _given(ctx: Context, expr: CExpr) -> CExpr:
-    """Whether a pointer is not NULL. Raises Reject."""
-    if is_null(expr):
-        return Lit("0", 0, INT, expr.at)
-    pointer = strip(expr)
-    while isinstance(pointer, Conv) and pointer.ctype.kind == "pointer":
-        pointer = strip(pointer.operand)
-    root = path_of(ctx, pointer)
-    if isinstance(pointer, Ref) and (found := ctx.accesses.substitutions.get(pointer.var)) and (aim := found.pointer):
-        root = aim.root if aim.inside is None and len(aim.indices) == 1 and aim.indices[0] is ZERO else None
-    if _is_object(pointer) or (root is not None and not root.path and _is_array(root.variable)):
-        return Lit("1", 1, INT, expr.at)
-    variable = None if root is None else ctx.assumed.tests.get(root)
-    if variable is None and root is not None:
-        variable = stand_in(ctx, root, INT, f"{root.text}_given", not_null(root.text))
-    if variable is None or root is None:
-        raise Reject(expr.at, "looks whether a pointer that may change is NULL", "look at it in front of the loop")
-    ctx.assumed.tests[root] = variable
-    ctx.parameter(variable, used=False)
-    ctx.assumed.facts.ranges[variable.name] = (0, 1)
-    ctx.parameter(variable)
-    return Ref(variable, INT, expr.at)
-
-
-def _is_object(expr: CExpr) -> bool:
-    """An array that is declared, or the address of a variable."""
-    if isinstance(expr, Un) and expr.op == "&":
-        whole = expr.operand
-        while isinstance(whole, Member) and not whole.arrow:
-            whole = whole.base
-        return isinstance(whole, Ref) and _has_address(whole.var)
-    if isinstance(expr, Lit):
-        return expr.value is None  # a string
-    return isinstance(expr, Ref) and _is_array(expr.var)
-
-
-def _is_array(variable: Variable) -> bool:
-    return variable.ctype.kind == "array" and variable.storage != "param" and _has_address(variable)
-
-
-def _has_address(variable: Variable) -> bool:
-    """Which is never NULL; that of a weak symbol may be."""
-    return variable.storage != "global" or variable.internal
+def _end(ctx: Context, branch: CStmt) -> CCall | None:
+    """The call of a function that does not return that is its last statement."""
+    last = flatten((branch,))[-1:]
+    if not last or not isinstance(last[0], ExprStmt):
+        return None
+    expr = strip(last[0].expr)
+    while isinstance(expr, Bin) and expr.op == ",":
+        expr = strip(expr.left)
+    ends = isinstance(expr, CCall) and expr.name in _ENDS and expr.name not in ctx.unit.functions
+    return expr if ends and isinstance(expr, CCall) else None

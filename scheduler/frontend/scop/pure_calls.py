@@ -30,9 +30,8 @@ from scheduler.frontend.c_ast.csyntax import (
     all_expressions,
 )
 from scheduler.frontend.c_ast.folding import explicit
-from scheduler.frontend.c_ast.jumps import returns, returns_always
 from scheduler.frontend.c_ast.reject import Reject
-from scheduler.frontend.c_ast.scalars import declared_inside, flatten
+from scheduler.frontend.c_ast.scalars import declared_inside, flatten, returns, returns_always
 from scheduler.frontend.scop.context import Context, Expansion
 
 _MAX_DEPTH = 6

@@ -31,13 +31,12 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.folding import explicit, fold, set_once
-from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, Reject
 from scheduler.frontend.scop import integers, members, pure_calls
 from scheduler.frontend.scop.arrays import array_name, has_rows
-from scheduler.frontend.scop.assertions import ASSERT_ADVICE
-from scheduler.frontend.scop.conditions import tested
 from scheduler.frontend.scop.context import ZERO, Context, Dimension, Pending, Place, Pointer, Root
 from scheduler.frontend.scop.integers import NotAffine
+from scheduler.frontend.scop.null_tests import tested
 from scheduler.ir.nest import Access, Binary, Call, Cast, Conditional, Expr, Literal, Name, Read, Unary
 from scheduler.ir.types import FUNCTIONS, common_type, literal_type, promoted
 

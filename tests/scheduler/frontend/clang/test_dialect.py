@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 
-from scheduler.frontend.clang.dialect import Dialect, dialect_of, flags_in
-from scheduler.frontend.clang.flags import FLAGS
+from scheduler.frontend.clang.dialect import FLAGS, Dialect, dialect_of, flags_in
 
 
 @pytest.mark.parametrize(
