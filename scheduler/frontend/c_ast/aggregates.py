@@ -1,7 +1,8 @@
-"""What structures hold, and their members as expressions."""
+"""What structures hold, their members as expressions, and which variables can be members of their own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Union
 
@@ -11,17 +12,28 @@ from scheduler.frontend.c_ast.csyntax import (
     Bin,
     CCall,
     CExpr,
+    CFunction,
+    Cond,
     Conv,
     CType,
+    DeclStmt,
+    ExprStmt,
     Index,
+    Items,
     Lit,
     Member,
     Ref,
+    ReturnStmt,
     Set,
     Step,
     Un,
     Unit,
     Unmodelled,
+    Variable,
+    all_expressions,
+    operands,
+    own_expressions,
+    statements,
     strip,
     subexpressions,
 )
@@ -136,3 +148,79 @@ def repeats_unchanged(expr: CExpr, whole: CType) -> bool:
             if not isinstance(expr, Ref):
                 return False
     return True
+
+
+def member_variable(variable: Variable, steps: Steps, ctype: CType, taken: set[str]) -> Variable:
+    text = variable.text + "".join(f".{s}" for s in steps)
+    name = "_".join((variable.name, *map(str, steps)))
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    storage = variable.storage
+    if storage == "param" and ctype.kind == "array":
+        storage = "local"  # a copy of the elements, no pointer to them
+    const = ctype.is_const or variable.ctype.is_const
+    made = Variable(name, replace(ctype, is_const=const), storage, variable.offset, variable.internal)
+    made.base, made.owner = text, variable
+    return made
+
+
+def variables_of(function: CFunction) -> Iterator[Variable]:
+    yield from function.parameters
+    for stmt in statements(function.body):
+        if isinstance(stmt, DeclStmt):
+            yield from stmt.variables
+    for expr in all_expressions(function.body):
+        if isinstance(expr, Ref):
+            yield expr.var
+
+
+def declared_in(function: CFunction) -> set[Variable]:
+    declared = (v for s in statements(function.body) if isinstance(s, DeclStmt) for v in s.variables)
+    return {*function.parameters, *declared}
+
+
+def passed_only(functions: list[CFunction]) -> set[Variable]:
+    """Structures whose address is only passed to functions: where these stand in place of the calls, nothing has it."""
+    found: dict[Variable, int] = {}
+    for expr in (e for f in functions for e in all_expressions(f.body)):
+        if isinstance(expr, CCall):
+            for argument in map(strip, expr.arguments):
+                if isinstance(argument, Un) and argument.op == "&" and isinstance(argument.operand, Ref):
+                    found[argument.operand.var] = found.get(argument.operand.var, 0) + 1
+        if isinstance(expr, Un) and expr.op == "&":
+            inner = expr.operand
+            while isinstance(inner, Member | Index) and not (isinstance(inner, Member) and inner.arrow):
+                inner = inner.base
+            if isinstance(inner, Ref):
+                found[inner.var] = found.get(inner.var, 0) - 1
+    plain = (v for v, left in found.items() if left == 0 and v.storage == "local" and not v.oddity)
+    return {v for v in plain if v.ctype.kind == "record" and not v.ctype.is_volatile}
+
+
+def used_whole(function: CFunction) -> Iterator[Variable]:
+    """Structure variables that are used in other ways than by their members, assignments, arguments and results."""
+    for stmt in statements(function.body):
+        for expr in own_expressions(stmt):
+            allowed = isinstance(stmt, ReturnStmt | DeclStmt)
+            bare = strip(expr)
+            if isinstance(stmt, ExprStmt) and isinstance(bare, Set) and bare.op == "=":
+                yield from _whole(bare.left, True)
+                yield from _whole(bare.right, True)
+            else:
+                yield from _whole(expr, allowed)
+
+
+def _whole(expr: CExpr, allowed: bool) -> Iterator[Variable]:
+    if isinstance(expr, Ref):
+        if expr.var.ctype.kind == "record" and not allowed:
+            yield expr.var
+        return
+    for below in operands(expr):
+        if isinstance(expr, Member) and not expr.arrow:
+            yield from _whole(below, allowed or expr.ctype.kind != "record")
+        elif isinstance(expr, Un) and expr.op == "&":
+            yield from _whole(below, False)
+        else:
+            value = isinstance(expr, CCall | Items | Cond) or (isinstance(expr, Conv) and allowed)
+            yield from _whole(below, (value and expr.ctype.kind != "pointer") or (isinstance(expr, CCall)))

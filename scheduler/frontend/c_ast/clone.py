@@ -34,6 +34,7 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.liveness import mentioned
+from scheduler.ir.types import FUNCTIONS
 
 MAX_REPEATED = 12
 
@@ -164,3 +165,12 @@ class Substituted:
         fresh = replace(variable, ctype=cloner.type_(variable.ctype), init=init, init_text="")
         values[variable] = self.fresh[variable] = Ref(fresh, fresh.ctype, variable.offset)
         return fresh
+
+
+def is_lasting(expr: CExpr) -> bool:
+    """Of an expression without its operands: no call that is evaluated with it changes its value."""
+    if isinstance(expr, Ref):
+        return expr.ctype.is_scalar and expr.var.storage in ("local", "param") and not expr.var.address_taken
+    if isinstance(expr, CCall):
+        return expr.name.removeprefix("__builtin_") in FUNCTIONS
+    return isinstance(expr, Lit | Conv | Cond | Bin) or (isinstance(expr, Un) and expr.op not in ("*", "&"))

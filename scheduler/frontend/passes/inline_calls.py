@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from scheduler.frontend.analysis.aliases import Aliases
 from scheduler.frontend.analysis.mod_ref import ModRef
-from scheduler.frontend.c_ast.clone import Cloner
+from scheduler.frontend.c_ast.clone import Cloner, is_lasting
 from scheduler.frontend.c_ast.csyntax import (
     Bin,
     CCall,
@@ -29,13 +29,11 @@ from scheduler.frontend.c_ast.csyntax import (
     ForStmt,
     IfStmt,
     Items,
-    Lit,
     OtherStmt,
     Ref,
     ReturnStmt,
     Set,
     Step,
-    Un,
     Unit,
     Unmodelled,
     Variable,
@@ -59,7 +57,6 @@ from scheduler.frontend.passes.a_normal_form import ANormalForm
 from scheduler.frontend.passes.inline_arguments import Arguments, unfit
 from scheduler.frontend.passes.inline_returns import inlinable
 from scheduler.frontend.passes.sroa_by_address import split_by_address
-from scheduler.ir.types import FUNCTIONS
 
 _MAX_DEPTH = 6
 _MAX_NODES = 6000  # of the copies in one region
@@ -355,7 +352,7 @@ class Calls:
             raise Reject(at, f"calls '{function.part_of or function.name}', which returns no number", _ADVICE)
         before, value = self.expr(stmt.value, values)
         value = explicit(value, function.result)
-        if all(map(_is_lasting, subexpressions(value))):
+        if all(map(is_lasting, subexpressions(value))):
             return before, value
         result = _result(function, at)
         result.init = value
@@ -443,12 +440,3 @@ class Calls:
 
 def _result(function: CFunction, at: int) -> Variable:
     return Variable(f"{function.name}_result", replace(function.result, is_const=False), "local", at)
-
-
-def _is_lasting(expr: CExpr) -> bool:
-    """Of an expression without its operands: no call that is evaluated with it changes its value."""
-    if isinstance(expr, Ref):
-        return expr.ctype.is_scalar and expr.var.storage in ("local", "param") and not expr.var.address_taken
-    if isinstance(expr, CCall):
-        return expr.name.removeprefix("__builtin_") in FUNCTIONS
-    return isinstance(expr, Lit | Conv | Cond | Bin) or (isinstance(expr, Un) and expr.op not in ("*", "&"))

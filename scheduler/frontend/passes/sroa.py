@@ -9,17 +9,21 @@ Long, because expressions, statements and functions are rewritten by each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from scheduler.frontend.c_ast.aggregates import (
     Leaf,
     Steps,
     Unclear,
+    declared_in,
     is_place,
     leaves,
+    member_variable,
+    passed_only,
     repeats_unchanged,
     stepped,
+    used_whole,
+    variables_of,
     zero_of,
 )
 from scheduler.frontend.c_ast.csyntax import (
@@ -52,8 +56,6 @@ from scheduler.frontend.c_ast.csyntax import (
     Unmodelled,
     Variable,
     all_expressions,
-    operands,
-    own_expressions,
     statements,
     strip,
 )
@@ -97,18 +99,18 @@ class _Sroa:
         self.received = hoist_calls(self.unit, self._returns_members)
         found: dict[Variable, None] = {}
         for function in functions:
-            for variable in _variables(function):
+            for variable in variables_of(function):
                 self.names.add(variable.name)
                 if variable.ctype.kind == "record":
                     found[variable] = None
-        whole = {v for f in functions for v in _used_whole(f)}
+        whole = {v for f in functions for v in used_whole(f)}
         loops = (s for f in functions for s in statements(f.body) if isinstance(s, ForStmt))
         self.in_headers = {v for s in loops if isinstance(s.init, DeclStmt) for v in s.init.variables}
         for variable in found:  # globals first: their members are named in all functions
             if variable not in whole and variable.storage == "global":
                 self._take_apart(variable, self.names)
         for function in functions:
-            taken, own = set(self.names), _declared(function)
+            taken, own = set(self.names), declared_in(function)
             for variable in found:
                 if variable not in whole and variable.storage != "global" and variable in own:
                     self._take_apart(variable, taken)
@@ -120,7 +122,7 @@ class _Sroa:
             elif variable.init is not None:
                 for steps, member in members.items():
                     member.init = self._initial(variable.init, steps, member.ctype)
-        for variable in _passed_only(functions) - self.in_headers:
+        for variable in passed_only(functions) - self.in_headers:
             if variable.init is not None and variable not in self.members:
                 self.assigned[variable], variable.init = variable.init, None
         for function in functions:
@@ -155,7 +157,7 @@ class _Sroa:
             for field in record.fields:
                 here = (*steps, field.name)
                 if field.ctype.kind != "record":
-                    made[here] = _member(variable, here, field.ctype, taken)
+                    made[here] = member_variable(variable, here, field.ctype, taken)
                 elif not visit(field.ctype, here):
                     return False
             return True
@@ -480,80 +482,4 @@ class _Sroa:
         return [m for path, m in self.members[variable].items() if path[: len(steps)] == steps]
 
 
-def _member(variable: Variable, steps: Steps, ctype: CType, taken: set[str]) -> Variable:
-    text = variable.text + "".join(f".{s}" for s in steps)
-    name = "_".join((variable.name, *map(str, steps)))
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    storage = variable.storage
-    if storage == "param" and ctype.kind == "array":
-        storage = "local"  # a copy of the elements, no pointer to them
-    const = ctype.is_const or variable.ctype.is_const
-    made = Variable(name, replace(ctype, is_const=const), storage, variable.offset, variable.internal)
-    made.base, made.owner = text, variable
-    return made
-
-
 _PLAIN = str.maketrans("[]", "__")
-
-
-def _variables(function: CFunction) -> Iterator[Variable]:
-    yield from function.parameters
-    for stmt in statements(function.body):
-        if isinstance(stmt, DeclStmt):
-            yield from stmt.variables
-    for expr in all_expressions(function.body):
-        if isinstance(expr, Ref):
-            yield expr.var
-
-
-def _declared(function: CFunction) -> set[Variable]:
-    declared = (v for s in statements(function.body) if isinstance(s, DeclStmt) for v in s.variables)
-    return {*function.parameters, *declared}
-
-
-def _passed_only(functions: list[CFunction]) -> set[Variable]:
-    """Structures whose address is only passed to functions: where these stand in place of the calls, nothing has it."""
-    found: dict[Variable, int] = {}
-    for expr in (e for f in functions for e in all_expressions(f.body)):
-        if isinstance(expr, CCall):
-            for argument in map(strip, expr.arguments):
-                if isinstance(argument, Un) and argument.op == "&" and isinstance(argument.operand, Ref):
-                    found[argument.operand.var] = found.get(argument.operand.var, 0) + 1
-        if isinstance(expr, Un) and expr.op == "&":
-            inner = expr.operand
-            while isinstance(inner, Member | Index) and not (isinstance(inner, Member) and inner.arrow):
-                inner = inner.base
-            if isinstance(inner, Ref):
-                found[inner.var] = found.get(inner.var, 0) - 1
-    plain = (v for v, left in found.items() if left == 0 and v.storage == "local" and not v.oddity)
-    return {v for v in plain if v.ctype.kind == "record" and not v.ctype.is_volatile}
-
-
-def _used_whole(function: CFunction) -> Iterator[Variable]:
-    """Structure variables that are used in other ways than by their members, assignments, arguments and results."""
-    for stmt in statements(function.body):
-        for expr in own_expressions(stmt):
-            allowed = isinstance(stmt, ReturnStmt | DeclStmt)
-            bare = strip(expr)
-            if isinstance(stmt, ExprStmt) and isinstance(bare, Set) and bare.op == "=":
-                yield from _whole(bare.left, True)
-                yield from _whole(bare.right, True)
-            else:
-                yield from _whole(expr, allowed)
-
-
-def _whole(expr: CExpr, allowed: bool) -> Iterator[Variable]:
-    if isinstance(expr, Ref):
-        if expr.var.ctype.kind == "record" and not allowed:
-            yield expr.var
-        return
-    for below in operands(expr):
-        if isinstance(expr, Member) and not expr.arrow:
-            yield from _whole(below, allowed or expr.ctype.kind != "record")
-        elif isinstance(expr, Un) and expr.op == "&":
-            yield from _whole(below, False)
-        else:
-            value = isinstance(expr, CCall | Items | Cond) or (isinstance(expr, Conv) and allowed)
-            yield from _whole(below, (value and expr.ctype.kind != "pointer") or (isinstance(expr, CCall)))
