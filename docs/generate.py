@@ -23,7 +23,7 @@ from perfembed.cli.main import app
 from profilers.counters import STATISTICS, counters, feature_names, metrics
 from scheduler.codegen.emit_c import emit
 from scheduler.codegen.original import emit_original
-from scheduler.frontend.flags import FLAGS
+from scheduler.frontend.clang.dialect import FLAGS
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule

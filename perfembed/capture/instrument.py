@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scheduler.frontend.lexical import Text
-from scheduler.frontend.numbering import Numbering, line_directive
+from scheduler.frontend.clang.lexical import Text
+from scheduler.frontend.clang.numbering import Numbering, line_directive
 from scheduler.ir.names import spelled
 
 _PRAGMA = re.compile(rb"[ \t]*#[ \t]*pragma\b")

@@ -32,6 +32,7 @@ from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_NOT_READ, UsageError
 
 if TYPE_CHECKING:
     from perfembed.inspection.inspect_file import Inspection
+    from scheduler.frontend import ParseOptions
 
 
 def command(
@@ -54,6 +55,12 @@ def command(
             help="Only how many loops were refused for which reason, and with --run what that costs (text).",
         ),
     ] = False,
+    print_after: Annotated[
+        str,
+        typer.Option(
+            metavar="PASS", help="Only what this pass of the front end leaves of each function; `list` names them."
+        ),
+    ] = "",
     run: RunCommand = None,
     build: BuildOption = None,
     compile_commands: CompileCommands = None,
@@ -90,6 +97,9 @@ def command(
     if len(files) > 1 and (not summary or form != "text"):
         raise UsageError("several files are only summed up, as text", "add --summary, or give one file")
     contents = [read_input(one) for one in files]
+    if print_after:
+        print_functions(files, contents, ParseOptions(flags, cc, print_after=print_after), tuple(function or ()))
+        return EXIT_DONE
     file, content = files[0], contents[0]
     style = Style(session.color(sys.stdout))
     if run is None and build is None:
@@ -135,6 +145,23 @@ def command(
     else:
         print(render_inspection(inspection, style, verbose=verbose))
     return _exit_code(found)
+
+
+def print_functions(
+    files: Sequence[str], contents: Sequence[bytes], options: ParseOptions, only: Sequence[str]
+) -> None:
+    """What a pass leaves of functions, all or `only` those."""
+    from scheduler.frontend import read_source
+    from scheduler.frontend.pipeline import NAMES
+
+    if options.print_after == "list":
+        print("\n".join(NAMES))
+        return
+    if options.print_after not in NAMES:
+        raise UsageError(f"the front end has no pass '{options.print_after}'", f"one of: {', '.join(NAMES)}")
+    for file, content in zip(files, contents, strict=True):
+        printed = read_source(file, options, content).printed
+        print("\n\n".join(text for name, text in printed if not only or name in only))
 
 
 def _exit_code(found: Sequence[Inspection]) -> int:

@@ -201,7 +201,7 @@ def command(
 
     # What takes other processes a while is begun before this one imports the rest.
     from profilers.supervisor import prepare_supervisor
-    from scheduler.frontend.clang import prepare_parser
+    from scheduler.frontend.parsing import prepare_parser
 
     prepare_supervisor(session.environment.get("PATH", os.defpath))
     prepare_parser()

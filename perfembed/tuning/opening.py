@@ -28,9 +28,8 @@ from perfembed.tuning.time_plan import in_budget, with_all_time
 from profilers.build import CompilerConfig, prepare_harness
 from profilers.scratch import scratch_folder, sweep
 from scheduler.frontend import SourceFile
-from scheduler.frontend.alone import without_threads
-from scheduler.frontend.model import Rejection
-from scheduler.frontend.processes import processes
+from scheduler.frontend.clang.processes import processes
+from scheduler.frontend.model import Rejection, without_threads
 from scheduler.ir.nest import Span
 
 

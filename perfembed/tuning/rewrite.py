@@ -15,8 +15,8 @@ from scheduler.codegen.splice import guarded, header_position, nest_text, splice
 from scheduler.codegen.text import VERBATIM, means_itself, preamble, values_in_front, words
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
-from scheduler.frontend.lexical import Text
-from scheduler.frontend.numbering import Numbering, line_directive
+from scheduler.frontend.clang.lexical import Text
+from scheduler.frontend.clang.numbering import Numbering, line_directive
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.tree import tree_loops

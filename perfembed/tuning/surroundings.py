@@ -15,8 +15,8 @@ from scheduler.codegen.premises import PremiseTests, Surroundings, Untestable
 from scheduler.codegen.splice import header_position
 from scheduler.codegen.text import LOOKED_AT, changed_word
 from scheduler.frontend import SourceFile
-from scheduler.frontend.numbering import Numbering
-from scheduler.frontend.preprocessing import Macro
+from scheduler.frontend.clang.numbering import Numbering
+from scheduler.frontend.clang.preprocessing import Macro
 from scheduler.ir.nest import LoopNest
 
 _UNNUMBERED = "what numbers its lines have depends on '#line' under '#if', or with a macro"

@@ -65,7 +65,7 @@ class Wrapper:
             return None
         if not known:
             return None
-        from scheduler.frontend.clang import prepare_parser
+        from scheduler.frontend.parsing import prepare_parser
 
         prepare_parser()
         plain = subprocess.Popen([*self.compiler, *self.words])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler.frontend.lexical import Directive
-from scheduler.frontend.preprocessing import Macro, Use, names
+from scheduler.frontend.clang.lexical import Directive
+from scheduler.frontend.clang.preprocessing import Macro, Use, names
 
 _ASKS = re.compile(r"#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef|include)\b(?!\s*[<\"])(.*)", re.DOTALL)
 _ASKED = frozenset(("defined", "__has_include", "__has_attribute", "__has_builtin"))

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from scheduler.frontend.preprocessing import Conditional, Macro
+from scheduler.frontend.clang.preprocessing import Conditional, Macro
 
 _WORD = re.compile(r"[^\W\d][\w$]*")
 _INTEGER = re.compile(r"\(?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)[uUlL]*\)?")

@@ -43,7 +43,7 @@ def bound_text(bound: Expr, text: str) -> str:
 
     A start or limit of 64 bits may be any number, also an unsigned one that `long` does not hold, and is clipped to
     [-2**62, 2**62]; where both depend on data they are compared first (`compared`). Theorem: the iterations stay the
-    same, but for those of iterators beyond, which `scheduler.frontend.iterations.reaches_far` shows not to exist or to
+    same, but for those of iterators beyond, which the front end (`iterations.reaches_far`) shows not to exist or to
     do nothing; and no difference of two bounds, nor a multiple of a tile near one, overflows.
     """
     if _near(bound):

@@ -18,10 +18,8 @@ from scheduler.codegen.foreign import foreign_names
 from scheduler.codegen.misread import misread_branch, misread_macro
 from scheduler.codegen.premise_tests import TEXT, arithmetic_tests, same_tests, samples_tests, types_tests, values_tests
 from scheduler.frontend import SourceFile
-from scheduler.frontend.lexical import Directive, Text
-from scheduler.frontend.model import Premises
-from scheduler.frontend.pragmas import WORDS, is_openmp
-from scheduler.frontend.preprocessing import (
+from scheduler.frontend.clang.lexical import Directive, Text
+from scheduler.frontend.clang.preprocessing import (
     Conditional,
     Macro,
     Use,
@@ -32,6 +30,8 @@ from scheduler.frontend.preprocessing import (
     names,
     unbalanced,
 )
+from scheduler.frontend.model import Premises
+from scheduler.frontend.openmp.pragmas import WORDS, is_openmp
 from scheduler.ir.names import free_name
 
 _STRING = r'"(?:[^"\\]|\\.)*"'

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from scheduler.codegen.text import INDENT, VERBATIM, indented
-from scheduler.frontend.lexical import Text
-from scheduler.frontend.numbering import line_directive
+from scheduler.frontend.clang.lexical import Text
+from scheduler.frontend.clang.numbering import line_directive
 
 _WIDTH = 100
 Edit = tuple[int, int, str]  # [begin, end) in bytes, new text with "\n" lines and four-space indents

@@ -13,7 +13,7 @@ its own). Where threads cannot be had, a region has a team of one, which starts 
 
 Functions of the C library go by other names here, and system calls by their numbers: nothing depends on headers, on
 feature macros, or on macros of the program's. One that has such functions itself has no threads
-(`scheduler.frontend.processes`).
+(`scheduler.frontend.clang.processes`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from scheduler.codegen.premise_tests import DEFINITIONS
 from scheduler.codegen.ranges_text import DEFINITION as RANGES
 from scheduler.codegen.rows_text import DEFINITION as ROWS
 from scheduler.codegen.team_text import definition as team_definition
-from scheduler.frontend.preprocessing import Macro
+from scheduler.frontend.clang.preprocessing import Macro
 from scheduler.ir.nest import LoopNest
 
 INDENT = "    "

@@ -1,7 +1,5 @@
 """C in: the loop nests of a C file, or why a loop is left alone."""
 
-from scheduler.frontend.clang import read_source
-from scheduler.frontend.diagnostics import render_diagnostic
 from scheduler.frontend.model import (
     RACE,
     CompilerAbsent,
@@ -16,7 +14,9 @@ from scheduler.frontend.model import (
     Shared,
     Sharing,
     SourceFile,
+    render_diagnostic,
 )
+from scheduler.frontend.parsing import read_source
 
 __all__ = [
     "RACE",

@@ -12,19 +12,16 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from scheduler.frontend.alone import without_threads
-from scheduler.frontend.csyntax import Unit
-from scheduler.frontend.dialect import flags_in
-from scheduler.frontend.exact import check_macro_loops
-from scheduler.frontend.expanded import expand_pragmas
-from scheduler.frontend.extract import extract
-from scheduler.frontend.lexical import uses_trigraphs
-from scheduler.frontend.libclang import cindex, included_texts, macro_texts
-from scheduler.frontend.lower import Lowering
-from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile
-from scheduler.frontend.processes import processes
-from scheduler.frontend.records import separate
-from scheduler.frontend.structure import structured
+from scheduler.frontend.c_ast.lower import Lowering
+from scheduler.frontend.c_ast.macro_loops import check_macro_loops
+from scheduler.frontend.clang.dialect import flags_in
+from scheduler.frontend.clang.lexical import uses_trigraphs
+from scheduler.frontend.clang.libclang import cindex, included_texts, macro_texts
+from scheduler.frontend.clang.processes import processes
+from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile, without_threads
+from scheduler.frontend.openmp.expanded import expand_pragmas
+from scheduler.frontend.pipeline import run_passes
+from scheduler.frontend.scop.detection import extract
 from scheduler.limits import lower_limit
 
 _SOMETHING_S = 0.01
@@ -67,19 +64,12 @@ def parse(request: Request) -> SourceFile | Failure:
     unit = Lowering(tu, request.path, request.content, uses_trigraphs(request.arguments), dialect).run()
     unit.macros = macro_texts(tu, texts)
     expand_pragmas(index, request, unit)
-    _make_plain(unit)
+    printed = run_passes(unit, request.print_after)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     found = replace(processes((unit.active, *included_texts(tu).values())), own=frozenset(unit.own))
-    return without_threads(replace(extract(unit, request.given), processes=found), found)
-
-
-def _make_plain(unit: Unit) -> None:
-    """Structures taken apart, loops and jumps rewritten, in all functions."""
-    separate(unit)
-    marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
-    for function in unit.functions.values():
-        function.body = structured(function, marked)
+    source = extract(unit, request.given, request.print_after)
+    return without_threads(replace(source, processes=found, printed=(*printed, *source.printed)), found)
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:

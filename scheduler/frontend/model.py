@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scheduler.errors import SchedulerError
-from scheduler.frontend.dialect import Dialect
-from scheduler.frontend.processes import Processes
+from scheduler.frontend.clang.dialect import Dialect
+from scheduler.frontend.clang.processes import Processes
 from scheduler.ir.nest import Expr, LoopNest, Span
 
 BLOCKED_S = 16  # of wall time without any work, for the parser
@@ -21,7 +21,8 @@ class ParseOptions:
     for, which only a machine with far too much to do exceeds.
 
     `given`: of the nest that begins at a byte, values that integers (by what C calls them) are taken to have: it is
-    read as if they were numbers, under the assumption that they are.
+    read as if they were numbers, under the assumption that they are. `print_after`: the pass (`pipeline.NAMES`) after
+    which functions are printed.
     """
 
     arguments: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class ParseOptions:
     wall_s: float = 300.0
     memory_bytes: int = 4 << 30
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    print_after: str = ""
 
 
 RACE = "race: "  # the reason of a rejection begins so where a pragma is wrong
@@ -130,7 +132,7 @@ class SourceFile:
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
     where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
     the file and in headers that are not the system's stood for, token by token. `processes`: of the file and what it
-    includes.
+    includes; `printed`: (function, text) of what was asked for.
     """
 
     path: str
@@ -148,6 +150,7 @@ class SourceFile:
     processes: Processes = field(default_factory=Processes)
     skipped: tuple[tuple[int, int], ...] = ()
     macros: Mapping[str, str] = field(default_factory=dict)
+    printed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,7 @@ class Request:
     timeout_s: float  # of processor time
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     dialect: Dialect = field(default_factory=Dialect)
+    print_after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +202,50 @@ class ParserStopped(ParserDied):
 
 class CompilerAbsent(FrontendError):
     """A file needs headers of a compiler that there is not."""
+
+
+def render_diagnostic(content: bytes, span: Span, message: str, advice: str = "") -> str:
+    """`file:line:col: message`, the source line, a caret under the column, and the advice."""
+    lines = content.split(b"\n")
+    text = f"{span.file}:{span.line}:{span.column}: {message}"
+    if 1 <= span.line <= len(lines):
+        raw = lines[span.line - 1].rstrip(b"\r")
+        shown = raw.decode("utf-8", "replace")
+        before = raw[: span.column - 1].decode("utf-8", "replace")
+        pad = "".join("\t" if c == "\t" else " " for c in before)
+        number = f"{span.line:5d}"
+        text += f"\n{number} | {shown}\n{' ' * len(number)} | {pad}^"
+    if advice:
+        text += f"\n        help: {advice}"
+    return text
+
+
+def without_threads(source: SourceFile, program: Processes) -> SourceFile:
+    """The file with what its nests must not have: threads, or that they are rewritten. `program`: all its files."""
+    alone, handling = program.alone(), program.handling()
+    sharing = dict(source.sharing)
+    if alone:
+        for nest in source.nests:
+            known = sharing.get(nest.name, Sharing())
+            if not (known.context or known.shared or known.protected):  # else the program has threads there itself
+                sharing[nest.name] = replace(known, context="thread", reason=alone)
+    nests = tuple(nest for nest in source.nests if nest.function not in handling)
+    gone = tuple(_interrupting(nest) for nest in source.nests if nest.function in handling and nest.span is not None)
+    if program.allocates:
+        gone += tuple(_allocating(nest, min(program.allocates)) for nest in nests if nest.span is not None)
+        nests = ()
+    return replace(source, nests=nests, sharing=sharing, rejections=(*source.rejections, *gone))
+
+
+def _allocating(nest: LoopNest, name: str) -> Rejection:
+    assert nest.span is not None
+    reason = f"the program has a '{name}' of its own, which tuned loops would call, and threads"
+    return Rejection(nest.span, reason, "give it another name, and call it by that", nest.function, nest.span)
+
+
+def _interrupting(nest: LoopNest) -> Rejection:
+    assert nest.span is not None
+    reason = "a signal handler runs it, which may interrupt what tuned loops call"
+    return Rejection(
+        nest.span, reason, "let the handler set a flag, and do the work elsewhere", nest.function, nest.span
+    )

@@ -1,6 +1,6 @@
 """Flags that change what C means, for campaigns: programs are read, written and compiled under one of these sets.
 
-`scheduler.frontend.flags` says what each means.
+`scheduler.frontend.clang.dialect` says what each means.
 """
 
 from __future__ import annotations

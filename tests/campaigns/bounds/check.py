@@ -18,7 +18,7 @@ from scheduler.codegen.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse
-from scheduler.frontend.clang import parser_request, understood
+from scheduler.frontend.parsing import parser_request, understood
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer

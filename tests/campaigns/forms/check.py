@@ -19,7 +19,7 @@ from scheduler.codegen.premises import PremiseTests
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse
-from scheduler.frontend.clang import parser_request, understood
+from scheduler.frontend.parsing import parser_request, understood
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest, parse_nest, without_spans
 from scheduler.ir.tree import tree_loops

@@ -197,3 +197,14 @@ def test_runs_that_are_refused(source: str, capsys: pytest.CaptureFixture[str]) 
     Path(source).write_text(PROGRAM.replace("int rounds", "abort(); int rounds"))
     assert main(["inspect", source, "--summary", "--run", "./a 3"], Session({"PATH": os.environ["PATH"]})) == 4
     assert "crashed" in capsys.readouterr().err
+
+
+def test_what_a_pass_leaves(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", source, "--print-after=normalize_loops", "--function", "f"], Session({})) == EXIT_DONE
+    assert "void f(int n) {\n    for (int i = 0; i < n; i++) {\n        a[i] = 2.0;" in capsys.readouterr().out
+    assert main(["inspect", source, "--print-after=detect_scops"], Session({})) == EXIT_DONE
+    assert "nest f_0 of f {" in capsys.readouterr().out
+    assert main(["inspect", source, "--print-after=list"], Session({})) == EXIT_DONE
+    assert "hoist_side_effects\nlower_control_flow\n" in capsys.readouterr().out
+    assert main(["inspect", source, "--print-after=unroll"], Session({})) == EXIT_USAGE
+    assert "one of: sroa, hoist_side_effects" in capsys.readouterr().err

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scheduler.frontend.child import parse
-from scheduler.frontend.clang import parser_arguments
-from scheduler.frontend.extract import INTERNAL
 from scheduler.frontend.model import Rejection, Request, SourceFile
+from scheduler.frontend.parsing import parser_arguments
+from scheduler.frontend.scop.detection import INTERNAL
 from scheduler.ir import nest as ir
 from scheduler.ir.affine import Affine
 

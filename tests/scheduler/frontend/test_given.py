@@ -6,8 +6,8 @@ import pytest
 
 from scheduler.codegen.guards import runtime_condition
 from scheduler.frontend.child import parse
-from scheduler.frontend.clang import parser_arguments
 from scheduler.frontend.model import Request, SourceFile
+from scheduler.frontend.parsing import parser_arguments
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import opaque_parts
 from scheduler.replay import Replayer

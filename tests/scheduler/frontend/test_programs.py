@@ -10,7 +10,7 @@ import pytest
 from scheduler.codegen.original import emit_original
 from scheduler.codegen.text import preamble, values_in_front
 from scheduler.frontend import ParseOptions, SourceFile, read_source
-from scheduler.frontend.extract import INTERNAL
+from scheduler.frontend.scop.detection import INTERNAL
 from scheduler.ir.affine import Affine
 from scheduler.ir.text import format_nest, parse_nest, without_spans
 from tests.scheduler.frontend.programs import PROGRAMS

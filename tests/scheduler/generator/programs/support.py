@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from scheduler.frontend.child import parse
-from scheduler.frontend.clang import parser_arguments
 from scheduler.frontend.model import Request, SourceFile
+from scheduler.frontend.parsing import parser_arguments
 from scheduler.generator.programs import GeneratedProgram
 from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel

@@ -1,0 +1,1 @@
+"""What is known of the values, pointers and loops of a function."""

@@ -1,0 +1,1 @@
+"""A syntax tree of C, and what every pass asks of it."""

@@ -1,0 +1,1 @@
+"""The texts of a file, and what the C parser makes of them."""

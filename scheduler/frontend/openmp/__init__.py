@@ -1,0 +1,1 @@
+"""OpenMP pragmas, and what they mean for a loop."""

@@ -1,0 +1,143 @@
+"""Pragmas as written: which OpenMP directive, its clauses, and what else stands above a loop.
+
+Source of the meaning: OpenMP API 5.2, chapters 5 (data environment), 10 to 11 (teams, work-sharing) and 15
+(synchronization).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scheduler.frontend.clang.lexical import Directive
+
+_NAMES = (  # the longer ones first
+    "parallel for simd",
+    "parallel for",
+    "parallel sections",
+    "parallel master",
+    "parallel masked",
+    "parallel loop",
+    "parallel",
+    "for simd",
+    "for",
+    "simd",
+    "declare simd",
+    "declare reduction",
+)
+SHARING = frozenset(("parallel for simd", "parallel for", "for simd", "for"))
+OF_LOOPS = SHARING | {"simd"}
+STANDALONE = frozenset(("barrier", "flush", "taskwait", "taskyield", "threadprivate", "declare simd"))
+BLOCKS = frozenset(("parallel", "single", "master", "masked", "critical", "section", "sections", "task"))
+OWN = ("private", "firstprivate", "lastprivate", "reduction", "linear")  # clauses of what each thread has its own
+PROTECTED = frozenset(("critical", "atomic"))
+_HOW = ("schedule", "collapse", "nowait", "num_threads", "if", "simdlen", "safelen", "aligned", "proc_bind", "order")
+UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))
+KINDS = frozenset(("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd"))
+WORDS = UNDERSTOOD | KINDS | BLOCKS | PROTECTED | STANDALONE | {w for name in _NAMES for w in name.split()} | {"omp"}
+# Above a loop these change nothing but how fast it runs.
+_HINTS = re.compile(r"(GCC (ivdep|unroll)|ivdep|unroll|nounroll|clang loop|vector|simd|loop_count|distribute_point)\b")
+_HARMLESS = re.compile(
+    r"(scop|endscop|once|STDC FP_CONTRACT DEFAULT|STDC CX_LIMITED_RANGE|(GCC|clang) (diagnostic|system_header)|mark"
+    r"|region|endregion|message|GCC (warning|poison))\b"
+)
+_CLAUSE = re.compile(r"[\s,]*([a-z_]+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`name(argument)`; without parentheses the argument is empty."""
+
+    name: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pragma:
+    """`name`: the OpenMP directive (`parallel for`), `hint` for others about loops, `harmless`, or `?` and the text.
+
+    `problem`: why its clauses are not understood.
+    """
+
+    name: str
+    text: str
+    begin: int
+    end: int
+    target: int
+    clauses: tuple[Clause, ...] = ()
+    problem: str = ""
+
+    def arguments(self, name: str) -> Iterator[str]:
+        return (c.argument for c in self.clauses if c.name == name)
+
+
+def is_openmp(directive: Directive) -> bool:
+    return re.match(r"#pragma omp\b", directive.text) is not None
+
+
+def pragma(directive: Directive) -> Pragma | None:
+    """What a preprocessor line says as a pragma; None for other lines."""
+    words = directive.text.removeprefix("#").strip()
+    if not words.startswith("pragma "):
+        return None
+    text = words.removeprefix("pragma ").strip()
+    place = (text, directive.begin, directive.end, directive.target)
+    if not re.match(r"omp\b", text):
+        if _HARMLESS.match(text):
+            return Pragma("harmless", *place)
+        return Pragma("hint" if _HINTS.match(text) else "?", *place)
+    rest = text.removeprefix("omp").strip()
+    name = next((n for n in _NAMES if re.match(rf"{n}\b", rest)), None) or re.match(r"\w*", rest)[0]  # type: ignore[index]
+    clauses, problem = _clauses(rest.removeprefix(name))
+    return Pragma(name, *place, clauses, problem)
+
+
+def _clauses(text: str) -> tuple[tuple[Clause, ...], str]:
+    """The clauses, and what of the text is none."""
+    found: list[Clause] = []
+    position = 0
+    if text.lstrip().startswith("("):  # critical(name), threadprivate(list), flush(list)
+        text = "of" + text.lstrip()
+    while position < len(text) and text[position:].strip(" ,"):
+        match = _CLAUSE.match(text, position)
+        if match is None or match.end() == position:
+            return tuple(found), f"'{text[position:].strip()}' is not understood"
+        position, argument = match.end(), ""
+        if text[position : position + 1] == "(":
+            end = _closing(text, position)
+            if end < 0:
+                return tuple(found), "a parenthesis is not closed"
+            argument, position = text[position + 1 : end].strip(), end + 1
+        found.append(Clause(match[1], argument))
+    return tuple(found), ""
+
+
+def _closing(text: str, opening: int) -> int:
+    depth = 0
+    for position in range(opening, len(text)):
+        depth += (text[position] == "(") - (text[position] == ")")
+        if depth == 0:
+            return position
+    return -1
+
+
+def listed(found: Pragma, clause: str) -> Iterator[str]:
+    """The variables of a clause, without operators, sections and steps."""
+    for argument in found.arguments(clause):
+        names = argument.rpartition(":")[0 if clause == "linear" else 2] or argument
+        if clause == "reduction":
+            names = argument.partition(":")[2]
+        yield from (name.partition("[")[0].strip() for name in parts(names))
+
+
+def parts(names: str) -> list[str]:
+    """Split at commas outside of brackets."""
+    parts, depth = [""], 0
+    for char in names:
+        depth += (char in "[(") - (char in "])")
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part for part in parts if part.strip()]

@@ -1,0 +1,295 @@
+"""What the pragmas in and around a loop mean for it: who runs it, which variables each thread has its own of.
+
+A nest is read as the sequential loop that it is without its pragmas; by OpenMP's rules that computes the same, unless
+there is a race. What can be seen to be one here (a scalar that all threads write) is said at once; the rest is left
+to the dependences (`scheduler.races`). Source: OpenMP API 5.2, section 5.1 (data-sharing attributes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scheduler.frontend.c_ast.csyntax import (
+    CFunction,
+    CStmt,
+    ForStmt,
+    OtherStmt,
+    Set,
+    Step,
+    Variable,
+    all_expressions,
+    statements,
+)
+from scheduler.frontend.c_ast.liveness import mentioned
+from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.scalars import (
+    base_variable,
+    declared_inside,
+    iterator_of,
+    loop_body,
+    target_variable,
+    written_variables,
+)
+from scheduler.frontend.model import RACE, Shared, Sharing
+from scheduler.frontend.openmp.constructs import Pragmas
+from scheduler.frontend.openmp.pragmas import (
+    KINDS,
+    OF_LOOPS,
+    OWN,
+    PROTECTED,
+    SHARING,
+    UNDERSTOOD,
+    Pragma,
+    listed,
+    parts,
+)
+from scheduler.frontend.openmp.team import Dead, check_carried, check_same, run_by_all
+from scheduler.ir.nest import LoopNest, Span
+
+_OPERATORS = frozenset(("+", "-", "*", "&", "|", "^", "&&", "||", "min", "max"))
+_ADVICE = "remove the pragma to let the loop be tuned"
+
+
+@dataclass(slots=True)
+class Marks:
+    """The pragmas of a region, while it is read: of its loops, and ranges that one thread at a time runs."""
+
+    loops: dict[int, tuple[ForStmt, tuple[Pragma, ...]]] = field(default_factory=dict)  # by offset
+    protected: list[tuple[int, int, str]] = field(default_factory=list)
+    context: str = ""
+
+    def move_to(self, region: tuple[CStmt, ...]) -> None:
+        """The region is a copy: its loops stand where those stood that were looked at."""
+        for inner in _outermost(region):
+            if isinstance(inner, ForStmt) and inner.begin in self.loops:
+                self.loops[inner.begin] = (inner, self.loops[inner.begin][1])
+
+
+def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
+    """The pragmas in and above a region's statements. Raises Reject for those that are not understood."""
+    foreign = next((a.kind for a in pragmas.around if a.kind not in ("team", "thread")), None)
+    if foreign is not None:
+        raise Reject(region[0].begin, f"the loop stands in '{foreign}'", _ADVICE)
+    found = Marks(context=pragmas.around[-1].kind if pragmas.around else "")
+    begun = {s.begin for s in _outermost(region)}
+    for own in pragmas.between(region[0].begin, region[-1].end):
+        if own.target not in begun:
+            raise Reject(own.begin, f"'#pragma {own.text}' stands where no statement begins", _ADVICE)
+    for inner in _outermost(region):
+        top = any(inner is stmt for stmt in region)
+        for own in pragmas.attached(inner):
+            if not top or own.name in OF_LOOPS | {"hint"}:
+                _note(found, own, inner)
+        if not top and isinstance(inner, OtherStmt) and pragmas.attached(inner):
+            raise Reject(inner.begin, f"there is a pragma at a {inner.what} statement", _ADVICE)
+    shared = [p for _, own in found.loops.values() for p in own if p.name in SHARING]
+    if any(not p.name.startswith("parallel") for p in shared):
+        if found.context == "thread":
+            raise Reject(shared[0].begin, "an omp for stands in a construct that is not a parallel region", _ADVICE)
+        found.context = "team"
+    elif found.context == "team":
+        if shared:
+            raise Reject(shared[0].begin, "a parallel region stands in another one", _ADVICE)
+        found.context = "thread"
+    return found
+
+
+def _outermost(region: tuple[CStmt, ...]) -> Iterator[CStmt]:
+    """The statements of a region; of those that a macro makes at one place only the one around the others."""
+    begun: set[int] = set()
+    for stmt in region:
+        for inner in statements(stmt):
+            if inner.begin not in begun:
+                begun.add(inner.begin)
+                yield inner
+
+
+def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
+    if own.name in PROTECTED:
+        clauses = {c.name for c in own.clauses} - {"of", "update", "read", "write", "seq_cst", "relaxed", "hint"}
+        if own.problem or clauses:
+            raise Reject(own.begin, f"'#pragma {own.text}' is not understood", _ADVICE)
+        found.protected.append((stmt.begin, stmt.end, own.text))
+        return
+    if own.name not in OF_LOOPS | {"hint"} or not isinstance(stmt, ForStmt):
+        where = "above" if isinstance(stmt, ForStmt) else "inside"
+        raise Reject(own.begin, f"there is '#pragma {own.text}' {where} the loop", _ADVICE)
+    unknown = sorted({c.name for c in own.clauses} - UNDERSTOOD)
+    if own.name != "hint" and (own.problem or unknown):
+        problem = own.problem or f"clause '{unknown[0]}' is not understood"
+        raise Reject(own.begin, f"of '#pragma {own.text}': {problem}", _ADVICE)
+    for argument in own.arguments("reduction"):
+        if argument.partition(":")[0].strip() not in _OPERATORS:
+            raise Reject(own.begin, f"reduction({argument}) is not understood", _ADVICE)
+    stmt_marks = found.loops.get(stmt.begin, (stmt, ()))[1]
+    found.loops[stmt.begin] = (stmt, (*stmt_marks, own))
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """The outside variables that each iteration of a loop has its own of.
+
+    `only_openmp`: without OpenMP one of these would have another value behind the loop.
+    """
+
+    loops: Mapping[Variable, ForStmt]
+    only_openmp: bool
+
+
+def owned_variables(
+    region: tuple[CStmt, ...], function: CFunction, dead: Dead, pragmas: Pragmas, found: Marks
+) -> Owned:
+    """What the pragmas of a region make private. Raises Reject (races)."""
+    owned: dict[Variable, ForStmt] = {}
+    only_openmp = False
+    written = written_variables(region)
+    tainted = pragmas.tainted()
+    shared = [s for s, own in found.loops.values() if any(p.name in SHARING for p in own)]
+    for stmt, own in found.loops.values():
+        directives = [p for p in own if p.name in OF_LOOPS]
+        if not directives:
+            continue
+        inside = declared_inside((stmt,))
+        used = {v for v in mentioned(stmt) if v not in inside}
+        named = {clause: {n for p in directives for n in listed(p, clause)} for clause in OWN}
+        iterators = _collapsed(stmt, max(_depth(p) for p in directives))
+        mine = {v for v in used if v.whole.name in named["private"] | named["linear"]} | (iterators & used)
+        for variable in sorted(used, key=lambda v: v.name):
+            if variable.whole.name in named["firstprivate"] and variable in written:
+                mine.add(variable)
+        owned.update({v: stmt for v in mine})
+        only_openmp |= any(not dead(v) for v in mine)
+        if any(p.name in SHARING for p in directives):
+            own_of_threads = frozenset[Variable]()
+            if found.context == "team":
+                own_of_threads = _thread_owned(region, pragmas)
+                check_same(function, stmt, run_by_all(region, shared), own_of_threads, tainted)
+                check_same(function, stmt, used, own_of_threads - mine, tainted)
+                carried = (used - mine) & own_of_threads & written_variables(shared).keys()
+                check_carried(dead, stmt, carried, named["reduction"])
+            _check_scalars(owned, stmt, used - mine - own_of_threads, named, found)
+    return Owned(owned, only_openmp)
+
+
+def _thread_owned(region: tuple[CStmt, ...], pragmas: Pragmas) -> frozenset[Variable]:
+    """The variables that each thread of the team around has its own of; where the region is in a caller all locals."""
+    if pragmas.around:
+        return pragmas.around[-1].own
+    return frozenset(v for s in region for v in mentioned(s) if v.storage in ("local", "param"))
+
+
+def _depth(found: Pragma) -> int:
+    return max((int(a) for a in found.arguments("collapse") if a.isdigit()), default=1)
+
+
+def _collapsed(stmt: ForStmt, depth: int) -> set[Variable]:
+    """The iterators of a loop and of those that `collapse` takes in: these are private by themselves."""
+    found: set[Variable] = set()
+    loop: CStmt | None = stmt
+    for _ in range(depth):
+        if not isinstance(loop, ForStmt):
+            break
+        iterator = iterator_of(loop)
+        found |= {iterator} if iterator is not None else set()
+        inner = loop_body(loop)
+        loop = inner[0] if len(inner) == 1 else None
+    return found
+
+
+def _check_scalars(
+    owned: Mapping[Variable, ForStmt],
+    stmt: ForStmt,
+    shared: Iterable[Variable],
+    named: dict[str, set[str]],
+    found: Marks,
+) -> None:
+    """A scalar that all threads write is a race. Raises Reject."""
+    fine = {n for clause in OWN for n in named[clause]}
+    for variable in sorted(shared, key=lambda v: v.name):
+        if variable.whole.name in fine or variable in owned:
+            continue
+        if not variable.ctype.is_scalar and variable.ctype.kind != "pointer":
+            continue
+        headers = {i for s in statements(stmt) if isinstance(s, ForStmt) and (i := iterator_of(s)) is variable}
+        places = [e.at for e in all_expressions(stmt.body) if target_variable(e) is variable]
+        places = [at for at in places if not any(a <= at < b for a, b, _ in found.protected)]
+        if headers or places:
+            iterator = iterator_of(stmt)
+            who = f"iterations of '{iterator.name}'" if iterator is not None else "iterations"
+            what = "count with" if headers else "write"
+            raise Reject(
+                places[0] if places else stmt.begin,
+                f"{RACE}all {who} {what} '{variable.name}', which the threads share",
+                f"add private({variable.name}) to the pragma, or a reduction",
+            )
+
+
+def sharing(
+    found: Marks,
+    nest: LoopNest,
+    by_variable: Mapping[Variable, str],
+    loop_names: Mapping[int, str],
+    span: Callable[[int, int], Span],
+) -> Sharing:
+    """What is known of the nest's loops, in its names.
+
+    `by_variable`: its arrays, `loop_names`: its loops by the identities of statements, `span`: of offsets in the file.
+    """
+    known = {array.name for array in nest.arrays}
+    shared: list[Shared] = []
+    hints: list[tuple[str, str]] = []
+    reordered: set[str] = set()
+    for stmt, own in found.loops.values():
+        loop = loop_names.get(id(stmt))
+        if loop is None:
+            continue
+        names = {v.name: by_variable[v] for v in mentioned(stmt) if v in by_variable and by_variable[v] in known}
+        hints += [(loop, p.text) for p in own if p.name == "hint"]
+        directives = [p for p in own if p.name in OF_LOOPS]
+        if not directives:
+            continue
+        sums = tuple(
+            (operator.strip(), section.replace(name, names[name], 1))
+            for p in directives
+            for argument in p.arguments("reduction")
+            for operator, _, rest in [argument.partition(":")]
+            for section in map(str.strip, parts(rest))
+            if (name := section.partition("[")[0].strip()) in names
+        )
+        reordered |= {s.partition("[")[0] for _, s in sums}
+        position = span(directives[0].begin, directives[0].end)
+        shared.append(
+            Shared(
+                loop,
+                position,
+                " ".join(dict.fromkeys(word for p in directives for word in p.name.split())),
+                tuple(c for p in directives for c in _kept(p, nest)),
+                max(_depth(p) for p in directives),
+                sums,
+                tuple(names[n] for p in directives for n in listed(p, "lastprivate") if n in names),
+            )
+        )
+    protected = tuple(found.protected)
+    for begin, end, _ in protected:
+        reordered |= {
+            by_variable[v]
+            for stmt, _ in found.loops.values()
+            for e in all_expressions(stmt)
+            if isinstance(e, Set | Step) and begin <= e.at < end and (v := _stored(e)) is not None and v in by_variable
+        }
+    return Sharing(tuple(shared), found.context, tuple(sorted(reordered & known)), protected, tuple(hints))
+
+
+def _stored(expr: Set | Step) -> Variable | None:
+    return base_variable(expr.left if isinstance(expr, Set) else expr.operand)
+
+
+def _kept(found: Pragma, nest: LoopNest) -> Iterator[str]:
+    """The clauses that say how a loop is run, where they can be said of the nest on its own."""
+    parameters = {p.name for p in nest.parameters}
+    for clause in found.clauses:
+        if clause.name in ("schedule", "num_threads", "simdlen", "safelen", "collapse"):
+            words = clause.argument.replace(",", " ").replace(":", " ").split()
+            if all(w.isdigit() or w in KINDS or w in parameters for w in words):
+                yield f"{clause.name}({clause.argument})"

@@ -1,0 +1,137 @@
+"""Loops that count as `for` loops with a complete header: `while`, `do` and `for (;;)` that do.
+
+Whatever cannot be rewritten stays, and is refused where it is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scheduler.frontend.analysis.induction import start_before, take_start
+from scheduler.frontend.c_ast import loop_header
+from scheduler.frontend.c_ast.csyntax import (
+    INT,
+    Bin,
+    CExpr,
+    Compound,
+    CStmt,
+    ExprStmt,
+    ForStmt,
+    IfStmt,
+    JumpStmt,
+    Lit,
+    OtherStmt,
+    Ref,
+    Set,
+    Step,
+    is_loop,
+    strip,
+)
+from scheduler.frontend.c_ast.folding import as_type, fold, promoted
+from scheduler.frontend.c_ast.jumps import NEGATED, negated, own_jumps
+from scheduler.frontend.c_ast.scalars import flatten, iterator_of, target_variable
+from scheduler.frontend.passes.opaque import sets
+from scheduler.frontend.passes.walk import FunctionPass
+
+
+class NormalizeLoops(FunctionPass):
+    """Loops that count as `for` loops with a complete header, where nobody misses what is taken out for that."""
+
+    def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
+        if not is_loop(stmt):
+            return stmt
+        stmt = _asking(stmt)
+        found = counted_loop(stmt, before, self.marked)
+        if found is None:
+            return stmt
+        loop, place = found
+        variable = iterator_of(loop)
+        if variable is not None and (place is None or (place >= 0 and not self.dead(variable))):
+            return stmt  # it has no start of its own, or what the iterator is behind it is read
+        if variable is not None and place >= 0:
+            take_start(variable, before, place)
+        return loop
+
+
+def _asking(stmt: CStmt) -> CStmt:
+    """`i != 0` where the condition of a loop is `i`."""
+    tests = stmt.exprs if isinstance(stmt, OtherStmt) else (stmt.condition,)
+    test = tests[0] if len(tests) == 1 else None
+    if not isinstance(test, Ref) or test.ctype.kind != "int" or test.ctype.name == "_Bool":
+        return stmt
+    zero = as_type(Lit("0", 0, INT, test.at), promoted(test.ctype))
+    asked = Bin("!=", as_type(test, promoted(test.ctype)), zero, INT, test.at)
+    return replace(stmt, condition=asked) if isinstance(stmt, ForStmt) else replace(stmt, exprs=(asked,))
+
+
+def counted_loop(
+    stmt: ForStmt | OtherStmt, before: list[CStmt], marked: frozenset[int]
+) -> tuple[ForStmt, int | None] | None:
+    """The loop as one with a complete header, and where before it the iterator is set: -1 for in its header, None for
+    nowhere (it starts at what it is).
+
+    None where the loop has a complete header, or none can be found.
+    """
+    if isinstance(stmt, ForStmt):
+        condition, increment, init, bottom = stmt.condition, stmt.increment, stmt.init, False
+        body = list(flatten((stmt.body,)))
+        if stmt.foreign or (condition is not None and increment is not None and init is not None):
+            return None
+    else:
+        condition, increment, init, bottom = stmt.exprs[0], None, None, stmt.what == "do"
+        body = list(flatten(stmt.body))
+    if condition is None or (fold(condition) or 0) != 0:
+        if not bottom and body and (left := _leaves(body[0])) is not None:
+            condition, body = negated(left), body[1:]
+        elif increment is None and body and (left := _leaves(body[-1])) is not None:
+            condition, body, bottom = negated(left), body[:-1], True
+        else:
+            return None
+    counting = None if bottom or increment is not None else loop_header.counting_test(condition)
+    first = None  # what the first test adds to the start
+    if increment is None and counting is None:
+        ahead = _step_ahead(condition)
+        last = body[-1] if body else None
+        if ahead is not None:
+            condition, increment = ahead
+            first = None if bottom else increment
+        elif isinstance(last, ExprStmt):
+            increment, body = strip(last.expr), body[:-1]
+    step = increment if increment is not None else counting
+    variable = None if step is None else target_variable(step)
+    in_header = isinstance(stmt, ForStmt) and stmt.increment is not None  # there a `continue` leads to it
+    if any(j.what != "continue" or not in_header for j in own_jumps(body)):
+        return None
+    if variable is None or any(sets(variable, s) for s in body):
+        return None
+    place: int | None = -1
+    if init is None:
+        found = start_before(variable, before, marked)
+        place, value = found or (None, Ref(variable, variable.ctype, stmt.begin))
+        at = value.at
+        if isinstance(first, Step):
+            kind, one = promoted(variable.ctype), Lit("1", 1, INT, at)
+            value = Bin(first.op[0], as_type(value, kind), as_type(one, kind), kind, at)
+        init = ExprStmt(Set("=", Ref(variable, variable.ctype, at), value, variable.ctype, at), at, at)
+    whole = Compound(tuple(body), stmt.begin, stmt.end)
+    macro = isinstance(stmt, ForStmt) and stmt.macro
+    loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom, macro)
+    return (loop, place) if loop_header.counts(loop) else None
+
+
+def _leaves(stmt: CStmt) -> CExpr | None:
+    """The condition of `if (…) break;`"""
+    if isinstance(stmt, IfStmt) and stmt.orelse is None:
+        then = flatten((stmt.then,))
+        if len(then) == 1 and isinstance(then[0], JumpStmt) and then[0].what == "break":
+            return stmt.condition
+    return None
+
+
+def _step_ahead(condition: CExpr) -> tuple[CExpr, CExpr] | None:
+    """(`i < n`, `++i`) of `++i < n`."""
+    test = strip(condition)
+    step = strip(test.left) if isinstance(test, Bin) and test.op in NEGATED else None
+    if not isinstance(test, Bin) or not isinstance(step, Step) or not step.prefix or not isinstance(step.operand, Ref):
+        return None
+    return replace(test, left=as_type(step.operand, test.left.ctype)), step

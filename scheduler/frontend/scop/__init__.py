@@ -1,0 +1,1 @@
+"""From the syntax tree to loop nests, or to the reason why not."""

@@ -1,0 +1,372 @@
+"""Finds the loop nests of a file and reads each one, or says why not.
+
+Long, because it is one pass over a function, whose state every step needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+from scheduler.errors import TextError
+from scheduler.frontend.analysis.aliases import Aliases
+from scheduler.frontend.analysis.mod_ref import ModRef
+from scheduler.frontend.c_ast import scalars
+from scheduler.frontend.c_ast.csyntax import (
+    LOOPS,
+    CFunction,
+    Compound,
+    CStmt,
+    DeclStmt,
+    ExprStmt,
+    IfStmt,
+    Index,
+    JumpStmt,
+    OtherStmt,
+    Set,
+    Step,
+    Unit,
+    Variable,
+    all_expressions,
+    inner_statements,
+    loop_of,
+    statements,
+    strip,
+)
+from scheduler.frontend.c_ast.liveness import Frame, mentioned, statement_use
+from scheduler.frontend.c_ast.loop_header import NO_STEP
+from scheduler.frontend.c_ast.printing import statements_text
+from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.scalars import flatten
+from scheduler.frontend.clang.lexical import Lines
+from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
+from scheduler.frontend.openmp.constructs import Pragmas
+from scheduler.frontend.openmp.sharing import Marks, marks, sharing
+from scheduler.frontend.openmp.team import check_team
+from scheduler.frontend.passes.inline_calls import Calls
+from scheduler.frontend.passes.opaque import with_opaque_statements
+from scheduler.frontend.scop import body as nest_body
+from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
+from scheduler.frontend.scop.assumptions import premises
+from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
+from scheduler.frontend.scop.finalize import finish
+from scheduler.frontend.scop.nest_checks import any_parallel, check_traps
+from scheduler.frontend.scop.prepare import prepare
+from scheduler.frontend.scop.region_text import PART, RegionText
+from scheduler.ir.names import safe_name, spelled
+from scheduler.ir.nest import LoopNest, Span
+from scheduler.ir.text import format_nest
+
+_MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    isl.Error,
+)
+INTERNAL = "the analysis of the loop failed"
+_MAX_RUN = 40  # statements in one region
+
+
+def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, print_after: str = "") -> SourceFile:
+    """Everything a file has to offer; structures are taken apart, loops and jumps rewritten (`child`).
+
+    `given`, `print_after`: as in ParseOptions.
+    """
+    detection = Detection(unit, given or {}, print_after)
+    functions = []
+    for function in sorted(unit.functions.values(), key=lambda f: f.begin):
+        if not function.in_file or function.part_of:
+            continue
+        functions.append(
+            Function(
+                function.name,
+                detection.lines_span(function.begin, function.end),
+                function.parameter_texts,
+                function.is_static,
+            )
+        )
+        detection.search(function)
+    return SourceFile(
+        unit.path,
+        unit.content,
+        tuple(detection.found.nests),
+        tuple(detection.found.rejections),
+        tuple(functions),
+        any(f.name == "main" for f in functions),
+        tuple(unit.warnings),
+        detection.found.premises,
+        detection.found.sharing,
+        unit.trigraphs,
+        unit.headers,
+        detection.found.fixable,
+        skipped=unit.skipped,
+        macros=unit.macros,
+        printed=detection.printed(),
+    )
+
+
+@dataclass(slots=True)
+class Found:
+    """What a file has to offer, as far as it was looked at; by the names of nests. As in SourceFile."""
+
+    nests: list[LoopNest] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    premises: dict[str, Premises] = field(default_factory=dict)
+    sharing: dict[str, Sharing] = field(default_factory=dict)
+    fixable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    printed: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Detection:
+    """Walks the functions of a unit."""
+
+    def __init__(self, unit: Unit, given: Mapping[int, Mapping[str, int]], print_after: str) -> None:
+        self.unit = unit
+        self.given = given
+        self.lines = Lines(unit.content)
+        self.pragmas = Pragmas(unit)
+        self.aliases = Aliases(unit)
+        self.mod_ref = ModRef(unit)
+        self.text = RegionText(unit, self.pragmas, self.aliases)
+        self.work = Work()
+        self.found = Found()
+        self.seen: set[tuple[int, str]] = set()
+        self.refused: set[int] = set()  # where loops that were refused begin
+        self.print_after = print_after
+
+    def lines_span(self, begin: int, end: int) -> Span:
+        line, column = self.lines.position(begin)
+        return Span(self.unit.path, begin, end, line, column)
+
+    def search(self, function: CFunction) -> None:
+        self.function = function
+        self.first = len(self.found.nests)
+        self.list_(function.body.body, None, [])
+
+    def printed(self) -> tuple[tuple[str, str], ...]:
+        """(function, text) after the pass that is asked for."""
+        if self.print_after == "detect_scops":
+            return tuple((nest.function, format_nest(nest)) for nest in self.found.nests)
+        return tuple(self.found.printed)
+
+    # ----------------------------------------------------------------------------------- the walk
+
+    def list_(self, body: tuple[CStmt, ...], owner: CStmt | None, frames: list[Frame]) -> None:
+        position = 0
+        while position < len(body):
+            stmt = body[position]
+            if loop_of(stmt) is not None:
+                last = self._run_end(body, position)
+                with self.pragmas.inside(stmt):
+                    self.run(body, position, last, owner, frames)
+                position = last + 1
+                continue
+            if not isinstance(stmt, DeclStmt | ExprStmt):
+                with self.pragmas.inside(stmt):
+                    self._inside(stmt, [*frames, Frame(owner, body, position, position)])
+            position += 1
+
+    def _inside(self, stmt: CStmt, frames: list[Frame]) -> None:
+        if isinstance(stmt, Compound):
+            self.list_(stmt.body, stmt, frames)
+        elif isinstance(stmt, IfStmt | OtherStmt):
+            if isinstance(stmt, OtherStmt) and stmt.what in LOOPS:
+                self._while(stmt)
+            for inner in inner_statements(stmt):
+                self.list_(_listed(inner), stmt, frames)
+
+    def _run_end(self, body: tuple[CStmt, ...], first: int) -> int:
+        """Index of the last loop of the run that starts at `first`.
+
+        It ends before a statement that reads an integer scalar set earlier in the run: apart, that is a
+        parameter there.
+        """
+        last = first
+        counted: set[Variable] = set()
+        for position in range(first, min(len(body), first + _MAX_RUN)):
+            stmt = body[position]
+            if position > first:
+                if self._directive_between(body[position - 1].end, stmt.begin):
+                    break
+                if any(statement_use(v, stmt) == "read" for v in counted & mentioned(stmt)):
+                    break
+            if loop_of(stmt) is not None:
+                last = position
+            elif not (isinstance(stmt, ExprStmt) and isinstance(strip(stmt.expr), Set | Step)):
+                break
+            own = scalars.declared_inside((stmt,))
+            counted |= {v for v in scalars.written_variables((stmt,)) if v.ctype.kind == "int" and v not in own}
+        return last
+
+    def _directive_between(self, begin: int, end: int) -> bool:
+        return any(begin <= d.begin < end for d in self.unit.directives)
+
+    def run(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> None:
+        """Read the loops body[first..last] as few regions as possible."""
+        while first <= last:
+            stmt = body[first]
+            loop = loop_of(stmt)
+            if loop is None:
+                first += 1
+                continue
+            end = last
+            while loop_of(body[end]) is None:
+                end -= 1
+            while True:
+                try:
+                    self.found.nests.append(self._guarded(body, first, end, owner, frames))
+                    break
+                except Reject as refusal:
+                    culprit = self._culprit(body, first, end, refusal.at)
+                    if culprit > first:
+                        end = culprit - 1
+                        while loop_of(body[end]) is None:
+                            end -= 1
+                        continue
+                    if end > first:
+                        end = first
+                        continue
+                    self.reject(refusal, loop)
+                    frame = Frame(owner, body, first, first)
+                    with self.pragmas.iterating(loop):
+                        self.list_(_listed(loop.body), loop, [*frames, frame])
+                    break
+            first = end + 1
+
+    def _guarded(
+        self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
+    ) -> LoopNest:
+        """Like `region`; a mistake of ours costs the user that nest, not the file."""
+        try:
+            return self.region(body, first, last, owner, frames)
+        except _MISTAKES as error:
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise Reject(body[first].begin, f"{INTERNAL} ({what})", "please report it with the file") from error
+
+    def _culprit(self, body: tuple[CStmt, ...], first: int, end: int, at: int) -> int:
+        for position in range(first, end + 1):
+            if body[position].begin <= at < body[position].end:
+                return position
+        return first
+
+    def reject(self, refusal: Reject, stmt: CStmt) -> None:
+        at = refusal.at if refusal.at >= 0 else stmt.begin
+        inside = refusal.reason == PART and at in self.refused  # the loop around it is made by the same macro
+        self.refused.add(stmt.begin)
+        if inside or (at, refusal.reason) in self.seen:
+            return
+        self.seen.add((at, refusal.reason))
+        span = self.lines_span(at, max(stmt.end, at))
+        loop = self.lines_span(stmt.begin, max(stmt.end, stmt.begin))
+        reason, advice = spelled(refusal.reason), spelled(refusal.advice)
+        self.found.rejections.append(Rejection(span, reason, advice, self.function.name, loop))
+
+    def _while(self, stmt: OtherStmt) -> None:
+        """Say that a loop over arrays that does not count is not looked at on its own."""
+        known = any(stmt.begin <= at < stmt.end for at, _ in self.seen)
+        if known or not any(isinstance(e, Index) for e in all_expressions(stmt)):
+            return
+        reason = NO_STEP if stmt.what == "for" else f"a {stmt.what} loop"
+        jump = next((s for s in statements(stmt) if isinstance(s, JumpStmt) and s.what == "break"), None)
+        if jump is not None:
+            self.reject(Reject(jump.begin, "the loop contains break", BREAK_ADVICE), stmt)
+        else:
+            self.reject(Reject(stmt.begin, reason, WHILE_ADVICE), stmt)
+
+    # -------------------------------------------------------------------------------- one region
+
+    def region(
+        self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]
+    ) -> LoopNest:
+        """Read body[first..last] as one nest, the functions it calls in place of the calls. Raises Reject."""
+        if flagged := self.unit.dialect.refusal or self.text.looks_at_rounding(body[first].begin):
+            raise Reject(body[first].begin, flagged, "compile it without, or move the loops to a file without")
+        place = self.lines_span(body[first].begin, body[last].end)
+        self.work.region = 0
+        for stmt in body[first : last + 1]:
+            self.text.check_text(loop_of(stmt) or stmt)
+        counted = flatten(body[first : last + 1], True)
+        written = tuple(map(with_opaque_statements, counted))
+        found = marks(self.pragmas, counted)
+        calls = Calls(self.unit, self.function, self.mod_ref, self.aliases)
+        span = replace(place, begin=self.pragmas.begin(written[0]))
+        kept = any(a is not b for a, b in zip(written, counted, strict=True))
+        try:
+            region = calls.region(written)
+            if self.print_after == "inline_calls":
+                self.found.printed.append((self.function.name, statements_text(region)))
+            self.text.check_called(calls, found)
+            found.move_to(region)
+            body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
+            nest = self._read(body, first, last, owner, frames, written, found, span)
+            if kept and not found.loops and not any_parallel(nest):
+                raise Reject(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
+            return nest
+        except Reject as refusal:
+            raise self.text.at_call(refusal, calls, span) from None
+
+    def _read(
+        self,
+        body: tuple[CStmt, ...],
+        first: int,
+        last: int,
+        owner: CStmt | None,
+        frames: list[Frame],
+        written: tuple[CStmt, ...],
+        found: Marks,
+        span: Span,
+    ) -> LoopNest:
+        """The nest of body[first..last], which stand for the statements `written` at `span`. Raises Reject."""
+        region = body[first : last + 1]
+        self.text.check_shared(region)
+        ctx = Context(
+            self.unit,
+            self.function,
+            self.aliases,
+            self.work,
+            self.lines,
+            written[0].begin,
+            Scope(list(frames)),
+            Assumed(given=self.given.get(span.begin, {})),
+        )
+        ctx.scope.frames.append(Frame(owner, body, first, last))
+        prepare(ctx, region, self.pragmas, found)
+        ctx.scope.frames.pop()
+        nodes = []
+        for position in range(first, last + 1):
+            with ctx.frame(Frame(owner, body, position, position)):
+                nodes.extend(nest_body.node(ctx, body[position], body[position + 1 : last + 1]))
+        name = f"{safe_name(self.function.name)}_{len(self.found.nests) - self.first}"
+        if ctx.assumed.facts.contradictory(ctx.domain):
+            raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
+        nest = finish(ctx, tuple(nodes), name, span)
+        if self.unit.dialect.traps:
+            check_traps(nest, ctx.begin)
+        if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:
+            self.found.fixable[name] = tuple(sorted(texts))
+        around = tuple(a.place for a in self.pragmas.around)
+        self.found.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
+        if found.loops or found.protected or found.context:
+            arrays = {info.variable: n for n, info in ctx.accesses.arrays.items() if info.variable is not None}
+            self.found.sharing[name] = sharing(found, nest, arrays, ctx.scope.loop_names, ctx.span)
+            if found.context == "team":
+                check_team(nest, self.found.sharing[name], ctx.begin)
+        try:
+            text = format_nest(nest)
+        except TextError as error:  # what cannot be written down can be neither shown nor stored
+            reason = str(error).partition(": ")[2]
+            raise Reject(ctx.begin, reason, "use expressions of fewer levels") from None
+        if self.print_after == "delinearize":
+            self.found.printed.append((self.function.name, text))
+        return nest
+
+
+def _listed(stmt: CStmt) -> tuple[CStmt, ...]:
+    """The statements of a body."""
+    return stmt.body if isinstance(stmt, Compound) and stmt.kept is None else (stmt,)
