@@ -8,7 +8,7 @@ import pytest
 
 from perfembed.report import documents
 from profilers import lock
-from scheduler.frontend import clang
+from scheduler.frontend import parsing
 from tests.needs import is_unit, parsed_here
 from tests.perfembed.documents_support import check_document
 
@@ -43,4 +43,4 @@ def _documents_are_as_their_schemas_say() -> Iterator[None]:
 def _parser_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser process of its own for each file would take longer than most tests of what it finds."""
     if is_unit(request.node):
-        monkeypatch.setattr(clang, "_asked", parsed_here)
+        monkeypatch.setattr(parsing, "_asked", parsed_here)
