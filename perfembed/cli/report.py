@@ -7,12 +7,20 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.options import Traceback
+from perfembed.cli.help import examples
+from perfembed.cli.options import Given, takes
+from perfembed.cli.output import style_of
 from perfembed.errors import EXIT_DONE
 
+EXAMPLES = examples(
+    "perfembed tune gemm.c --json > result.json; perfembed report result.json -o page.html",
+    "perfembed report result.json --text -v",
+)
 
+
+@takes("verbose")
 def command(
-    context: typer.Context,
+    given: Given,
     result: Annotated[
         str, typer.Argument(metavar="RESULT.json", help="What `tune --json` printed.", show_default=False)
     ],
@@ -20,7 +28,10 @@ def command(
         str | None,
         typer.Option("-o", "--output", metavar="OUT", help="Where the page goes.  [default: RESULT.html]"),
     ] = None,
-    traceback: Traceback = False,
+    text: Annotated[
+        bool,
+        typer.Option("--text", help="Print donors, candidates, steps and matched nodes instead (-v: of all)."),
+    ] = False,
 ) -> int:
     """Draw what `tune --json` printed as one self-contained HTML page.
 
@@ -32,10 +43,14 @@ def command(
     from perfembed.report.reading import read_tune_document
     from perfembed.report.tuning_page import tuning_page
 
-    text = read_document(result)
+    found = read_tune_document(read_document(result), result)
+    if text:
+        from perfembed.report.explanation import render_explanation
+
+        print(render_explanation(found, style_of(given.session), verbose=given.verbose))
+        return EXIT_DONE
     target = output if output is not None else f"{os.path.splitext(result)[0]}.html"
     check_output(result, target, False)
-    found = read_tune_document(text, result)
     write_output(target, tuning_page(found).encode("utf-8"))
     print(f"{target}: {found.path}")
     return EXIT_DONE

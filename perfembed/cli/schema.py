@@ -6,17 +6,18 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.options import Traceback
+from perfembed.cli.options import Given, takes
 from perfembed.errors import EXIT_DONE, UsageError
 
 
+@takes()
 def command(
+    given: Given,
     name: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME]", help="Such as tune or db info; none lists them.", show_default=False),
     ] = None,
     exit_codes: Annotated[bool, typer.Option("--exit-codes", help="Show the exit codes instead.")] = False,
-    traceback: Traceback = False,
 ) -> int:
     """Print the JSON schema of a document that --json prints; without a name, list them.
 

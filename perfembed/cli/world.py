@@ -1,99 +1,55 @@
-"""The options that say what a program is given when it runs, and what of what it leaves has to be the same."""
+"""What options say that a program is given when it runs, and what of what it leaves has to be the same."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from perfembed.cli.options import budget_seconds, words
+from perfembed.cli.texts import budget_seconds, words
 from perfembed.errors import UsageError
 
 if TYPE_CHECKING:
     from perfembed.world import World
 
-Args = Annotated[str, typer.Option("--args", metavar="ARGS", help="Arguments the program is run with.")]
-Stdin = Annotated[
-    str | None, typer.Option("--stdin", metavar="FILE", help="What the program reads as its input.", show_default=False)
-]
-Env = Annotated[
-    list[str] | None,
-    typer.Option("--env", metavar="NAME=VALUE", help="A variable of the program's (repeatable).", show_default=False),
-]
-Workdir = Annotated[
-    str | None,
-    typer.Option(
-        "--workdir",
-        metavar="DIR",
-        help="The folder that the program runs in, or rather in a copy of it.  [default: the current one]",
-        show_default=False,
-    ),
-]
-CheckFile = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--check-file",
-        metavar="PATH",
-        help="A file that the program writes and that has to be the same (repeatable).  [default: all in its folder "
-        "that two runs of the original leave alike]",
-        show_default=False,
-    ),
-]
-Tolerance = Annotated[
-    float,
-    typer.Option(
-        "--tolerance",
-        metavar="X",
-        help="By how much, relative, numbers in what the program prints and writes may differ.",
-    ),
-]
-RunLimit = Annotated[str, typer.Option("--run-limit", metavar="TIME", help="How long one run of the program may take.")]
-ExpectExit = Annotated[
-    int,
-    typer.Option("--expect-exit", metavar="N", min=0, max=255, help="The exit code that the program ends with."),
-]
-Writable = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--writable",
-        metavar="DIR",
-        help="A folder outside of its own that the program may write to (repeatable).",
-        show_default=False,
-    ),
-]
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 
 
-def world_of(
-    args: str,
-    stdin: str | None,
-    env: list[str] | None,
-    workdir: str | None,
-    check_file: list[str] | None,
-    tolerance: float,
-    run_limit: str,
-    writable: list[str] | None,
-) -> World:
-    """What these options say, relative to the current folder. Raises UsageError."""
+def world_of(given: Mapping[str, Any]) -> World:
+    """What the options say, by name, relative to the current folder; `args` come after what --run starts the program
+    with. Raises UsageError.
+    """
     from perfembed.world import PROGRAM_LIMITS, World
 
-    directory = _folder(workdir or os.curdir, "--workdir")
+    directory = _folder(given.get("directory") or os.curdir, "--workdir")
+    tolerance = given.get("tolerance", 0.0)
     if not 0 <= tolerance < 1:
         raise UsageError(f"--tolerance {tolerance:g}: expected a number from 0 to below 1, such as 1e-9")
+    stdin = given.get("stdin")
     return World(
         directory=directory,
-        arguments=words(args, "--args"),
-        variables=tuple(_variable(text) for text in env or ()),
+        arguments=run_arguments(given.get("run"), given["args"]),
+        variables=tuple(_variable(text) for text in given.get("env") or ()),
         stdin=_file(stdin, "--stdin") if stdin is not None else None,
-        checked=tuple(_inside(path, directory) for path in check_file or ()),
+        checked=tuple(_inside(path, directory) for path in given.get("check_file") or ()),
         tolerance=tolerance,
-        writable=tuple(_folder(folder, "--writable") for folder in writable or ()),
-        limits=replace(PROGRAM_LIMITS, wall_s=budget_seconds(run_limit, "--run-limit")),
+        writable=tuple(_folder(folder, "--writable") for folder in given.get("writable") or ()),
+        limits=replace(PROGRAM_LIMITS, wall_s=budget_seconds(given.get("run_limit", "60s"), "--run-limit")),
     )
+
+
+def run_arguments(run: str | None, arguments: str) -> tuple[str, ...]:
+    """What the program is given by `--run` and `--args`. Raises UsageError."""
+    given = words(arguments, "--args")
+    if run is None:
+        return given
+    started = words(run, "--run")
+    if not started:
+        raise UsageError("--run: the command is empty")
+    return (*started[1:], *given)
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Where donors lie on the map, and what is predicted of each: a minute's work, kept in a file until donors change.
 
 A file says which donors, vectors, model and seed it was made of and has a checksum; where anything differs it is made
-again. The file of what ships lies beside the shipped donors: it is what `perfembed map --no-db` left in the cache.
+again. The file of what ships lies beside the shipped donors: it is what `perfembed db map --no-db` left in the cache.
 """
 
 from __future__ import annotations

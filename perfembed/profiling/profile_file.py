@@ -15,8 +15,9 @@ from perfembed.measuring.canonical_request import canonical_request
 from perfembed.profiling.storing import ProfiledUnder, store_profiles
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import Event, Message, NestStarted, TuneOptions
+from perfembed.tuning.result import Event, Message, NestStarted
 from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from profilers.backend import Backend, ProfileFailed
 from profilers.build import CompilerConfig, compiler_version

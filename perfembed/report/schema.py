@@ -8,7 +8,7 @@ from pathlib import Path
 from perfembed.errors import UsageError
 
 FOLDER = Path(__file__).with_name("schemas")
-_SAME = {"explain": "tune", "generate": "programs"}  # commands whose documents have another's name
+_SAME = {"generate": "programs"}  # commands whose documents have another's name
 
 
 def schema_names() -> tuple[str, ...]:

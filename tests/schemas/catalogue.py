@@ -45,7 +45,7 @@ _PROFILED = {
 }
 _COMPARED = {(Row, name): kind for name, kind in get_type_hints(Judged).items()}
 DOCUMENTS = (
-    Described("tune", TuneResult, ("tune --json", "explain --json")),
+    Described("tune", TuneResult, ("tune --json",)),
     Described("demo", DemoContent, ("demo --json",)),
     Described("compare", CompareContent, ("compare --format json",), _COMPARED),
     Described("inspect", Inspection, ("inspect --json",), _INSPECTED),
@@ -60,12 +60,11 @@ DOCUMENTS = (
         ("db info --json",),
         {(DatabaseInfo, name): _COUNTS for name in ("rows", "algorithms", "outcomes")},
     ),
-    Described("db check", CheckContent, ("db check --json",)),
-    Described("db merge", IntakeContent, ("db merge --json",)),
+    Described("db check", CheckContent, ("db info --check --json",)),
     Described("db import", IntakeContent, ("db import --json",)),
     Described("db export", ExportContent, ("db export --json",)),
     Described("db prune", PruneContent, ("db prune --json",)),
-    Described("db compact", CompactContent, ("db compact --json",)),
+    Described("db compact", CompactContent, ("db prune --compact --json",)),
     Described(
         "doctor",
         DoctorContent,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.cli.options import budget_seconds, compiler_flags, parameter_values, words
+from perfembed.cli.texts import budget_seconds, compiler_flags, parameter_values, words
 from perfembed.errors import UsageError
 
 

@@ -26,7 +26,8 @@ def world(
     run_limit: str = "60s",
     writable: list[str] | None = None,
 ) -> World:
-    return world_of("-x 'a b'", stdin, env, workdir, check_file, tolerance, run_limit, writable)
+    given = {"directory": workdir, "check_file": check_file, "tolerance": tolerance, "run_limit": run_limit}
+    return world_of({"args": "-x 'a b'", "stdin": stdin, "env": env, "writable": writable, **given})
 
 
 def test_what_is_asked_for(here: Path) -> None:

@@ -22,7 +22,8 @@ from perfembed.comparing.summary import best_peer, summary
 from perfembed.errors import EnvironmentMissing, NoTunableNest
 from perfembed.report.comparison import comparison_document, render_comparison
 from perfembed.report.style import Style
-from perfembed.tuning.result import NestReport, TuneOptions, TuneResult
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import NestReport, TuneResult
 
 PROGRAM = """#include <stdio.h>
 #ifdef SMALL

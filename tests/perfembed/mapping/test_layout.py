@@ -180,7 +180,7 @@ def test_a_file_without_donors() -> None:
 
 
 def test_what_ships_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else `perfembed map --no-db` takes a minute; what it leaves in its cache then belongs beside the donors."""
+    """Else `perfembed db map --no-db` takes a minute; what it leaves in its cache then belongs beside the donors."""
 
     def never(*_: object) -> None:
         raise AssertionError("laid out again")
