@@ -84,9 +84,8 @@ def command(
     flags, arguments = given.flags, (*words(given.args, "--args"), *given.program)
 
     from perfembed.comparing.against import is_checkout
-    from perfembed.comparing.compilers import NAMES, THEIRS
+    from perfembed.comparing.compilers import NAMES, THEIRS, Peer, parse_peer
     from perfembed.comparing.model import OPENBLAS, CompareOptions
-    from perfembed.comparing.peers import Peer, parse_peer
     from perfembed.comparing.run import compare
     from perfembed.report.comparison import comparison_document, render_comparison
     from perfembed.report.style import Style

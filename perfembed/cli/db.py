@@ -139,7 +139,7 @@ def export(
         raise UsageError(f"{target}: exists already", "give a name that does not")
     if not os.path.isdir(where.absolute().parent):
         raise UsageError(f"{target}: the folder {where.absolute().parent} does not exist")
-    with _translated():
+    with translated():
         unsettled = os.path.exists(path) and pending_bytes(spool_directory(path)) > 0
     with _writing(path, create=False) if unsettled else _reading(path) as database:
         try:
@@ -180,7 +180,7 @@ _PRUNES = examples("perfembed db prune --before 2026-01-01 --yes --compact", "pe
 
 
 @app.command("prune", cls=Command, epilog=_PRUNES)
-@takes("database", "dry_run", "json")
+@takes("database", "json")
 def prune(
     given: Given,
     machine: Annotated[
@@ -191,6 +191,7 @@ def prune(
     ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Of this run.", show_default=False)] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go, as without --yes.")] = False,
     compact: Annotated[
         bool,
         typer.Option("--compact", help="Then take in what waits in the spool, and write the file anew without holes."),
@@ -204,7 +205,7 @@ def prune(
     chosen = (machine, before, run) != (None, None, None)
     if not chosen and not compact:
         raise UsageError("nothing is chosen", "give --machine, --before or --run")
-    if given.dry_run and (yes or compact):
+    if dry_run and (yes or compact):
         raise UsageError(f"--{'yes' if yes else 'compact'} and --dry-run exclude each other")
     if chosen and compact and not yes:
         raise UsageError("--compact goes with --yes, or alone")
@@ -239,7 +240,7 @@ def _compact(given: Given, path: Path) -> None:
     before = path.stat().st_size if os.path.isfile(path) else 0
     with _writing(path, create=False):
         pass
-    with _translated():
+    with translated():
         after = compact_database(path).after
     content = CompactContent(str(path), before, after)
     print(document("db compact", content) if given.json else render_compact(str(path), before, after))
@@ -268,7 +269,7 @@ def _say(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Turns the database's errors into those of a command."""
     from optdb.errors import OptdbError
 
@@ -282,7 +283,7 @@ def _translated() -> Iterator[None]:
 def _reading(path: Path) -> Iterator[OpenDatabase]:
     from optdb.database import Database
 
-    with _translated(), Database.open(path, read_only=True) as database:
+    with translated(), Database.open(path, read_only=True) as database:
         yield database
 
 
@@ -299,7 +300,7 @@ def _writing(path: Path, *, create: bool) -> Iterator[OpenDatabase]:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise DatabaseProblem(f"{path.parent}: {problem.strerror}") from None
-    with _translated(), Database.open(path, create=create) as database:
+    with translated(), Database.open(path, create=create) as database:
         report = ingest(database, spool_directory(path))
         if report.problems:
             lost = f"{count(report.lost, 'record')} lost" if report.lost else "nothing lost"

@@ -16,8 +16,8 @@ from perfembed.cli.output import style_of
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 
 if TYPE_CHECKING:
-    from perfembed.report.demonstration import DemoProgram
     from perfembed.report.style import Style
+    from perfembed.report.terminal import DemoProgram
     from perfembed.tuning.options import TuneOptions
 
 PROGRAMS = ("matrix-product.c", "standardize.c", "heat.c")
@@ -39,7 +39,7 @@ def command(
     options = given.tune_options()
     paths = place_programs(folder)
 
-    from perfembed.report.demonstration import demo_document, render_demo
+    from perfembed.report.terminal import demo_document, render_demo
 
     style = style_of(given.session)
     done: list[DemoProgram] = []
@@ -86,8 +86,7 @@ def _tuned(path: str, options: TuneOptions, given: Given, style: Style | None) -
     """Tunes one program and, where there is a style, shows what was done. Raises PerfembedError."""
     from perfembed.cli.building import default_output
     from perfembed.cli.progress import progress_on
-    from perfembed.report.demonstration import DemoProgram
-    from perfembed.report.terminal import render_result
+    from perfembed.report.terminal import DemoProgram, render_result
     from perfembed.tuning.file_tuner import tune
 
     said = about(Path(path).read_text(encoding="utf-8"))

@@ -49,7 +49,7 @@ def command(
     database, and names one fix for each problem. Takes a few seconds; with --calibrate about 15 more, with --counters
     a minute where there are counters.
     """
-    from perfembed.report.machine_checks import comparison_lines, doctor_document
+    from perfembed.report.profiles import comparison_lines, doctor_document
     from perfembed.report.style import Style
     from profilers.doctor import calibration_check, diagnose
     from profilers.machine import describe_machine

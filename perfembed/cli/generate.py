@@ -48,7 +48,7 @@ def command(
     if output is None and count > 1 and not json:
         raise UsageError(f"-n {count} needs a folder for the files", "add -o DIR, or --json for a list")
 
-    from perfembed.report.generated import programs_document
+    from perfembed.report.population import programs_document
 
     programs = _generated(seed, range(first, first + count), pattern or [], output, force)
     if json:

@@ -16,7 +16,8 @@ DEVELOPERS = "Developers"
 AFTER = "perfembed.after"
 """Under this name the context of a command that runs a program has the program's arguments: what stands behind `--`."""
 
-_ORDER = ("Arguments", PROGRAM, RUN, SEARCH, DATABASE, OUTPUT)
+_ORDER = ("Arguments", "Options", PROGRAM, RUN, SEARCH, DATABASE, OUTPUT)
+HELP = "Help"
 _USUAL = {"argument": "Arguments", "option": "Options"}
 
 
@@ -35,6 +36,7 @@ class Command(TyperCommand):
         panels: dict[str, list[tuple[str, str]]] = {}
         for one in self.get_params(ctx):
             panel = getattr(one, "rich_help_panel", None) or _USUAL[one.param_type_name]
+            panel = HELP if one.name == "help" else panel
             if (record := one.get_help_record(ctx)) is not None:
                 panels.setdefault(panel, []).append(record)
         for title in sorted(panels, key=lambda one: _ORDER.index(one) if one in _ORDER else len(_ORDER)):

@@ -52,8 +52,12 @@ def command(
 
     from perfembed.files import read_input
     from perfembed.inspection.inspect_file import inspect_file
-    from perfembed.report.inspection import inspection_document, render_inspection
-    from perfembed.report.refusals import render_program_refusals, render_refusals
+    from perfembed.report.inspection import (
+        inspection_document,
+        render_inspection,
+        render_program_refusals,
+        render_refusals,
+    )
     from perfembed.report.style import Style
     from scheduler.frontend import ParseOptions
 
@@ -81,7 +85,7 @@ def command(
 
         print_sarif(inspection_findings(inspection), file, content)
     elif form == "remarks":
-        from perfembed.report.remarks import inspection_remarks
+        from perfembed.report.findings import inspection_remarks
 
         print_lines(inspection_remarks(inspection))
     elif form == "json":

@@ -21,7 +21,6 @@ from perfembed.cli import (
     populate,
     profile,
     report,
-    schema,
     sql,
     train,
     tune,
@@ -74,7 +73,7 @@ app.command("sql", cls=Command, epilog=sql.EXAMPLES)(sql.command)
 app.add_typer(db.app, name="db")
 app.command("populate", cls=Command, epilog=populate.EXAMPLES, rich_help_panel=DEVELOPERS)(populate.command)
 app.command("generate", cls=Command, rich_help_panel=DEVELOPERS)(generate.command)
-app.command("schema", cls=Command, rich_help_panel=DEVELOPERS)(schema.command)
+app.command("schema", cls=Command, rich_help_panel=DEVELOPERS)(report.schema)
 app.add_typer(train.app, name="train", rich_help_panel=DEVELOPERS)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 import typer
 
 from perfembed.cli.folders import cache_path, database_path, optional_database
-from perfembed.cli.help import AFTER, show_all
+from perfembed.cli.help import AFTER, HELP, show_all
 from perfembed.cli.session import Session
 from perfembed.cli.texts import budget_seconds, compiler_flags, parameter_values, thread_count, weights_folder
 from perfembed.errors import UsageError
@@ -142,9 +142,7 @@ _OWN: Mapping[str, tuple[Any, Any]] = {
         hidden=True,
         callback=_set_traceback,
     ),
-    "help_all": _flag(
-        "--help-all", text="Show all options, also rarely needed ones.", panel="Options", callback=show_all
-    ),
+    "help_all": _flag("--help-all", text="Show all options, also rarely needed ones.", panel=HELP, callback=show_all),
 }
 FLAGS = ("cc", "cflags", "define", "include", "std")
 COMPILED = ("functions", *FLAGS, "parameters", "threads")
@@ -266,7 +264,7 @@ class Given:
 
     def world(self) -> World:
         """What the program is given when it runs, relative to the current folder. Raises UsageError."""
-        from perfembed.cli.world import world_of
+        from perfembed.cli.texts import world_of
 
         return world_of(self.values)
 

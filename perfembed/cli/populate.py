@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from perfembed.cli.db import translated
 from perfembed.cli.generate import Patterns, only_patterns
 from perfembed.cli.help import examples
 from perfembed.cli.options import FLAGS, Given, takes
@@ -38,7 +39,7 @@ EXAMPLES = examples(
 
 
 @takes(
-    *("search", "weights", "seed", "threads", *FLAGS, "reassociate", "database", "dry_run", "json", "quiet"),
+    *("search", "weights", "seed", "threads", *FLAGS, "reassociate", "database", "json", "quiet"),
     search="beam",
     budget_s="30m",
 )
@@ -129,6 +130,7 @@ def command(
         BackendName,
         typer.Option("--backend", metavar="NAME", help=f"With --profiles, who counts: {BACKENDS}."),
     ] = "simulated",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
 ) -> int:
     """Fill the database offline: search the nests of C files and of generated programs.
 
@@ -152,7 +154,7 @@ def command(
     if profiles:
         shards = [Path(name) for name in files or () if name.endswith(".parquet")]
         usable = not generate and len(shards) == len(files or ()) if shards else generate
-        if not usable or part != (1, 1) or cluster or emit_sbatch or given.dry_run:
+        if not usable or part != (1, 1) or cluster or emit_sbatch or dry_run:
             raise UsageError(
                 "--profiles goes with --generate N or shards of donors, and without --shard, clusters and --dry-run"
             )
@@ -191,28 +193,30 @@ def command(
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )
     drawn_from = replace(generator_settings(work, SETTINGS), weights=only)
-    return _fill(given, programs_of(files or (), generate, given.seed, drawn_from, held_out), options, cluster)
+    programs = programs_of(files or (), generate, given.seed, drawn_from, held_out)
+    with translated():
+        return _plan(given, programs, options) if dry_run else _fill(given, programs, options, cluster)
+
+
+def _plan(given: Given, programs: tuple[Program, ...], options: PopulateOptions) -> int:
+    from perfembed.populating.populate import make_plan
+    from perfembed.report.population import plan_document, render_plan
+
+    plan = make_plan(programs, options)
+    print(plan_document(plan) if given.json else render_plan(plan, options))
+    return EXIT_DONE
 
 
 def _fill(given: Given, programs: tuple[Program, ...], options: PopulateOptions, cluster: str | None) -> int:
     """The exit code. Raises PerfembedError."""
-    from optdb.errors import OptdbError
-    from perfembed.populating.populate import make_plan
-    from perfembed.report.population import plan_document, population_document, render_plan, render_population
+    from perfembed.report.population import population_document, render_population
 
     path = options.database
     try:
-        if given.dry_run:
-            plan = make_plan(programs, options)
-            print(plan_document(plan) if given.json else render_plan(plan, options))
-            return EXIT_DONE
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise DatabaseProblem(f"{path.parent}: {problem.strerror}") from None
-        result = _populate(given, programs, options, cluster)
-    except OptdbError as problem:
-        raise DatabaseProblem(problem.message, problem.advice) from None
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DatabaseProblem(f"{path.parent}: {problem.strerror}") from None
+    result = _populate(given, programs, options, cluster)
     print(population_document(result) if given.json else render_population(result, path))
     return EXIT_INTERRUPTED if result.interrupted else EXIT_NOT_READ if result.unread else EXIT_DONE
 

@@ -1,4 +1,4 @@
-"""`perfembed report RESULT.json`: the page of a tuning that was done before; nothing is run."""
+"""`perfembed report RESULT.json`: the page of a tuning; `perfembed schema`: what is in documents. Nothing is run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from perfembed.cli.help import examples
 from perfembed.cli.options import Given, takes
 from perfembed.cli.output import style_of
-from perfembed.errors import EXIT_DONE
+from perfembed.errors import EXIT_DONE, UsageError
 
 EXAMPLES = examples(
     "perfembed tune gemm.c --json > result.json; perfembed report result.json -o page.html",
@@ -53,4 +53,31 @@ def command(
     check_output(result, target, False)
     write_output(target, tuning_page(found).encode("utf-8"))
     print(f"{target}: {found.path}")
+    return EXIT_DONE
+
+
+@takes()
+def schema(
+    given: Given,
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]", help="Such as tune or db info; none lists them.", show_default=False),
+    ] = None,
+    exit_codes: Annotated[bool, typer.Option("--exit-codes", help="Show the exit codes instead.")] = False,
+) -> int:
+    """Print the JSON schema of a document that --json prints; without a name, list them.
+
+    With --exit-codes what the exit codes of all commands mean.
+    """
+    from perfembed.report.schema import render_exit_codes, schema_list, schema_text
+    from perfembed.report.style import table
+
+    if exit_codes:
+        if name:
+            raise UsageError("--exit-codes goes without a name")
+        print(render_exit_codes())
+    elif name:
+        print(schema_text(" ".join(name)), end="")
+    else:
+        print("\n".join(table(schema_list(), indent=0)))
     return EXIT_DONE

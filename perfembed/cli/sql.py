@@ -189,7 +189,7 @@ def _write(result: QueryResult, format_: str, output: str | None, session: Sessi
     from perfembed.report.style import Style
 
     if format_ == "parquet":
-        from perfembed.report.query_parquet import parquet_bytes
+        from perfembed.report.query import parquet_bytes
 
         content = parquet_bytes(result)
         if output is not None:

@@ -96,7 +96,7 @@ def _print(given: Given, form: str, result: TuneResult, file: str, content: byte
 
         print_sarif(tuning_findings(result), file, content)
     elif form == "remarks":
-        from perfembed.report.remarks import tuning_remarks
+        from perfembed.report.findings import tuning_remarks
 
         print_lines(tuning_remarks(result))
     elif form == "json":

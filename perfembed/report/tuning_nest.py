@@ -23,10 +23,11 @@ from perfembed.report.roofline import roofline_parts, usable
 from perfembed.report.style import count, percent, seconds, times
 from perfembed.report.terminal import given, told, tried
 from perfembed.report.timeline import timeline_parts
-from perfembed.report.words import schedule_list
 from perfembed.tuning.pictures import NestPicture, SourceLines
 from perfembed.tuning.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
+from scheduler.errors import SchedulerError
 from scheduler.ir.names import spelled
+from scheduler.schedule import format_transformation, parse_schedule
 
 _MOST_LINES = 600  # of a source
 _DONORS = ("#", "donor", "from", "#distance", "#gained", "its schedule", "note")
@@ -209,3 +210,16 @@ def matched_nodes(name: str, matches: Sequence[MatchReport]) -> list[str]:
     head = ("kind", "donor's", "here", "#distance")
     listed = details("The same as a table", table(head, rows, "Matched nodes"))
     return ["\n".join((*parts, "</svg></div>")), listed]
+
+
+def schedule_list(schedule: str) -> str:
+    """An ordered list; a schedule that this version cannot read is shown as it stands."""
+    try:
+        steps = parse_schedule(schedule)
+    except SchedulerError:
+        return f"<p><code>{text(schedule)}</code></p>"
+    items = (
+        f"<li>{text(spelled(step.words()))} <code>{text(spelled(format_transformation(step)))}</code></li>"
+        for step in steps
+    )
+    return "\n".join(('<ol class="steps">', *items, "</ol>"))

@@ -14,11 +14,10 @@ from perfembed.profiling.profile_file import ProfileResult
 from perfembed.report.comparison import CompareContent, Judged
 from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent
 from perfembed.report.database_info import DatabaseInfo
-from perfembed.report.demonstration import DemoContent
 from perfembed.report.documents import ErrorContent
-from perfembed.report.generated import ProgramsContent
-from perfembed.report.machine_checks import DoctorContent
-from perfembed.report.population import PlanContent
+from perfembed.report.population import PlanContent, ProgramsContent
+from perfembed.report.profiles import DoctorContent
+from perfembed.report.terminal import DemoContent
 from perfembed.tuning.result import TuneResult
 from profilers.calibration import Calibration
 from profilers.profile import Profile

@@ -10,7 +10,7 @@ import pytest
 from perfembed.cli.building import Places, named_files, output_places
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
-from perfembed.cli.world import run_arguments
+from perfembed.cli.texts import run_arguments
 from perfembed.errors import UsageError
 from perfembed.tuning.opening import HowBuilt, found_commands
 from perfembed.tuning.options import TuneOptions

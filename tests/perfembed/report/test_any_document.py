@@ -12,8 +12,8 @@ from perfembed.errors import UsageError
 from perfembed.report import tuning_nest
 from perfembed.report.documents import tune_document
 from perfembed.report.explanation import render_explanation
+from perfembed.report.findings import tuning_remarks
 from perfembed.report.reading import read_tune_document
-from perfembed.report.remarks import tuning_remarks
 from perfembed.report.style import Style
 from perfembed.report.terminal import render_result
 from perfembed.report.tuning_page import tuning_page

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from perfembed.mapping.embed_file import PlacedNest
-from perfembed.mapping.layout import cached_table, layout_key, place_among
-from perfembed.mapping.plane import map_points
+from perfembed.mapping.plane import cached_table, layout_key, map_points, place_among
 from perfembed.report.map_page import map_page
 from perfembed.retrieval.donors import StoredDonor
 from perfembed.retrieval.retrieve import open_sources
