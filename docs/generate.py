@@ -70,7 +70,7 @@ def commands(command: Any = None, path: tuple[str, ...] = ("perfembed",)) -> Ite
 
 
 def options(command: Any) -> list[Any]:
-    return [p for p in command.params if p.param_type_name == "option" and not p.hidden]
+    return [p for p in command.params if p.param_type_name == "option"]
 
 
 def _argument(parameter: Any) -> str:

@@ -246,7 +246,8 @@ def _checked(database: Database, migrations: Sequence[Migration]) -> Database:
     with database._translated_closing():
         if pending(database.connection, migrations):
             raise OptdbError(
-                f"{database.path}: written by an older version", "open it once for writing: perfembed db compact does"
+                f"{database.path}: written by an older version",
+                "perfembed db prune --compact brings it up to date",
             )
     return database
 

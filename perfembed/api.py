@@ -8,18 +8,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perfembed.tuning.result import Event, TuneOptions, TuneResult, evaluation_of, guard_named, profiling_named
+from perfembed.tuning.options import TuneOptions, asked_options
+from perfembed.tuning.result import Event, TuneResult
 from perfembed.world import World
 
 if TYPE_CHECKING:
     from perfembed.mapping.embed_file import NestEmbedding
-
-_FLAGS = ("-O3", "-march=native")
 
 
 def _ignore(event: Event) -> None:
@@ -29,107 +30,65 @@ def _ignore(event: Event) -> None:
 def tune(
     path: str | os.PathLike[str],
     *,
-    output: str | os.PathLike[str] | None = None,
-    db: str | os.PathLike[str] | None = None,
-    search: str = "transfer",
-    evaluate: str | None = None,
-    guard: str = "none",
-    profile: str = "never",
-    schedules: Sequence[str] = (),
-    k: int = 5,
-    measure: int = 10,
-    budget_s: float = 60.0,
-    functions: Sequence[str] = (),
-    cc: str = "gcc",
-    cflags: Sequence[str] = _FLAGS,
     arguments: Sequence[str] = (),
-    world: World | None = None,
-    expect_exit: int | None = None,
-    parameters: Mapping[str, int] | None = None,
-    threads: int | None = None,
-    reassociate: bool = False,
-    trust_openmp: bool = False,
-    seed: int = 0,
-    weights: str | os.PathLike[str] | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    environment: Mapping[str, str] | None = None,
-    pictures: bool = False,
     progress: Callable[[Event], None] = _ignore,
+    **options: Any,
 ) -> TuneResult:
-    """Tunes the loop nests of a C file; `output` is where the faster file goes (None: nowhere).
+    """Tunes the loop nests of a C file. `options` are the fields of `perfembed.tuning.options.TuneOptions`, by name.
 
-    `db`: a database whose schedules are used and where what is measured is kept. `search`: "transfer" of the
-    schedules of similar nests, `k` donors a nest, `measure` candidates; or over all schedules: "beam", "mcts",
-    "random", "exhaustive", "sample", "isl", "genetic". `evaluate`: "run" measures all that a search meets, "model"
-    predicts it, "model+run" predicts it and measures the best `measure`, as beam, mcts and genetic do by default.
-    `profile`: whether a nest is profiled before donors are looked for, "auto", "always" or "never".
-    `guard`: of genetic, "classifier" or "model" says whether something is worth measuring. `schedules`:
-    only these, as "NEST: step; step". `trust_openmp`: believe
-    the pragmas where data decide whether iterations meet. `budget_s` seconds for the file. `arguments` are the
-    program's, which runs in a copy of the current folder; `world`: what it is given instead of these. `expect_exit`:
-    the exit code it has to end with (None: any). `parameters`:
-    the sizes where it has no main. `weights`: a folder with other cost models than those that ship. `cache`: a
-    folder for what is measured of the machine's memory, once; without one nothing is. `environment`: of compilers
-    and programs, by default little more than a PATH. `pictures`: collect what `perfembed.report.tuning_page` draws,
-    too. Raises `perfembed.errors.PerfembedError`.
+    `output` is where the faster file goes (without it: nowhere), `database` the one whose schedules are used and where
+    what is measured is kept. `arguments` are the program's, which runs in a copy of the current folder; `world`: what
+    it is given instead of these. Other than on the command line the program may end with any exit code
+    (`expect_exit`), `environment` is little more than a PATH, and nothing is kept of what is measured of the machine's
+    memory without a `cache`. Paths may be `os.PathLike`, `parameters` a mapping. Raises
+    `perfembed.errors.PerfembedError`.
     """
     from perfembed.tuning.file_tuner import tune as run
-    from profilers.machine import describe_machine
     from profilers.run import DEFAULT_ENVIRONMENT
 
-    options = TuneOptions(
-        output=os.fspath(output) if output is not None else None,
-        dry_run=output is None,
-        functions=tuple(functions),
-        cc=cc,
-        cflags=tuple(cflags),
-        world=World(Path.cwd(), tuple(arguments)) if world is None else world,
-        expect_exit=expect_exit,
-        parameters=tuple((parameters or {}).items()),
-        threads=describe_machine().physical_cores if threads is None else threads,
-        search=search,
-        evaluate=evaluation_of(search, evaluate, guard_named(guard, search, evaluate)),
-        guard=guard_named(guard, search, evaluate),
-        profiling=profiling_named(profile, search),
-        schedules=tuple(schedules),
-        neighbours=k,
-        measure=measure,
-        budget_s=budget_s,
-        reassociate=reassociate,
-        trust_openmp=trust_openmp,
-        seed=seed,
-        environment=tuple(sorted((DEFAULT_ENVIRONMENT if environment is None else environment).items())),
-        database=os.fspath(db) if db is not None else None,
-        weights=os.fspath(weights) if weights is not None else None,
-        cache=os.fspath(cache) if cache is not None else None,
-        pictures=pictures,
-    )
-    return run(os.fspath(path), options, progress)
+    asked: dict[str, Any] = {"expect_exit": None, "environment": DEFAULT_ENVIRONMENT, **options}
+    asked.setdefault("world", World(Path.cwd(), tuple(arguments)))
+    return run(os.fspath(path), _options(asked | {"dry_run": asked.get("output") is None}), progress)
+
+
+tune.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        *list(inspect.signature(tune).parameters.values())[:-1],
+        *(
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+            for one in fields(TuneOptions)
+            if one.name not in ("dry_run", "in_place", "output_folder", "began_s", "inputs", "workdir")
+        ),
+    ],
+    return_annotation=TuneResult,
+)
+
+
+def _options(asked: dict[str, Any]) -> TuneOptions:
+    """Mappings become pairs, paths texts, sequences tuples; threads are the machine's cores. Raises UsageError."""
+    from profilers.machine import describe_machine
+
+    for name, value in asked.items():
+        if isinstance(value, Mapping):
+            asked[name] = tuple(sorted(value.items())) if name == "environment" else tuple(value.items())
+        elif isinstance(value, os.PathLike):
+            asked[name] = os.fspath(value)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            asked[name] = tuple(value)
+    if asked.get("threads") is None:
+        asked["threads"] = describe_machine().physical_cores
+    return asked_options(**asked)
 
 
 def embed(
-    path: str | os.PathLike[str],
-    *,
-    parameters: Mapping[str, int] | None = None,
-    functions: Sequence[str] = (),
-    cc: str = "gcc",
-    cflags: Sequence[str] = _FLAGS,
-    threads: int | None = None,
-    weights: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str], *, weights: str | os.PathLike[str] | None = None, **options: Any
 ) -> tuple[NestEmbedding, ...]:
     """The embedding of every loop nest of a C file, in the order of the file, without running anything.
 
-    Sizes that the file does not fix are `parameters`, or 1000. `weights`: a folder with other weights than those
-    that ship. Raises `perfembed.errors.PerfembedError`.
+    Of `options`, those of `tune`, only `functions`, `cc`, `cflags`, `parameters` and `threads` matter. Sizes that the
+    file does not fix are `parameters`, or 1000. `weights`: a folder with other weights than those that ship. Raises
+    `perfembed.errors.PerfembedError`.
     """
     from perfembed.mapping.embed_file import embed_file
-    from profilers.machine import describe_machine
 
-    options = TuneOptions(
-        functions=tuple(functions),
-        cc=cc,
-        cflags=tuple(cflags),
-        parameters=tuple((parameters or {}).items()),
-        threads=describe_machine().physical_cores if threads is None else threads,
-    )
-    return embed_file(os.fspath(path), options, Path(weights) if weights is not None else None)
+    return embed_file(os.fspath(path), _options(options), Path(weights) if weights is not None else None)

@@ -18,7 +18,7 @@ EXIT_BROKEN_PIPE = 141  # what the shell reports of a C program whose reader wen
 
 EXITS = {
     EXIT_DONE: "done; also when the original turned out to be the best",
-    EXIT_VERIFICATION: "a check failed: `db check` found something, `db merge` or `db import` refused records, "
+    EXIT_VERIFICATION: "a check failed: `db info --check` found something, `db import` refused records, "
     "a comparison found a wrong result",
     EXIT_USAGE: "wrong usage: an unknown option, a bad value, a path that cannot be read or written",
     EXIT_NO_NEST: "no tunable loop nest",

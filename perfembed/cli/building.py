@@ -1,4 +1,4 @@
-"""The options that say which files a program is made of, how it is built, and where its tuned files go."""
+"""Which files a program is made of, how it is built, and where its tuned files go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli.options import compiler_flags, words
+from perfembed.cli.options import Given
+from perfembed.cli.texts import words
 from perfembed.errors import UsageError
 
 Files = Annotated[
@@ -17,52 +18,6 @@ Files = Annotated[
         metavar="FILES...", help="The C files, of one program. With --build none, or -: all.", show_default=False
     ),
 ]
-BuildOption = Annotated[
-    str | None,
-    typer.Option(
-        "--build",
-        metavar="COMMAND",
-        help="What builds the program in this folder, such as 'make prog'; it is run in copies of it.",
-        show_default=False,
-    ),
-]
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="Where the tuned file goes, or the folder of several.  [default: FILE.opt.c]",
-    ),
-]
-OutputDir = Annotated[
-    str | None,
-    typer.Option(
-        "--output-dir",
-        metavar="DIR",
-        help="Where tuned files go, under the names they have in the current folder.",
-        show_default=False,
-    ),
-]
-InPlace = Annotated[bool, typer.Option("--in-place", help="Rewrite the files themselves.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Do everything but write the files.")]
-CompileCommands = Annotated[
-    str | None,
-    typer.Option(
-        "--compile-commands",
-        metavar="JSON",
-        help="How the files are compiled.  [default: compile_commands.json, where it names one of them]",
-        show_default=False,
-    ),
-]
-RunCommand = Annotated[
-    str | None,
-    typer.Option(
-        "--run", metavar="COMMAND", help="How the program is started, such as './prog args'.", show_default=False
-    ),
-]
-
-
 if TYPE_CHECKING:
     from perfembed.tuning.opening import HowBuilt
 
@@ -106,42 +61,20 @@ def output_places(
     return Places(None, folder)
 
 
-def run_arguments(run: str | None, arguments: str) -> tuple[str, ...]:
-    """What the program is given by `--run` and `--args`. Raises UsageError."""
-    given = words(arguments, "--args")
-    if run is None:
-        return given
-    started = words(run, "--run")
-    if not started:
-        raise UsageError("--run: the command is empty")
-    return (*started[1:], *given)
-
-
-def how_built(
-    context: typer.Context,
-    files: list[str],
-    build: str | None,
-    run: str | None,
-    compile_commands: str | None,
-    define: list[str] | None,
-    include: list[str] | None,
-    std: str | None,
-) -> HowBuilt | None:
+def how_built(given: Given, files: list[str]) -> HowBuilt | None:
     """What is said of several files, or of one that is not the whole program; None where it is. Raises UsageError."""
     from perfembed.tuning.opening import HowBuilt, found_commands
 
-    if build is not None:
-        if not build.strip():
+    if given.build is not None:
+        if not given.build.strip():
             raise UsageError("--build: the command is empty")
-        if compile_commands is not None:
+        if given.compile_commands is not None:
             raise UsageError("--build and --compile-commands exclude each other")
-        return HowBuilt(build, words(run, "--run")[0] if run else None)
-    known = compile_commands or found_commands(files)
+        return HowBuilt(given.build, words(given.run, "--run")[0] if given.run else None)
+    known = given.compile_commands or found_commands(files)
     if len(files) == 1 and known is None:
         return None
-    source = context.get_parameter_source("cflags")
-    given = str(context.params["cflags"]) if source is not None and source.name != "DEFAULT" else ""
-    return HowBuilt(commands=known, more=compiler_flags(given, define, include, std))
+    return HowBuilt(commands=known, more=given.own_flags)
 
 
 def default_output(path: str) -> str:

@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from perfembed.cli.options import (
-    DEFAULT_CFLAGS,
-    Cc,
-    Cflags,
-    Defines,
-    Includes,
-    Quiet,
-    Standard,
-    Threads,
-    Traceback,
-    budget_seconds,
-    compiler_flags,
-    thread_count,
-    words,
-)
-from perfembed.cli.say import say
-from perfembed.cli.session import Session
-from perfembed.cli.world import Args
+from perfembed.cli.help import examples
+from perfembed.cli.options import FLAGS, Given, takes
+from perfembed.cli.output import say
+from perfembed.cli.texts import words
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
 
-FORMATS = ("table", "markdown", "json")
+Format = Literal["table", "markdown", "json"]
+EXAMPLES = examples(
+    "perfembed compare gemm.c atax.c --only gcc,clang,polly,ours",
+    "perfembed compare gemm.c --peer 'pluto=polycc {source} --parallel -o {output_c}' --out rows.jsonl",
+)
 
 
+@takes("threads", "budget_s", "search", "seed", *FLAGS, "args", "quiet")
 def command(
-    context: typer.Context,
+    given: Given,
     files: Annotated[list[str], typer.Argument(help="C files with a main.", show_default=False)],
-    threads: Threads = None,
-    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Search time a program.")] = "60s",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -74,20 +63,10 @@ def command(
         list[str] | None,
         typer.Option("--kernel", metavar="NAME", help="The function to time (repeatable).", show_default=False),
     ] = None,
-    search: Annotated[str, typer.Option("--search", metavar="NAME", help="As of tune.")] = "transfer",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
-    cc: Cc = "gcc",
-    cflags: Cflags = DEFAULT_CFLAGS,
-    defines: Defines = None,
-    includes: Includes = None,
-    standard: Standard = None,
-    args: Args = "",
     clang: Annotated[str | None, typer.Option("--clang", metavar="PROGRAM", help="[default: the newest]")] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="table|markdown|json", help="How it is printed.")
+        Format, typer.Option("--format", metavar="table|markdown|json", help="How it is printed.")
     ] = "table",
-    quiet: Quiet = False,
-    traceback: Traceback = False,
 ) -> int:
     """Tune programs and compare them with what compilers and other tools make of them.
 
@@ -97,21 +76,16 @@ def command(
     a tuned program computed something else. With --out a run that ended goes on
     where it stopped.
     """
-    session = context.ensure_object(Session)
-    if format_ not in FORMATS:
-        raise UsageError(f"--format {format_!r}: expected {', '.join(FORMATS)}")
-    session.json = format_ == "json"
-    budget_s, count = budget_seconds(budget), thread_count(threads)
+    given.session.json = format_ == "json"
+    budget_s, count = given.budget(), given.thread_count()
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise UsageError(f"--out {out}: not a file that can be written")
     columns = tuple(name.strip() for name in only.split(",") if name.strip())
-    flags, arguments = compiler_flags(cflags, defines, includes, standard), words(args, "--args")
+    flags, arguments = given.flags, (*words(given.args, "--args"), *given.program)
 
-    from perfembed.cli.doctor import cache_folder
     from perfembed.comparing.against import is_checkout
-    from perfembed.comparing.compilers import NAMES, THEIRS
+    from perfembed.comparing.compilers import NAMES, THEIRS, Peer, parse_peer
     from perfembed.comparing.model import OPENBLAS, CompareOptions
-    from perfembed.comparing.peers import Peer, parse_peer
     from perfembed.comparing.run import compare
     from perfembed.report.comparison import comparison_document, render_comparison
     from perfembed.report.style import Style
@@ -122,7 +96,7 @@ def command(
         raise UsageError(f"--against {against}: no checkout of perfembed")
     peers: list[Peer] = []
     for text in peer or ():
-        peers.append(parse_peer(text, {*NAMES, THEIRS, OPENBLAS, *(p.name for p in peers)}, session.environment))
+        peers.append(parse_peer(text, {*NAMES, THEIRS, OPENBLAS, *(p.name for p in peers)}, given.session.environment))
     options = CompareOptions(
         paths=tuple(files),
         threads=count,
@@ -130,20 +104,20 @@ def command(
         only=columns,
         out=out,
         resume=resume,
-        search=search,
-        cc=cc,
+        search=given.search,
+        cc=given.cc,
         clang=clang,
         flags=flags,
         arguments=arguments,
         peers=tuple(peers),
         against=against.resolve() if against is not None else None,
-        cache=cache_folder(session.environment),
+        cache=given.cache(),
         kernels=tuple(kernel or ()),
-        seed=seed,
-        environment=tuple(sorted(session.environment.items())),
+        seed=given.seed,
+        environment=given.environment,
     )
-    result = compare(options, lambda text: say(text, quiet))
-    style = Style(session.color(sys.stdout))
+    result = compare(options, lambda text: say(text, given.quiet))
+    style = Style(given.session.color(sys.stdout))
     if format_ == "json":
         print(comparison_document(result))
     else:

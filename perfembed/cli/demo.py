@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,75 +11,43 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli.options import (
-    DEFAULT_CFLAGS,
-    Cc,
-    Json,
-    Quiet,
-    Threads,
-    Traceback,
-    Verbose,
-    budget_seconds,
-    compiler_flags,
-    thread_count,
-)
-from perfembed.cli.session import Session
+from perfembed.cli.options import Given, takes
+from perfembed.cli.output import style_of
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 
 if TYPE_CHECKING:
-    from perfembed.report.demonstration import DemoProgram
     from perfembed.report.style import Style
-    from perfembed.tuning.result import TuneOptions
+    from perfembed.report.terminal import DemoProgram
+    from perfembed.tuning.options import TuneOptions
 
 PROGRAMS = ("matrix-product.c", "standardize.c", "heat.c")
 _SHIPPED = Path(__file__).parents[1] / "demo"
 _ABOUT = re.compile(r"/\* (.*) \*/")
 
 
+@takes("cc", "threads", "json", "quiet", "verbose", budget_s="20s")
 def command(
-    context: typer.Context,
+    given: Given,
     folder: Annotated[str, typer.Option("--dir", metavar="FOLDER", help="Where the programs go.")] = "perfembed-demo",
-    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time for each program: 20s, 1m.")] = "20s",
-    cc: Cc = "gcc",
-    threads: Threads = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    traceback: Traceback = False,
 ) -> int:
     """Tune three example programs: a matrix product, a table walked the wrong way, a stencil in a time loop.
 
     Writes them and their faster versions into a folder, as `tune` does with a file, and shows what was done. Takes up
     to a minute. The database is neither read nor written.
     """
-    session = context.ensure_object(Session)
-    if quiet and verbose:
-        raise UsageError("-q and -v exclude each other")
-    budget_s = budget_seconds(budget)
+    given.check_volume()
+    options = given.tune_options()
     paths = place_programs(folder)
 
-    from perfembed.cli.doctor import cache_folder
-    from perfembed.report.demonstration import demo_document, render_demo
-    from perfembed.report.style import Style
-    from perfembed.tuning.result import TuneOptions
+    from perfembed.report.terminal import demo_document, render_demo
 
-    options = TuneOptions(
-        cc=cc,
-        cflags=compiler_flags(DEFAULT_CFLAGS, None, None, None),
-        threads=thread_count(threads),
-        budget_s=budget_s,
-        environment=tuple(sorted(session.environment.items())),
-        cache=str(cache) if (cache := cache_folder(session.environment)) is not None else None,
-    )
-    style = Style(
-        session.color(sys.stdout), min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
-    )
+    style = style_of(given.session)
     done: list[DemoProgram] = []
     for path in paths:
-        done.append(_tuned(path, options, session, None if json else style, quiet, verbose))
+        done.append(_tuned(path, options, given, None if given.json else style))
         if done[-1].result.interrupted:
             break
-    print(demo_document(folder, done) if json else render_demo(done, style))
+    print(demo_document(folder, done) if given.json else render_demo(done, style))
     return EXIT_INTERRUPTED if done[-1].result.interrupted else EXIT_DONE
 
 
@@ -115,21 +82,18 @@ def about(content: str) -> str:
     return found[1] if found else ""
 
 
-def _tuned(
-    path: str, options: TuneOptions, session: Session, style: Style | None, quiet: bool, verbose: bool
-) -> DemoProgram:
+def _tuned(path: str, options: TuneOptions, given: Given, style: Style | None) -> DemoProgram:
     """Tunes one program and, where there is a style, shows what was done. Raises PerfembedError."""
     from perfembed.cli.building import default_output
     from perfembed.cli.progress import progress_on
-    from perfembed.report.demonstration import DemoProgram
-    from perfembed.report.terminal import render_result
+    from perfembed.report.terminal import DemoProgram, render_result
     from perfembed.tuning.file_tuner import tune
 
     said = about(Path(path).read_text(encoding="utf-8"))
     if style is not None:
         print(style.paint(path, "bold") + f"\n{said}\n", flush=True)
-    with progress_on(sys.stderr, session.color(sys.stderr), quiet=quiet, verbose=verbose) as progress:
+    with progress_on(sys.stderr, given.session.color(sys.stderr), quiet=given.quiet, verbose=given.verbose) as progress:
         result = tune(path, replace(options, output=default_output(path)), progress)
     if style is not None:
-        print(render_result(result, style, quiet=quiet, verbose=verbose) + "\n", flush=True)
+        print(render_result(result, style, quiet=given.quiet, verbose=given.verbose) + "\n", flush=True)
     return DemoProgram(said, path, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,10 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli import folders
-from perfembed.cli.doctor_checks import database_check, shipped_check
-from perfembed.cli.options import Cc, Json, Traceback
-from perfembed.cli.session import Session
+from perfembed.cli.folders import cache_path, optional_database
+from perfembed.cli.options import Given, takes
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT
 
 if TYPE_CHECKING:
@@ -27,9 +26,12 @@ if TYPE_CHECKING:
 _NEEDED = frozenset(("temporary folder", "C compiler", "OpenMP", "models and donors"))
 
 
+_REINSTALL = "install perfembed again (pip install --force-reinstall): files that belong to it are not there"
+
+
+@takes("cc", "json")
 def command(
-    context: typer.Context,
-    cc: Cc = "gcc",
+    given: Given,
     clang: Annotated[str | None, typer.Option("--clang", metavar="PROGRAM", help="A second compiler to try.")] = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Also measure bandwidths, FLOP/s and latencies, and keep them.")
@@ -40,8 +42,6 @@ def command(
             "--counters", help="Also compare the simulated counters with measured ones, on eight nests that ship."
         ),
     ] = False,
-    json: Json = False,
-    traceback: Traceback = False,
 ) -> int:
     """Check what this machine can do.
 
@@ -49,12 +49,12 @@ def command(
     database, and names one fix for each problem. Takes a few seconds; with --calibrate about 15 more, with --counters
     a minute where there are counters.
     """
-    from perfembed.report.machine_checks import comparison_lines, doctor_document
+    from perfembed.report.profiles import comparison_lines, doctor_document
     from perfembed.report.style import Style
     from profilers.doctor import calibration_check, diagnose
     from profilers.machine import describe_machine
 
-    session = context.ensure_object(Session)
+    session, cc = given.session, given.cc
     second = clang or (which("clang", path=session.environment.get("PATH")) and "clang") or None
     checks = [*diagnose(session.environment, cc, second), shipped_check(), database_check(session.environment)]
     missing = any(not check.ok and check.name in _NEEDED for check in checks)
@@ -64,7 +64,7 @@ def command(
         calibration, file = (_calibrate if calibrate else _kept)(cc, session.environment)
         checks.append(calibration_check(calibration))
     compared = _compare_counters(cc, session.environment) if counters and not missing else None
-    if json:
+    if given.json:
         print(doctor_document(not missing, checks, calibration, file, compared))
         return code
     style = Style(session.color(sys.stdout))
@@ -77,12 +77,6 @@ def command(
         print("no counters to compare the simulated ones with: see the line on hardware counters")
     print("ready to tune" if not missing else "not ready to tune: see the lines marked miss")
     return code
-
-
-def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where results are kept between runs: below XDG_CACHE_HOME or ~/.cache; None where neither is known."""
-    folder = folders.cache_folder(environment)
-    return Path(folder) if folder is not None else None
 
 
 def calibration_lines(calibration: Calibration) -> list[str]:
@@ -122,7 +116,7 @@ def _kept(cc: str, environment: Mapping[str, str]) -> tuple[Calibration | None, 
     from profilers.calibration import CalibrationCache
     from profilers.machine import describe_machine
 
-    folder = cache_folder(environment)
+    folder = cache_path(environment)
     if folder is None:
         return None, None
     cache, machine, version = CalibrationCache(folder), describe_machine(), compiler_version(cc, environment)
@@ -173,7 +167,7 @@ def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Pa
         date = datetime.now(UTC).replace(microsecond=0).isoformat()
         found = calibrate(machine, cc, environment, scratch, machine.physical_cores, date=date)
     problem = "neither XDG_CACHE_HOME nor HOME is an absolute path"
-    folder = cache_folder(environment)
+    folder = cache_path(environment)
     if folder is not None:
         cache = CalibrationCache(folder)
         earlier = cache.load(machine, found.compiler)
@@ -197,3 +191,40 @@ def _print_checks(checks: list[Check], style: Style) -> None:
         print(f"{mark}  {check.name.ljust(width)}  {check.found}")
         if check.fix:
             print(f"{' ' * (width + 6)}  fix: {check.fix}")
+
+
+def shipped_check() -> Check:
+    """Whether the models and the donors of a fresh installation are there."""
+    from perfembed.learning.cost_models import SHIPPED
+    from perfembed.retrieval.donors import donor_shards
+    from profilers.doctor import Check
+
+    models, shards = sorted(SHIPPED.glob("*.safetensors")), donor_shards()
+    found = f"{len(models)} models, {len(shards)} shards of donors"
+    there = bool(models and shards)
+    return Check("models and donors", there, found, None if there else _REINSTALL)
+
+
+def database_check(environment: Mapping[str, str]) -> Check:
+    """Whether there is a database, or can be one, and whether it can be used."""
+    from optdb.database import Database
+    from optdb.errors import OptdbError
+    from profilers.doctor import Check
+
+    name, elsewhere = "database", "set PERFEMBED_DB to a file in a folder that is writable"
+    known = optional_database(None, environment)
+    if known is None:
+        return Check(name, False, "no place for one is known: what is measured is not kept", elsewhere)
+    path = Path(known).absolute()
+    if not path.exists():
+        parent = next(folder for folder in path.parents if folder.exists())
+        usable = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
+        found = f"{path}, which the first run makes" if usable else f"{path} cannot be made: {parent} is not writable"
+        return Check(name, usable, found, None if usable else elsewhere)
+    try:
+        with Database.open(path, read_only=True):
+            pass
+    except OptdbError as problem:
+        return Check(name, False, problem.message, problem.advice or elsewhere)
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return Check(name, writable, f"{path}{'' if writable else ' is not writable'}", None if writable else elsewhere)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli.options import Json, Traceback
+from perfembed.cli.options import Given, takes
 from perfembed.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ Patterns = Annotated[
 ]
 
 
+@takes("seed", "json")
 def command(
+    given: Given,
     count: Annotated[int, typer.Option("-n", "--count", metavar="COUNT", help="How many programs.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
     first: Annotated[int, typer.Option("--first", metavar="N", help="Number of the first program.")] = 0,
     output: Annotated[
         str | None,
@@ -33,14 +34,13 @@ def command(
     ] = None,
     pattern: Patterns = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
-    json: Json = False,
-    traceback: Traceback = False,
 ) -> int:
     """Write random C programs: stencils, contractions, reductions, sparse loops and others, and mixtures of them.
 
     Each has its own data, a function `kernel` with loop nests, and a main that prints a checksum. The same seed and
     number always give the same program. Without -o the one program is printed; --json prints names and patterns.
     """
+    seed, json = given.seed, given.json
     if not 1 <= count <= MAX_PROGRAMS:
         raise UsageError(f"-n {count}: expected 1 to {MAX_PROGRAMS}")
     if min(seed, first) < 0:
@@ -48,7 +48,7 @@ def command(
     if output is None and count > 1 and not json:
         raise UsageError(f"-n {count} needs a folder for the files", "add -o DIR, or --json for a list")
 
-    from perfembed.report.generated import programs_document
+    from perfembed.report.population import programs_document
 
     programs = _generated(seed, range(first, first + count), pattern or [], output, force)
     if json:

@@ -4,74 +4,51 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli.building import BuildOption, CompileCommands, RunCommand, how_built, run_arguments
-from perfembed.cli.options import (
-    DEFAULT_CFLAGS,
-    Cc,
-    Cflags,
-    Defines,
-    Format,
-    Functions,
-    Includes,
-    Json,
-    Standard,
-    Traceback,
-    Verbose,
-    compiler_flags,
-    output_format,
-)
-from perfembed.cli.places import print_lines, print_sarif
-from perfembed.cli.session import Session
-from perfembed.cli.world import Args, Env, RunLimit, Stdin, Workdir, Writable, world_of
+from perfembed.cli.building import how_built
+from perfembed.cli.help import examples
+from perfembed.cli.options import FLAGS, WORLD, Given, takes
+from perfembed.cli.output import print_lines, print_sarif
+from perfembed.cli.texts import compiler_flags
 from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_NOT_READ, UsageError
+from perfembed.tuning.options import OUTPUT, TuneOptions
 
 if TYPE_CHECKING:
     from perfembed.inspection.inspect_file import Inspection
+    from perfembed.inspection.shares import RunShares
     from scheduler.frontend import ParseOptions
 
+EXAMPLES = examples(
+    "perfembed inspect gemm.c --function gemm",
+    "perfembed inspect src/*.c --summary --run './prog input.dat'",
+)
 
+
+@takes("functions", *FLAGS, "json", "form", "run", "build", "compile_commands", *WORLD, "verbose", cflags="")
 def command(
-    context: typer.Context,
+    given: Given,
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="The C file; several with --summary.", show_default=False)
     ],
-    function: Functions = None,
-    cc: Cc = "gcc",
-    cflags: Cflags = "",
-    define: Defines = None,
-    include: Includes = None,
-    std: Standard = None,
-    json: Json = False,
-    format_: Format = "text",
     summary: Annotated[
         bool,
         typer.Option(
             "--summary",
             help="Only how many loops were refused for which reason, and with --run what that costs (text).",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     print_after: Annotated[
         str,
         typer.Option(
-            metavar="PASS", help="Only what this pass of the front end leaves of each function; `list` names them."
+            metavar="PASS",
+            help="Only what this pass of the front end leaves of each function; `list` names them.",
+            rich_help_panel=OUTPUT,
         ),
     ] = "",
-    run: RunCommand = None,
-    build: BuildOption = None,
-    compile_commands: CompileCommands = None,
-    args: Args = "",
-    stdin: Stdin = None,
-    env: Env = None,
-    workdir: Workdir = None,
-    run_limit: RunLimit = "60s",
-    writable: Writable = None,
-    verbose: Verbose = False,
-    traceback: Traceback = False,
 ) -> int:
     """Show the loop nests of a C file, or with --summary of the files of a program.
 
@@ -80,51 +57,37 @@ def command(
     remarks only the latter. With --run (or --build) the program is run in a copy of its folder, and what share of its
     time each loop takes is said by --summary and --json.
     """
-    session = context.ensure_object(Session)
-    form = output_format(session, format_, json)
-    flags = compiler_flags(cflags, define, include, std)
+    form = given.output_format()
 
-    from perfembed.cli.progress import progress_on
     from perfembed.files import read_input
     from perfembed.inspection.inspect_file import inspect_file
-    from perfembed.profiling.run_shares import inspect_run
-    from perfembed.report.inspection import inspection_document, render_inspection
-    from perfembed.report.refusals import render_program_refusals, render_refusals
+    from perfembed.report.inspection import (
+        inspection_document,
+        render_inspection,
+        render_program_refusals,
+        render_refusals,
+    )
     from perfembed.report.style import Style
-    from perfembed.tuning.result import Message, TuneOptions
     from scheduler.frontend import ParseOptions
 
     if len(files) > 1 and (not summary or form != "text"):
         raise UsageError("several files are only summed up, as text", "add --summary, or give one file")
     contents = [read_input(one) for one in files]
     if print_after:
-        print_functions(files, contents, ParseOptions(flags, cc, print_after=print_after), tuple(function or ()))
+        options = ParseOptions(given.flags, given.cc, print_after=print_after)
+        print_functions(files, contents, options, tuple(given.functions or ()))
         return EXIT_DONE
     file, content = files[0], contents[0]
-    style = Style(session.color(sys.stdout))
-    if run is None and build is None:
-        given = (args, stdin, env, workdir, writable, compile_commands)
-        if any(given):
+    style = Style(given.session.color(sys.stdout))
+    if given.run is None and given.build is None:
+        if any(given.values[name] for name in (*WORLD, "compile_commands") if name != "run_limit") or given.program:
             raise UsageError("what the program is given is said, but not that it is run", "add --run './prog args'")
-        parsed, only = ParseOptions(flags, cc), tuple(function or ())
+        parsed, only = ParseOptions(given.flags, given.cc), tuple(given.functions or ())
         found = [inspect_file(one, text, parsed, only) for one, text in zip(files, contents, strict=True)]
     else:
         if not (summary or form == "json"):
             raise UsageError("--run and --build say what loops cost", "add --summary or --json")
-        source = context.get_parameter_source("cflags")
-        if source is None or source.name == "DEFAULT":
-            flags = compiler_flags(DEFAULT_CFLAGS, define, include, std)
-        world = world_of(args, stdin, env, workdir, None, 0.0, run_limit, writable)
-        options = TuneOptions(
-            functions=tuple(function or ()),
-            cc=cc,
-            cflags=flags,
-            world=replace(world, arguments=run_arguments(run, args)),
-            environment=tuple(sorted(session.environment.items())),
-        )
-        how = how_built(context, files, build, run, compile_commands, define, include, std)
-        with progress_on(sys.stderr, session.color(sys.stderr), quiet=False, verbose=verbose) as progress:
-            several, shares = inspect_run(files, how, options, lambda text: progress(Message(text)))
+        several, shares = _with_shares(given, files)
         found = list(several)
         if len(files) > 1:
             print(render_program_refusals(found, shares, style))
@@ -135,7 +98,7 @@ def command(
 
         print_sarif(inspection_findings(inspection), file, content)
     elif form == "remarks":
-        from perfembed.report.remarks import inspection_remarks
+        from perfembed.report.findings import inspection_remarks
 
         print_lines(inspection_remarks(inspection))
     elif form == "json":
@@ -143,7 +106,7 @@ def command(
     elif summary:
         print("\n\n".join(render_refusals(one, style) for one in found))
     else:
-        print(render_inspection(inspection, style, verbose=verbose))
+        print(render_inspection(inspection, style, verbose=given.verbose))
     return _exit_code(found)
 
 
@@ -162,6 +125,20 @@ def print_functions(
     for file, content in zip(files, contents, strict=True):
         printed = read_source(file, options, content).printed
         print("\n\n".join(text for name, text in printed if not only or name in only))
+
+
+def _with_shares(given: Given, files: list[str]) -> tuple[Sequence[Inspection], RunShares]:
+    """The files, and what share of a run each loop took. Raises PerfembedError."""
+    from perfembed.cli.progress import progress_on
+    from perfembed.profiling.run_shares import inspect_run
+    from perfembed.tuning.result import Message
+
+    cflags = given.cflags if given.said("cflags") else " ".join(TuneOptions().cflags)
+    flags = compiler_flags(cflags, given.define, given.include, given.std)
+    options = given.tune_options(cflags=flags)
+    color = given.session.color(sys.stderr)
+    with progress_on(sys.stderr, color, quiet=False, verbose=given.verbose) as progress:
+        return inspect_run(files, how_built(given, files), options, lambda text: progress(Message(text)))
 
 
 def _exit_code(found: Sequence[Inspection]) -> int:

@@ -16,19 +16,17 @@ from perfembed.cli import (
     db,
     demo,
     doctor,
-    explain,
     generate,
     inspect,
-    map,
     populate,
     profile,
     report,
-    schema,
     sql,
     train,
     tune,
-    wrapper,
 )
+from perfembed.cli.cc import run_compiler
+from perfembed.cli.help import DEVELOPERS, Command, Group
 from perfembed.cli.session import Session, guarded, process_began
 from perfembed.errors import EXIT_USAGE
 
@@ -36,30 +34,47 @@ _COMPLETION = "_PERFEMBED_COMPLETE"  # as the script of `--show-completion` says
 
 app = typer.Typer(
     name="perfembed",
+    cls=Group,
     help="Makes the loops of a C program faster without changing what they compute.",
     epilog="What the exit codes mean: perfembed schema --exit-codes.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("tune")(tune.command)
-app.command(
+app.command("tune", cls=Command, epilog=tune.EXAMPLES)(tune.command)
+app.command("report", cls=Command, epilog=report.EXAMPLES)(report.command)
+app.command("demo", cls=Command)(demo.command)
+app.command("inspect", cls=Command, epilog=inspect.EXAMPLES)(inspect.command)
+app.command("profile", cls=Command, epilog=profile.EXAMPLES)(profile.command)
+app.command("compare", cls=Command, epilog=compare.EXAMPLES)(compare.command)
+
+
+@app.command(
     "cc", add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
-)(wrapper.command)
-app.command("report")(report.command)
-app.command("demo")(demo.command)
-app.command("compare")(compare.command)
-app.command("explain")(explain.command)
-app.command("map")(map.command)
-app.command("inspect")(inspect.command)
-app.command("profile")(profile.command)
-app.command("populate")(populate.command)
-app.command("sql")(sql.command)
+)
+def _cc(  # for its help: `perfembed.cli.entry` goes to `perfembed.cli.cc` at once
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="ARGUMENTS...", help="The compiler's.", show_default=False)
+    ] = None,
+) -> int:
+    """Compile like gcc, with the best schedules known for a file's nests: make CC='perfembed cc'.
+
+    Every argument is the compiler's, but for --db PATH in front. Nests of a C file for which the database (--db, else
+    PERFEMBED_DB, else the user's own) has a schedule, confirmed on this machine with the same -O and -m options, are
+    compiled with it, proved legal once more; nothing is measured. Whatever cannot be done so is compiled as it is.
+    PERFEMBED_CC names the real compiler (gcc); -v says what was done to which file.
+    """
+    return run_compiler(words or [], context.ensure_object(Session).environment)
+
+
+app.command("doctor", cls=Command)(doctor.command)
+app.command("sql", cls=Command, epilog=sql.EXAMPLES)(sql.command)
 app.add_typer(db.app, name="db")
-app.command("generate")(generate.command)
-app.command("doctor")(doctor.command)
-app.command("schema")(schema.command)
-app.add_typer(train.app, name="train")
+app.command("populate", cls=Command, epilog=populate.EXAMPLES, rich_help_panel=DEVELOPERS)(populate.command)
+app.command("generate", cls=Command, rich_help_panel=DEVELOPERS)(generate.command)
+app.command("schema", cls=Command, rich_help_panel=DEVELOPERS)(report.schema)
+app.add_typer(train.app, name="train", rich_help_panel=DEVELOPERS)
 
 
 def _show_version(value: bool) -> None:

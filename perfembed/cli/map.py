@@ -1,4 +1,4 @@
-"""`perfembed map [FILE]`: the embedding space as a page to look at."""
+"""`perfembed db map [FILE]`: the embedding space as a page to look at."""
 
 from __future__ import annotations
 
@@ -7,51 +7,25 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.database import Database, optional_database
-from perfembed.cli.options import (
-    DEFAULT_CFLAGS,
-    Cc,
-    Cflags,
-    Defines,
-    Functions,
-    Includes,
-    NoDatabase,
-    Parameters,
-    Seed,
-    Standard,
-    Threads,
-    Traceback,
-    compiler_flags,
-    parameter_values,
-    thread_count,
-)
-from perfembed.cli.session import Session
+from perfembed.cli.help import examples
+from perfembed.cli.options import COMPILED, Given, takes
 from perfembed.errors import EXIT_DONE, UsageError
 
+EXAMPLES = examples("perfembed db map gemm.c -o map.html", "perfembed db map --no-db")
 
+
+@takes(*COMPILED, "seed", "database", "no_db")
 def command(
-    context: typer.Context,
+    given: Given,
     file: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="A C file whose nests are shown, too.", show_default=False)
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="Where the page goes.")] = Path(
         "map.html"
     ),
-    function: Functions = None,
-    cc: Cc = "gcc",
-    cflags: Cflags = DEFAULT_CFLAGS,
-    define: Defines = None,
-    include: Includes = None,
-    std: Standard = None,
-    param: Parameters = None,
-    threads: Threads = None,
     nodes: Annotated[
         bool, typer.Option("--nodes", help="Draw the nodes of FILE's graphs (loops, arrays, statements) instead.")
     ] = False,
-    seed: Seed = 0,
-    db: Database = None,
-    no_db: NoDatabase = False,
-    traceback: Traceback = False,
 ) -> int:
     """Draw all nests of the database by their embedding, with those of a C file among them.
 
@@ -60,33 +34,26 @@ def command(
     at a nest shows it. The nests of the database are laid out once, a file's are placed among their nearest neighbours.
     Nothing is compiled or run.
     """
-    session = context.ensure_object(Session)
-    flags, parameters = compiler_flags(cflags, define, include, std), parameter_values(param)
     if not output.parent.is_dir():
         raise UsageError(f"--output {output}: there is no folder {output.parent}")
     if nodes and file is None:
         raise UsageError("--nodes: of which file?")
-    database = None if no_db else optional_database(db, session.environment)
+    options = given.tune_options()
 
-    from perfembed.cli.doctor import cache_folder
     from perfembed.files import read_input
     from perfembed.mapping.embed_file import embed_file, place_source
     from perfembed.mapping.plane import map_points, node_points
     from perfembed.report.map_page import map_page
     from perfembed.retrieval.retrieve import open_sources
-    from perfembed.tuning.result import TuneOptions
 
-    options = TuneOptions(
-        functions=tuple(function or ()), cc=cc, cflags=flags, parameters=parameters, threads=thread_count(threads)
-    )
     if nodes and file is not None:
         embedded = embed_file(file, options)
-        points = node_points(embedded, file, seed)
+        points = node_points(embedded, file, given.seed)
         title = f"{len(points)} nodes of {len(embedded)} nests of {file}"
     else:
-        space, sources = open_sources(Path(database) if database is not None else None, strict=True)
+        space, sources = open_sources(Path(options.database) if options.database is not None else None, strict=True)
         own = place_source(file, read_input(file), options, space) if file is not None else ()
-        points = map_points(sources, own, file or "", space, seed, cache_folder(session.environment))
+        points = map_points(sources, own, file or "", space, given.seed, given.cache())
         # What cannot be analysed has no place.
         shown = sum(nest.vector is not None for nest in own)
         title = f"{len(points) - shown} nests of the database" + (f" and {shown} of {file}" if file else "")

@@ -1,24 +1,29 @@
-"""The options several commands share, and how their texts become values."""
+"""The options of all commands: those of `TuneOptions`, and what goes with them on the command line.
+
+Long, because every option that two commands share is declared here or there, and nowhere else.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 import typer
 
-from perfembed.building.arguments import expanded
+from perfembed.cli.folders import cache_path, database_path, optional_database
+from perfembed.cli.help import AFTER, HELP, show_all
 from perfembed.cli.session import Session
+from perfembed.cli.texts import budget_seconds, compiler_flags, parameter_values, thread_count, weights_folder
 from perfembed.errors import UsageError
-from perfembed.flags import absolute
+from perfembed.tuning.options import DATABASE, OUTPUT, PROGRAM, RUN, TuneOptions, asked_options, declared
 
-DEFAULT_CFLAGS = "-O3 -march=native"
-FORMATS = ("text", "json", "sarif", "remarks")
-_MAX_THREADS = 1024
+if TYPE_CHECKING:
+    from perfembed.world import World
+
+Format = Literal["text", "json", "sarif", "remarks"]
 
 
 def _set_json(context: typer.Context, value: bool) -> bool:
@@ -32,164 +37,269 @@ def _set_traceback(context: typer.Context, value: bool) -> bool:
     return value
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="The C file.", show_default=False)]
-Cc = Annotated[str, typer.Option("--cc", metavar="PROGRAM", help="The C compiler.")]
-Cflags = Annotated[str, typer.Option("--cflags", metavar="FLAGS", help="Compiler flags, in one argument.")]
-Defines = Annotated[
-    list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro.", show_default=False)
-]
-Includes = Annotated[
-    list[str] | None, typer.Option("-I", metavar="DIR", help="Add a folder of headers.", show_default=False)
-]
-Standard = Annotated[
-    str | None, typer.Option("-std", metavar="NAME", help="The C standard, such as c99.", show_default=False)
-]
-Functions = Annotated[
-    list[str] | None,
-    typer.Option("--function", metavar="NAME", help="Only nests of this function (repeatable).", show_default=False),
-]
-Json = Annotated[
-    bool, typer.Option("--json", is_eager=True, callback=_set_json, help="Print one JSON document instead of text.")
-]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="text, json, sarif (for editors and code review) or remarks (like a compiler's).",
+def _texts(option: str, metavar: str, text: str, panel: str, hidden: bool = False) -> Any:
+    shown = typer.Option(option, metavar=metavar, help=text, rich_help_panel=panel, hidden=hidden, show_default=False)
+    return Annotated[list[str] | None, shown], None
+
+
+def _text(option: str, metavar: str, text: str, panel: str, hidden: bool = False, default: str | None = None) -> Any:
+    shown = typer.Option(
+        option, metavar=metavar, help=text, rich_help_panel=panel, hidden=hidden, show_default=bool(default)
+    )
+    return Annotated[str if default is not None else str | None, shown], default
+
+
+def _flag(
+    *options: str,
+    text: str,
+    panel: str | None = OUTPUT,
+    hidden: bool = False,
+    callback: Callable[..., bool] | None = None,
+) -> Any:
+    shown = typer.Option(
+        *options, is_eager=callback is not None, callback=callback, help=text, rich_help_panel=panel, hidden=hidden
+    )
+    return Annotated[bool, shown], False
+
+
+_OWN: Mapping[str, tuple[Any, Any]] = {
+    "define": _texts("-D", "NAME[=VALUE]", "Define a macro.", PROGRAM),
+    "include": _texts("-I", "DIR", "Add a folder of headers.", PROGRAM),
+    "std": _text("-std", "NAME", "The C standard, such as c99.", PROGRAM, True),
+    "build": _text(
+        "--build",
+        "COMMAND",
+        "What builds the program in this folder, such as 'make prog'; it is run in copies of it.",
+        PROGRAM,
     ),
-]
-Traceback = Annotated[
-    bool,
-    typer.Option(
+    "compile_commands": _text(
+        "--compile-commands",
+        "JSON",
+        "How the files are compiled.  [default: compile_commands.json, where it names one of them]",
+        PROGRAM,
+        True,
+    ),
+    "run": _text("--run", "COMMAND", "How the program is started, such as './prog args'.", RUN),
+    "args": _text("--args", "ARGS", "Arguments the program is run with; also: -- ARGS, at the end.", RUN, default=""),
+    "stdin": _text("--stdin", "FILE", "What the program reads as its input.", RUN),
+    "env": _texts("--env", "NAME=VALUE", "A variable of the program's (repeatable).", RUN, True),
+    "directory": _text(
+        "--workdir",
+        "DIR",
+        "The folder that the program runs in, or rather in a copy of it.  [default: the current one]",
+        RUN,
+        True,
+    ),
+    "check_file": _texts(
+        "--check-file",
+        "PATH",
+        "A file that the program writes and that has to be the same (repeatable).  [default: all in its folder that "
+        "two runs of the original leave alike]",
+        RUN,
+        True,
+    ),
+    "tolerance": (
+        Annotated[
+            float,
+            typer.Option(
+                "--tolerance",
+                metavar="X",
+                help="By how much, relative, numbers in what the program prints and writes may differ.",
+                rich_help_panel=RUN,
+                hidden=True,
+            ),
+        ],
+        0.0,
+    ),
+    "run_limit": _text("--run-limit", "TIME", "How long one run of the program may take.", RUN, True, "60s"),
+    "writable": _texts(
+        "--writable", "DIR", "A folder outside of its own that the program may write to (repeatable).", RUN, True
+    ),
+    "no_db": (
+        Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.", rich_help_panel=DATABASE)],
+        False,
+    ),
+    "report": _text("--report", "OUT", "Also write one self-contained HTML page.", OUTPUT),
+    "json": _flag("--json", text="Print one JSON document instead of text.", callback=_set_json),
+    "form": (
+        Annotated[
+            Format,
+            typer.Option(
+                "--format",
+                metavar="NAME",
+                help="text, json, sarif (for editors and code review) or remarks (like a compiler's).",
+                rich_help_panel=OUTPUT,
+                hidden=True,
+            ),
+        ],
+        "text",
+    ),
+    "quiet": _flag("-q", "--quiet", text="No progress, and only the summary."),
+    "verbose": _flag("-v", "--verbose", text="Say more."),
+    "traceback": _flag(
         "--traceback",
-        is_eager=True,
+        text="Show the traceback of an error (also: PERFEMBED_TRACEBACK=1).",
+        hidden=True,
         callback=_set_traceback,
-        help="Show the traceback of an error (also: PERFEMBED_TRACEBACK=1).",
     ),
-]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--param",
-        metavar="NAME=N",
-        help="The value of a size where there is no main (repeatable).",
-        show_default=False,
-    ),
-]
-Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads.  [default: cores]")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
-Neighbours = Annotated[int, typer.Option("-k", metavar="N", min=1, max=100, help="Donors a nest, of a transfer.")]
-SameThings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--same",
-        metavar="THING",
-        help="Only donors of the same machine, of the same element type, or without assumptions (of sizes, say) where "
-        "the nest makes none: machine, type, assumptions (repeatable).",
-        show_default=False,
-    ),
-]
-Measure = Annotated[
-    int,
-    typer.Option("--measure", metavar="N", min=1, max=1000, help="Candidates measured a nest, where not all are."),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option(
-        "--weights",
-        metavar="DIR",
-        help="Cost models of your own, by `train cost`.  [default: PERFEMBED_WEIGHTS, else those that ship]",
-        show_default=False,
-    ),
-]
-NoDatabase = Annotated[bool, typer.Option("--no-db", help="Neither read nor write the database.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, and only the summary.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+    "help_all": _flag("--help-all", text="Show all options, also rarely needed ones.", panel=HELP, callback=show_all),
+}
+FLAGS = ("cc", "cflags", "define", "include", "std")
+COMPILED = ("functions", *FLAGS, "parameters", "threads")
+WORLD = ("args", "stdin", "env", "directory", "run_limit", "writable")
+File = Annotated[str, typer.Argument(metavar="FILE", help="The C file.", show_default=False)]
 
 
-def output_format(session: Session, name: str, json: bool) -> str:
-    """What `--format` says, where `--json` is short for one of them. Raises UsageError."""
-    if name not in FORMATS:
-        raise UsageError(f"--format {name!r}: expected {', '.join(FORMATS)}")
-    if json and name not in ("text", "json"):
-        raise UsageError(f"--json and --format {name} exclude each other")
-    session.json = json or name == "json"
-    return "json" if json else name
+@functools.cache
+def _shared() -> Mapping[str, tuple[Any, Any]]:
+    """Annotation and default of every option that commands share."""
+    found = dict(_OWN)
+    for name, (kind, default, option) in declared().items():
+        if option.kind is not None:
+            kind, default = option.kind, option.default
+        elif get_origin(kind) is tuple:
+            kind, default = list[str] | None, None
+        shown = typer.Option(
+            *option.names,
+            metavar=option.metavar,
+            help=option.help,
+            rich_help_panel=option.panel,
+            hidden=option.hidden,
+            min=option.least,
+            max=option.most,
+            show_default=default is not None,
+        )
+        found[name] = (Annotated[kind, shown], default)
+    return found
 
 
-def thread_count(option: int | None) -> int:
-    """By default the physical cores: what a hyperthread adds differs from nest to nest. Raises UsageError."""
-    if option is None:
-        from profilers.machine import describe_machine
+def takes(*names: str, **changed: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A command with these shared options besides its own: it gets what was given as `given`, a `Given`.
 
-        return describe_machine().physical_cores
-    if not 1 <= option <= _MAX_THREADS:
-        raise UsageError(f"--threads {option}: expected 1 to {_MAX_THREADS}")
-    return option
+    `changed`: options whose defaults are others here.
+    """
+    wanted = {name: _shared()[name] for name in dict.fromkeys((*names, *changed, "traceback", "help_all"))}
 
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        signature = inspect.signature(function, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.name not in ("context", "given")]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = [
+            inspect.Parameter("context", kind, annotation=typer.Context),
+            *(one.replace(kind=kind) for one in own),
+            *(
+                inspect.Parameter(name, kind, default=changed.get(name, default), annotation=annotation)
+                for name, (annotation, default) in wanted.items()
+            ),
+        ]
 
-def weights_folder(option: str | None, environment: Mapping[str, str]) -> str | None:
-    """What `--weights` says, else PERFEMBED_WEIGHTS, else None. Raises UsageError for a folder without cost models."""
-    chosen = option or environment.get("PERFEMBED_WEIGHTS")
-    if chosen and not any(Path(chosen).glob("cost-*.safetensors")):
-        raise UsageError(f"--weights {chosen}: there are no cost models", "perfembed train cost -o DIR makes them")
-    return chosen or None
+        @functools.wraps(function)
+        def command(context: typer.Context, **values: Any) -> int:
+            given = Given(context, {name: values.pop(name) for name in wanted})
+            return function(given, **values)
 
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        return command
 
-def compiler_flags(
-    cflags: str, defines: list[str] | None, includes: list[str] | None, standard: str | None
-) -> tuple[str, ...]:
-    """The flags in the order a compiler wants them, @files read, paths from here made absolute. Raises UsageError."""
-    flags = expanded(words(cflags, "--cflags"))
-    flags += [f"-D{define}" for define in defines or ()]
-    flags += [f"-I{folder}" for folder in includes or ()]
-    return absolute((*flags, f"-std={standard}") if standard else flags, os.getcwd())
-
-
-def words(text: str, option: str) -> tuple[str, ...]:
-    """Splits like a shell does. Raises UsageError."""
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{option} {text!r}: {str(error).lower()}") from None
+    return decorate
 
 
-_BUDGET = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|m|min|h)?", re.ASCII)
-_FACTORS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+class Given:
+    """What a command line says of the options that commands share, by their names; texts become values when read."""
 
+    def __init__(self, context: typer.Context, values: Mapping[str, Any]) -> None:
+        self.context, self.values = context, values
+        self.session = context.ensure_object(Session)
 
-def budget_seconds(text: str, option: str = "--budget") -> float:
-    """60, 60s, 2m, 1.5h. Raises UsageError."""
-    match = _BUDGET.fullmatch(text.strip())
-    value = float(match[1]) * _FACTORS[match[2]] if match else 0.0
-    if not 0 < value <= 30 * 86_400:
-        raise UsageError(f"{option} {text!r}: expected a time such as 60s, 2m or 1h")
-    return value
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
+    @property
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(self.session.environment.items()))
 
-_PARAMETER = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,18})", re.ASCII)
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Of the compiler. Raises UsageError."""
+        return compiler_flags(self.cflags, self.define, self.include, self.std)
 
+    @property
+    def own_flags(self) -> tuple[str, ...]:
+        """Those that were written on the command line. Raises UsageError."""
+        return compiler_flags(self.cflags if self.said("cflags") else "", self.define, self.include, self.std)
 
-def parameter_values(texts: list[str] | None) -> tuple[tuple[str, int], ...]:
-    """`n=2000` each. Raises UsageError."""
-    found: dict[str, int] = {}
-    for text in texts or ():
-        match = _PARAMETER.fullmatch(text.strip())
-        if match is None:
-            raise UsageError(f"--param {text!r}: expected NAME=INTEGER, such as n=2000")
-        if match[1] in found:
-            raise UsageError(f"--param {match[1]} is given twice")
-        found[match[1]] = int(match[2])
-    return tuple(found.items())
+    @property
+    def program(self) -> tuple[str, ...]:
+        """What stands behind `--`: arguments of the program."""
+        return tuple(self.context.meta.get(AFTER, ()))
 
+    def said(self, name: str) -> bool:
+        """Whether the option stands on the command line."""
+        source = self.context.get_parameter_source(name)
+        return source is not None and source.name != "DEFAULT"
 
-_SHARD = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
+    def budget(self) -> float:
+        """Seconds. Raises UsageError."""
+        return budget_seconds(self.budget_s)
 
+    def thread_count(self) -> int:
+        """Raises UsageError."""
+        return thread_count(self.threads)
 
-def shard_of(text: str) -> tuple[int, int]:
-    """`2/8`. Raises UsageError."""
-    match = _SHARD.fullmatch(text)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise UsageError(f"--shard {text!r}: expected I/N with 1 <= I <= N, such as 2/8")
-    return int(match[1]), int(match[2])
+    def database_path(self) -> Path:
+        """Raises UsageError where none is known."""
+        return database_path(self.database, self.session.environment)
+
+    def weights_folder(self) -> str | None:
+        """Raises UsageError for a folder without cost models."""
+        return weights_folder(self.weights, self.session.environment)
+
+    def cache(self) -> Path | None:
+        """Where results are kept between runs."""
+        return cache_path(self.session.environment)
+
+    def world(self) -> World:
+        """What the program is given when it runs, relative to the current folder. Raises UsageError."""
+        from perfembed.cli.texts import world_of
+
+        return world_of(self.values)
+
+    def output_format(self) -> str:
+        """What `--format` says, where `--json` is short for one of them. Raises UsageError."""
+        if self.json and self.form not in ("text", "json"):
+            raise UsageError(f"--json and --format {self.form} exclude each other")
+        self.session.json = self.json or self.form == "json"
+        return "json" if self.json else str(self.form)
+
+    def check_volume(self) -> None:
+        """Raises UsageError."""
+        if self.quiet and self.verbose:
+            raise UsageError("-q and -v exclude each other")
+
+    def tune_options(self, **more: Any) -> TuneOptions:
+        """What was given and `more`, checked. Raises UsageError."""
+        known = declared()
+        asked = {name: value for name, value in self.values.items() if name in known}
+        for name, value in asked.items():
+            if get_origin(known[name][0]) is tuple and name not in ("cflags", "parameters"):
+                asked[name] = tuple(value or ())
+        read: Mapping[str, Callable[[], Any]] = {
+            "cflags": lambda: self.flags,
+            "parameters": lambda: parameter_values(self.parameters),
+            "budget_s": self.budget,
+            "threads": self.thread_count,
+            "weights": self.weights_folder,
+            "database": lambda: (
+                None if self.values.get("no_db") else optional_database(self.database, self.session.environment)
+            ),
+        }
+        asked |= {name: value() for name, value in read.items() if name in asked and name not in more}
+        if "args" in self.values and "world" not in more:
+            asked["world"] = self.world()
+        cache = self.cache()
+        usual = {"environment": self.environment, "cache": str(cache) if cache is not None else None}
+        return asked_options(**(usual | asked | more))

@@ -10,47 +10,41 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from perfembed.cli.backends import BACKENDS, backend_of
-from perfembed.cli.database import Database, database_path
+from perfembed.cli.db import translated
 from perfembed.cli.generate import Patterns, only_patterns
-from perfembed.cli.options import (
-    DEFAULT_CFLAGS,
-    Cc,
-    Cflags,
-    Defines,
-    Includes,
-    Json,
-    Quiet,
-    Seed,
-    Standard,
-    Threads,
-    Traceback,
-    Weights,
-    budget_seconds,
-    compiler_flags,
-    shard_of,
-    thread_count,
-    weights_folder,
-)
-from perfembed.cli.session import Session
+from perfembed.cli.help import examples
+from perfembed.cli.options import FLAGS, Given, takes
+from perfembed.cli.output import say
+from perfembed.cli.profile import BACKENDS, BackendName, backend_of
+from perfembed.cli.texts import budget_seconds, shard_of, thread_count
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_NOT_READ, DatabaseProblem, UsageError
+from perfembed.tuning.options import SEARCHES
 
 if TYPE_CHECKING:
     from perfembed.populating.events import PopulateOptions, PopulateResult
     from perfembed.populating.programs import Program
     from perfembed.profiling.subjects import ProfilingOptions
-    from perfembed.tuning.result import Evaluate
     from scheduler.generator.programs import GeneratorSettings
 
-SEARCHES = ("beam", "mcts", "random", "exhaustive", "sample", "isl", "genetic")
+Evaluate = Literal["run", "model+run"]
+EXAMPLES = examples(
+    "perfembed populate src/*.c --budget 8h",
+    "perfembed populate --generate 500 --seed 1 --evaluate model+run --refine",
+    "perfembed populate --generate 5000 --emit-sbatch 32 > job.sh",
+)
 
 
+@takes(
+    *("search", "weights", "seed", "threads", *FLAGS, "reassociate", "database", "json", "quiet"),
+    search="beam",
+    budget_s="30m",
+)
 def command(
-    context: typer.Context,
+    given: Given,
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILES]...", help="C files with a main.", show_default=False)
     ] = None,
@@ -67,14 +61,11 @@ def command(
         ),
     ] = None,
     pattern: Patterns = None,
-    search: Annotated[
-        str, typer.Option("--search", metavar="NAME", help=f"How schedules are searched: {', '.join(SEARCHES)}.")
-    ] = "beam",
     schedules: Annotated[
         int, typer.Option("--schedules", metavar="N", min=1, help="Schedules measured for each nest.")
     ] = 64,
     evaluate: Annotated[
-        str,
+        Evaluate,
         typer.Option(
             "--evaluate",
             metavar="HOW",
@@ -101,9 +92,7 @@ def command(
             "--refine", help="With model+run: then neighbours of the fastest and the next best, while that helps."
         ),
     ] = False,
-    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time for all: 60s, 30m, 8h.")] = "30m",
     nest_budget: Annotated[str, typer.Option("--nest-budget", metavar="TIME", help="Time for each nest.")] = "5m",
-    db: Database = None,
     shard: Annotated[
         str, typer.Option("--shard", metavar="I/N", help="Only every N-th program, from the I-th on.")
     ] = "1/1",
@@ -127,7 +116,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    weights: Weights = None,
     all_nests: Annotated[
         bool, typer.Option("--all-nests", help="Of files, nests under 1 % of the run time, too.")
     ] = False,
@@ -139,32 +127,18 @@ def command(
         ),
     ] = False,
     backend: Annotated[
-        str,
-        typer.Option("--backend", metavar="NAME", help=f"With --profiles, who counts: {', '.join(BACKENDS)}."),
+        BackendName,
+        typer.Option("--backend", metavar="NAME", help=f"With --profiles, who counts: {BACKENDS}."),
     ] = "simulated",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what there is to do, and end.")] = False,
-    seed: Seed = 0,
-    threads: Threads = None,
-    cc: Cc = "gcc",
-    cflags: Cflags = DEFAULT_CFLAGS,
-    define: Defines = None,
-    include: Includes = None,
-    std: Standard = None,
-    reassociate: Annotated[bool, typer.Option("--reassociate", help="Allow reordering sums.")] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    traceback: Traceback = False,
 ) -> int:
     """Fill the database offline: search the nests of C files and of generated programs.
 
     Everything measured is on the disk at once. However it ends (Ctrl-C, a kill, a full disk), the same command goes
     on where it was; what is done is left alone.
     """
-    session = context.ensure_object(Session)
-    if search not in SEARCHES:
-        raise UsageError(f"--search {search!r}: expected {' or '.join(SEARCHES)}")
-    if evaluate not in ("run", "model+run"):
-        raise UsageError(f"--evaluate {evaluate!r}: expected run or model+run")
+    if given.search not in SEARCHES[1:]:
+        raise UsageError(f"--search {given.search!r}: expected {' or '.join(SEARCHES[1:])}")
     if refine and evaluate == "run":
         raise UsageError("--refine goes with --evaluate model+run")
     if not files and not generate:
@@ -176,7 +150,7 @@ def command(
     if pattern and not generate:
         raise UsageError("--pattern is for generated programs: --generate N")
     only = only_patterns(pattern or [])
-    path, budget_s, part = database_path(db, session.environment), budget_seconds(budget), shard_of(shard)
+    path, part = given.database_path(), shard_of(shard)
     if profiles:
         shards = [Path(name) for name in files or () if name.endswith(".parquet")]
         usable = not generate and len(shards) == len(files or ()) if shards else generate
@@ -185,73 +159,88 @@ def command(
                 "--profiles goes with --generate N or shards of donors, and without --shard, clusters and --dry-run"
             )
         from perfembed.profiling.subjects import SETTINGS as PROFILED
-        from perfembed.profiling.subjects import ProfilingOptions
-        from perfembed.retrieval.donors import read_donors
 
-        profiling = ProfilingOptions(
-            database=path,
-            seed=seed,
-            count=generate,
-            jobs=thread_count(None),
-            threads=thread_count(threads),
-            cc=cc,
-            cflags=compiler_flags(cflags, define, include, std),
-            environment=tuple(sorted(session.environment.items())),
-            budget_s=budget_s,
-            files=() if shards else tuple(files or ()),
-            donors=tuple(read_donors(shards).values()),
-            settings=replace(generator_settings(work, PROFILED), weights=only),
-            backend=backend_of(backend, session).name,
-        )
-        return _profile(profiling, quiet)
+        profiled = _profiling(given, [] if shards else files or [], shards, generate)
+        settings = replace(generator_settings(work, PROFILED), weights=only)
+        return _profile(replace(profiled, settings=settings, backend=backend_of(backend, given.session).name), given)
     if emit_sbatch is not None:
         if part != (1, 1) or cluster is not None:
             raise UsageError("--emit-sbatch makes the shards itself: give neither --shard nor --cluster")
-        print(_script(context, path, emit_sbatch), end="")
+        print(_script(given, path, emit_sbatch), end="")
         return EXIT_DONE
 
-    from optdb.errors import OptdbError
     from perfembed.populating.events import PopulateOptions
-    from perfembed.populating.populate import make_plan
     from perfembed.populating.programs import SETTINGS, programs_of
-    from perfembed.report.population import plan_document, population_document, render_plan, render_population
 
     options = PopulateOptions(
         database=path,
-        search=search,
-        evaluate=cast("Evaluate", evaluate),
+        search=given.search,
+        evaluate=evaluate,
         schedules=schedules,
         refine=refine,
         drawn=drawn,
-        seed=seed,
-        budget_s=budget_s,
+        seed=given.seed,
+        budget_s=given.budget(),
         nest_budget_s=budget_seconds(nest_budget, "--nest-budget"),
         shard=part,
-        cc=cc,
-        cflags=compiler_flags(cflags, define, include, std),
-        threads=thread_count(threads),
-        reassociate=reassociate,
+        cc=given.cc,
+        cflags=given.flags,
+        threads=given.thread_count(),
+        reassociate=given.reassociate,
         all_nests=all_nests,
-        weights=weights_folder(weights, session.environment),
-        environment=tuple(sorted(session.environment.items())),
+        weights=given.weights_folder(),
+        environment=given.environment,
         command=shlex.join(["perfembed", "populate", *(files or ())]),
     )
     drawn_from = replace(generator_settings(work, SETTINGS), weights=only)
-    programs = programs_of(files or (), generate, seed, drawn_from, held_out)
+    programs = programs_of(files or (), generate, given.seed, drawn_from, held_out)
+    with translated():
+        return _plan(given, programs, options) if dry_run else _fill(given, programs, options, cluster)
+
+
+def _plan(given: Given, programs: tuple[Program, ...], options: PopulateOptions) -> int:
+    from perfembed.populating.populate import make_plan
+    from perfembed.report.population import plan_document, render_plan
+
+    plan = make_plan(programs, options)
+    print(plan_document(plan) if given.json else render_plan(plan, options))
+    return EXIT_DONE
+
+
+def _fill(given: Given, programs: tuple[Program, ...], options: PopulateOptions, cluster: str | None) -> int:
+    """The exit code. Raises PerfembedError."""
+    from perfembed.report.population import population_document, render_population
+
+    path = options.database
     try:
-        if dry_run:
-            plan = make_plan(programs, options)
-            print(plan_document(plan) if json else render_plan(plan, options))
-            return EXIT_DONE
-        _make_folder(path.parent)
-        result = _populate(programs, options, cluster, session, quiet)
-    except OptdbError as problem:
-        raise DatabaseProblem(problem.message, problem.advice) from None
-    print(population_document(result) if json else render_population(result, path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DatabaseProblem(f"{path.parent}: {problem.strerror}") from None
+    result = _populate(given, programs, options, cluster)
+    print(population_document(result) if given.json else render_population(result, path))
     return EXIT_INTERRUPTED if result.interrupted else EXIT_NOT_READ if result.unread else EXIT_DONE
 
 
-def _profile(options: ProfilingOptions, quiet: bool) -> int:
+def _profiling(given: Given, files: list[str], shards: list[Path], count: int) -> ProfilingOptions:
+    from perfembed.profiling.subjects import ProfilingOptions
+    from perfembed.retrieval.donors import read_donors
+
+    return ProfilingOptions(
+        database=given.database_path(),
+        seed=given.seed,
+        count=count,
+        jobs=thread_count(None),
+        threads=given.thread_count(),
+        cc=given.cc,
+        cflags=given.flags,
+        environment=given.environment,
+        budget_s=given.budget(),
+        files=tuple(files),
+        donors=tuple(read_donors(shards).values()),
+    )
+
+
+def _profile(options: ProfilingOptions, given: Given) -> int:
     from optdb.errors import OptdbError
     from perfembed.profiling.profile_many import ProgramProfiled, profile_nests
     from perfembed.report.style import seconds
@@ -261,13 +250,13 @@ def _profile(options: ProfilingOptions, quiet: bool) -> int:
     def told(event: ProgramProfiled) -> None:
         nonlocal count
         count += 1
-        if not quiet and (event.problems or count % 20 == 0):
+        if not given.quiet and (event.problems or count % 20 == 0):
             problem = f": {event.problems[0]}" if event.problems else ""
             print(f"{count} programs, {event.name}{problem}", file=sys.stderr, flush=True)
 
     try:
         options.database.parent.mkdir(parents=True, exist_ok=True)
-        result = profile_nests(options, told, lambda text: None if quiet else print(text, file=sys.stderr, flush=True))
+        result = profile_nests(options, told, lambda text: say(text, given.quiet))
     except OptdbError as problem:
         raise DatabaseProblem(problem.message, problem.advice) from None
     took = seconds(result.seconds)
@@ -288,13 +277,13 @@ def generator_settings(work: str | None, usual: GeneratorSettings) -> GeneratorS
 
 
 def _populate(
-    programs: tuple[Program, ...], options: PopulateOptions, cluster: str | None, session: Session, quiet: bool
+    given: Given, programs: tuple[Program, ...], options: PopulateOptions, cluster: str | None
 ) -> PopulateResult:
     """Raises OptdbError, PerfembedError."""
     from perfembed.cli.populate_progress import populate_progress
     from perfembed.populating.populate import make_plan, populate, recover
 
-    with populate_progress(sys.stderr, session.color(sys.stderr), quiet=quiet) as progress:
+    with populate_progress(sys.stderr, given.session.color(sys.stderr), quiet=given.quiet) as progress:
         progress(recover(options.database))
         if cluster is None:
             return populate(make_plan(programs, options), options, progress)
@@ -306,23 +295,16 @@ def _populate(
             return populate_cluster(client, plan, options, progress)
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise DatabaseProblem(f"{folder}: {problem.strerror}") from None
-
-
-def _script(context: typer.Context, database: Path, shards: int) -> str:
+def _script(given: Given, database: Path, shards: int) -> str:
     """The options of this call, but for those of the script itself, in a job script."""
     from perfembed.cli.sbatch import sbatch_script
 
     words = ["perfembed", "populate"]
-    values = dict(context.params)
+    values = dict(given.context.params)
     files = [str(file) for file in values.pop("files") or ()]
-    for parameter in context.command.params:
+    for parameter in given.context.command.params:
         value = values.get(parameter.name or "")
-        if parameter.name in ("db", "shard", "emit_sbatch", "cluster", "dry_run") or value == parameter.default:
+        if parameter.name in ("database", "shard", "emit_sbatch", "cluster", "dry_run") or value == parameter.default:
             continue
         option = parameter.opts[0]
         if value is True:

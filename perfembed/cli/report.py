@@ -1,4 +1,4 @@
-"""`perfembed report RESULT.json`: the page of a tuning that was done before; nothing is run."""
+"""`perfembed report RESULT.json`: the page of a tuning; `perfembed schema`: what is in documents. Nothing is run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.options import Traceback
-from perfembed.errors import EXIT_DONE
+from perfembed.cli.help import examples
+from perfembed.cli.options import Given, takes
+from perfembed.cli.output import style_of
+from perfembed.errors import EXIT_DONE, UsageError
+
+EXAMPLES = examples(
+    "perfembed tune gemm.c --json > result.json; perfembed report result.json -o page.html",
+    "perfembed report result.json --text -v",
+)
 
 
+@takes("verbose")
 def command(
-    context: typer.Context,
+    given: Given,
     result: Annotated[
         str, typer.Argument(metavar="RESULT.json", help="What `tune --json` printed.", show_default=False)
     ],
@@ -20,7 +28,10 @@ def command(
         str | None,
         typer.Option("-o", "--output", metavar="OUT", help="Where the page goes.  [default: RESULT.html]"),
     ] = None,
-    traceback: Traceback = False,
+    text: Annotated[
+        bool,
+        typer.Option("--text", help="Print donors, candidates, steps and matched nodes instead (-v: of all)."),
+    ] = False,
 ) -> int:
     """Draw what `tune --json` printed as one self-contained HTML page.
 
@@ -32,10 +43,41 @@ def command(
     from perfembed.report.reading import read_tune_document
     from perfembed.report.tuning_page import tuning_page
 
-    text = read_document(result)
+    found = read_tune_document(read_document(result), result)
+    if text:
+        from perfembed.report.explanation import render_explanation
+
+        print(render_explanation(found, style_of(given.session), verbose=given.verbose))
+        return EXIT_DONE
     target = output if output is not None else f"{os.path.splitext(result)[0]}.html"
     check_output(result, target, False)
-    found = read_tune_document(text, result)
     write_output(target, tuning_page(found).encode("utf-8"))
     print(f"{target}: {found.path}")
+    return EXIT_DONE
+
+
+@takes()
+def schema(
+    given: Given,
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]", help="Such as tune or db info; none lists them.", show_default=False),
+    ] = None,
+    exit_codes: Annotated[bool, typer.Option("--exit-codes", help="Show the exit codes instead.")] = False,
+) -> int:
+    """Print the JSON schema of a document that --json prints; without a name, list them.
+
+    With --exit-codes what the exit codes of all commands mean.
+    """
+    from perfembed.report.schema import render_exit_codes, schema_list, schema_text
+    from perfembed.report.style import table
+
+    if exit_codes:
+        if name:
+            raise UsageError("--exit-codes goes without a name")
+        print(render_exit_codes())
+    elif name:
+        print(schema_text(" ".join(name)), end="")
+    else:
+        print("\n".join(table(schema_list(), indent=0)))
     return EXIT_DONE

@@ -17,7 +17,7 @@ _TEMPLATE = """\
 set -u
 cd {directory} || exit 1
 if [ "${{1-}}" = merge ]; then
-    exec perfembed db merge --db {database} {folder}/shard-*.duckdb
+    exec perfembed db import --db {database} {folder}/shard-*.duckdb
 fi
 SHARD="${{SLURM_ARRAY_TASK_ID:?start this script with sbatch}}"
 mkdir -p {folder} || exit 1

@@ -124,7 +124,7 @@ def _usage(name: str, error: Exception, message: str, session: Session) -> int:
     advice = ""
     if message.startswith(("No such option: -O", "No such option: -m", "No such option: -f", "No such option: -W")):
         advice = '; compiler flags go into --cflags "…"'
-    text = " ".join(message.split()).rstrip(".")
+    text = " ".join(message.split()).rstrip(".").replace("Value error, ", "")  # as newer typers say
     if session.json:
         from perfembed.report.documents import error_document
 

@@ -9,13 +9,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from perfembed.cli.database import Database, database_error, database_path
-from perfembed.cli.options import Traceback, budget_seconds
+from perfembed.cli.folders import database_error
+from perfembed.cli.help import examples
+from perfembed.cli.options import Given, takes
 from perfembed.cli.session import Session
+from perfembed.cli.texts import budget_seconds
 from perfembed.errors import EXIT_DONE, EnvironmentMissing, PerfembedError, QueryStopped, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +25,12 @@ if TYPE_CHECKING:
     from optdb.safe_sql import QueryLimits, QueryResult
     from perfembed.report.style import Style
 
-FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
+Format = Literal["table", "csv", "json", "jsonl", "markdown", "parquet"]
+EXAMPLES = examples(
+    "perfembed sql",
+    "perfembed sql 'SELECT nest, speedup FROM best ORDER BY speedup DESC' --limit 20",
+    "perfembed sql 'FROM runs' --format csv -o runs.csv",
+)
 _MEMORY = re.compile(r"(\d{1,16}(?:\.\d{1,3})?) ?(?:([KMGT])(i?B)?|B)?", re.ASCII | re.IGNORECASE)
 _LEAST_MEMORY, _MOST_SQL = 16 << 20, 1 << 20
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
@@ -31,21 +38,21 @@ _SHARE_OF_RESULT = 16  # a result may take this part of the memory limit on its 
 _MOST_LINE = 200
 
 
+@takes("database")
 def command(
-    context: typer.Context,
+    given: Given,
     query: Annotated[
         str | None,
         typer.Argument(
             metavar="[SQL]", help="One query; - reads it from stdin; none lists the views.", show_default=False
         ),
     ] = None,
-    db: Database = None,
     param: Annotated[
         list[str] | None,
         typer.Option("--param", metavar="NAME=VALUE", help="The value of $NAME (repeatable).", show_default=False),
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="table, csv, json, jsonl, markdown or parquet.")
+        Format, typer.Option("--format", metavar="NAME", help="table, csv, json, jsonl, markdown or parquet.")
     ] = "table",
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to a file.", show_default=False)
@@ -53,7 +60,6 @@ def command(
     limit: Annotated[int, typer.Option("--limit", metavar="ROWS", help="Rows shown at most.")] = 10_000,
     time: Annotated[str, typer.Option("--time", metavar="TIME", help="How long the query may run: 10s, 2m.")] = "10s",
     memory: Annotated[str, typer.Option("--memory", metavar="SIZE", help="What it may use: 512MiB, 2GiB.")] = "1GiB",
-    traceback: Traceback = False,
 ) -> int:
     """Ask the database anything in SQL.
 
@@ -61,11 +67,8 @@ def command(
     setting, no Python, nothing to write. A parameter's value is a number, true, false, null or "text" as in
     JSON; anything else is text as it is.
     """
-    session = context.ensure_object(Session)
-    if format_ not in FORMATS:
-        raise UsageError(f"--format {format_!r}: expected {', '.join(FORMATS)}")
-    session.json = format_ == "json"
-    database = database_path(db, session.environment)
+    given.session.json = format_ == "json"
+    database = given.database_path()
     parameters = query_parameters(param)
     limits = _limits(limit, time, memory)
     if output is not None:
@@ -86,7 +89,7 @@ def command(
             result = run_query(database, text, parameters=parameters, limits=limits)
     except OptdbError as error:
         raise _as_ours(error, text or "") from None
-    _write(result, format_, output, session, listing=text is None)
+    _write(result, format_, output, given.session, listing=text is None)
     if result.truncated:
         print(f"{limit:,} rows shown, there are more: --limit ROWS shows more", file=sys.stderr)
     return EXIT_DONE
@@ -186,7 +189,7 @@ def _write(result: QueryResult, format_: str, output: str | None, session: Sessi
     from perfembed.report.style import Style
 
     if format_ == "parquet":
-        from perfembed.report.query_parquet import parquet_bytes
+        from perfembed.report.query import parquet_bytes
 
         content = parquet_bytes(result)
         if output is not None:

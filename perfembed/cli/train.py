@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from perfembed.cli.database import Database, database_path
-from perfembed.cli.options import Quiet, Traceback, budget_seconds, shard_of
-from perfembed.cli.say import say
-from perfembed.cli.session import Session
+from perfembed.cli.help import Command
+from perfembed.cli.options import Given, takes
+from perfembed.cli.output import say
+from perfembed.cli.texts import budget_seconds, shard_of
 from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
 
 app = typer.Typer(help="Train the models.", rich_markup_mode=None, no_args_is_help=True)
@@ -22,9 +22,10 @@ PROFILES = "optdb/data/profiles"
 DONATIONS = "optdb/data/donations"
 
 
-@app.command("cost")
+@app.command("cost", cls=Command)
+@takes("seed", "database", "quiet")
 def cost(
-    context: typer.Context,
+    given: Given,
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of labels.")] = Path(
         SHARDS
     ),
@@ -46,13 +47,8 @@ def cost(
             "--without", metavar="PART", help="An LSTM for comparison, without expressions, matrices or program."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
-    db: Database = None,
-    quiet: Quiet = False,
-    traceback: Traceback = False,
 ) -> int:
     """Train the model that predicts how much faster a schedule makes a nest."""
-    session = context.ensure_object(Session)
     if model not in KINDS:
         raise UsageError(f"--model {model!r}: expected {' or '.join(KINDS)}")
 
@@ -66,7 +62,7 @@ def cost(
             f"--without {without!r}: expected {' or '.join(ABLATIONS)}", "with --model lstm, and not with --finetune"
         )
     began = time.monotonic()
-    path = database_path(db, session.environment) if export or finetune or db else None
+    path = given.database_path() if export or finetune or given.database else None
     try:
         if export is not None:
             assert path is not None
@@ -86,15 +82,18 @@ def cost(
         raise DatabaseProblem(problem.message, problem.advice) from None
     start = weights_path(model) if finetune else None
 
-    trained = train_cost_model(model, problems, seed, epochs, output, lambda text: say(text, quiet), start, without)
+    trained = train_cost_model(
+        model, problems, given.seed, epochs, output, lambda text: say(text, given.quiet), start, without
+    )
     took = time.monotonic() - began
     print(f"{trained.path}: trained on {trained.labels} labels of {trained.nests} nests in {took:.0f} s")
     return EXIT_DONE
 
 
-@app.command("embedding")
+@app.command("embedding", cls=Command)
+@takes("seed", "database", "quiet")
 def embedding(
-    context: typer.Context,
+    given: Given,
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of profiles.")] = Path(
         PROFILES
     ),
@@ -111,20 +110,15 @@ def embedding(
             "--contrast", metavar="W", min=0.0, help="Weight of what pulls donors together whose schedules are alike."
         ),
     ] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
-    db: Database = None,
-    quiet: Quiet = False,
-    traceback: Traceback = False,
 ) -> int:
     """Train the network that embeds nests, on their profiles."""
-    session = context.ensure_object(Session)
 
     from optdb.errors import OptdbError
     from perfembed.learning.training_profiles import export_profiles
 
     began = time.monotonic()
     if export is not None:
-        path = database_path(db, session.environment)
+        path = given.database_path()
         try:
             print(f"{export_profiles(path, export)} profiles in {export}")
         except OptdbError as problem:
@@ -136,14 +130,16 @@ def embedding(
 
     shards = sorted(data.glob("*.parquet"))
     trained = train_embedding_model(
-        shards, seed, epochs, output, lambda text: say(text, quiet), donor_shards(), contrast
+        shards, given.seed, epochs, output, lambda text: say(text, given.quiet), donor_shards(), contrast
     )
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
 
 
-@app.command("space")
+@app.command("space", cls=Command)
+@takes("seed", "quiet")
 def space(
+    given: Given,
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of donations.")] = Path(
         DONATIONS
     ),
@@ -162,9 +158,6 @@ def space(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
     ] = Path("weights"),
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
-    quiet: Quiet = False,
-    traceback: Traceback = False,
 ) -> int:
     """Train the map that brings nests together whose schedules suit each other, on the donors that ship.
 
@@ -176,15 +169,15 @@ def space(
 
     began = time.monotonic()
     if export is not None:
-        print(_donations(export, shard, budget, seed, quiet))
+        print(_donations(given, export, shard, budget))
         return EXIT_DONE
     shards = sorted(data.glob("*.parquet"))
-    trained = train_space(donor_shards(), shards, seed, output)
+    trained = train_space(donor_shards(), shards, given.seed, output)
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
 
 
-def _donations(export: Path, shard: str, budget: str, seed: int, quiet: bool) -> str:
+def _donations(given: Given, export: Path, shard: str, budget: str) -> str:
     from perfembed.learning.cost_models import load_cost_model
     from perfembed.retrieval.donations import collect_donations, export_donations, read_donations
     from perfembed.retrieval.donor_vectors import seed_donors
@@ -198,16 +191,17 @@ def _donations(export: Path, shard: str, budget: str, seed: int, quiet: bool) ->
     known = {one.nest for one in read_donations(sorted(export.parent.glob("*.parquet")))}
     donors, cost = seed_donors(used), load_cost_model()
     count = collect_donations(
-        donors, used, cost, spool, seed, part, lambda text: say(text, quiet), known=known, budget_s=budget_s
+        donors, used, cost, spool, given.seed, part, lambda text: say(text, given.quiet), known=known, budget_s=budget_s
     )
     rows = export_donations(spool, export)
     spool.unlink()
     return f"{rows} donations to {count} nests in {export}"
 
 
-@app.command("surrogate")
+@app.command("surrogate", cls=Command)
+@takes("seed", "quiet")
 def surrogate(
-    context: typer.Context,
+    given: Given,
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of labels.")] = Path(
         SHARDS
     ),
@@ -217,9 +211,6 @@ def surrogate(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
     ] = Path("weights"),
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")] = 0,
-    quiet: Quiet = False,
-    traceback: Traceback = False,
 ) -> int:
     """Train the classifier of schedules that are worth measuring, on the sampled matrices among the labels."""
     if classifier not in CLASSIFIERS:
@@ -229,8 +220,8 @@ def surrogate(
 
     began = time.monotonic()
     problems = read_problems(sorted(data.glob("*.parquet")))
-    examples = surrogate_examples(of_matrices(problems), lambda text: say(text, quiet))
+    examples = surrogate_examples(of_matrices(problems), lambda text: say(text, given.quiet))
     path = output / SHIPPED.name
-    trained_classifier(examples, "cart" if classifier == "cart" else "forest", seed).save(path)
+    trained_classifier(examples, "cart" if classifier == "cart" else "forest", given.seed).save(path)
     print(f"{path}: trained on {len(examples.good)} schedules in {time.monotonic() - began:.0f} s")
     return EXIT_DONE

@@ -15,7 +15,8 @@ from typing import Any
 
 import perfembed
 from perfembed.errors import EXIT_NO_NEST, EnvironmentMissing, NoTunableNest, PerfembedError
-from perfembed.tuning.result import NestReport, TuneOptions, TuneResult
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import NestReport, TuneResult
 
 OWN = Path(perfembed.__file__).resolve().parents[1]
 _PACKAGES = ("scheduler", "profilers", "optdb", "perfembed")

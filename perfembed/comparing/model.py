@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perfembed.comparing.compilers import FLAGS, Configuration
+from perfembed.comparing.compilers import FLAGS, Configuration, Peer
 from perfembed.comparing.measure import MeasureSettings
-from perfembed.comparing.peers import Peer
 from perfembed.comparing.rows import Row
 from profilers.calibration import Calibration
 

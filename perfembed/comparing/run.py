@@ -34,7 +34,7 @@ from perfembed.comparing.rows import ProgramRow, Row, Store, key_of, least_measu
 from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
 from perfembed.tuning.file_tuner import tune
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import CompilerConfig
 from profilers.calibration import CalibrationCache

@@ -7,9 +7,8 @@ from typing import Literal as OneOf
 
 from perfembed.errors import UsageError
 from perfembed.in_time import Undone, in_time
-from perfembed.inspection.distances import view
 from perfembed.inspection.shares import RunShares
-from perfembed.inspection.views import DependenceView
+from perfembed.inspection.views import DependenceView, view
 from perfembed.reading import read_file
 from scheduler.errors import TextError
 from scheduler.frontend import ParseOptions, Sharing, SourceFile, render_diagnostic

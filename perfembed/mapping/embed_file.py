@@ -15,7 +15,7 @@ from perfembed.learning.cost_models import SHIPPED
 from perfembed.measuring.target import target_of
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.space_training import usable_embedding_model
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.machine import describe_machine
 from scheduler.ir.text import nest_id

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from optdb.ingest import IngestReport
 from perfembed.populating.programs import Program
-from perfembed.tuning.result import Evaluate
+from perfembed.tuning.options import Evaluate
 
 NEST_BUDGET_S = 300.0
 

@@ -43,8 +43,8 @@ from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, m
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import nothing_tunable, parse
 from profilers.build import CompilerConfig, compiler_version
 from profilers.lock import machine_lock

@@ -25,9 +25,9 @@ from perfembed.errors import PerfembedError
 from perfembed.learning.training_data import is_generated
 from perfembed.measuring.canonical_request import canonical_request
 from perfembed.measuring.store import Store, finished_runs, installed_versions, settle
-from perfembed.profiling.storing import ProfiledUnder, profile_records
+from perfembed.profiling.profile_file import ProfiledUnder, profile_records
 from perfembed.profiling.subjects import ProfilingOptions, only_of, subject_of
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed
 from profilers.backends import choose

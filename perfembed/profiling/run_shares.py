@@ -15,8 +15,8 @@ from perfembed.inspection.shares import RunShares, loop_shares
 from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.tuning.opening import HowBuilt, open_project
 from perfembed.tuning.openmp import with_openmp
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse, with_inputs_apart
 from profilers.scratch import scratch_folder
 

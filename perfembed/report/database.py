@@ -88,13 +88,12 @@ class IntakeContent:
     taken_in: tuple[Intake, ...]
 
 
-def intake_document(kind: str, path: str, reports: Sequence[tuple[str, ExchangeReport]]) -> str:
-    """`kind`: db merge or db import."""
+def intake_document(path: str, reports: Sequence[tuple[str, ExchangeReport]]) -> str:
     found: list[Intake] = [
         {"from": origin, "new": dict(r.stored), "known": r.known, "refused": r.refused, "reasons": r.reasons}
         for origin, r in reports
     ]
-    return document(kind, IntakeContent(path, tuple(found)))
+    return document("db import", IntakeContent(path, tuple(found)))
 
 
 def _kind(kind: str, number: int) -> str:
@@ -145,9 +144,7 @@ def render_prune(found: Sequence[Prunable], total: int, deleted: int | None) -> 
     if (more := len(found) - _SHOWN) > 0:
         lines.append(f"  … and {more} more runs")
     if number:
-        hint = (
-            "nothing was changed: --yes deletes" if deleted is None else "perfembed db compact makes the file smaller"
-        )
+        hint = "nothing was changed: --yes deletes" if deleted is None else "--compact makes the file smaller"
         lines.append(hint)
     return "\n".join(lines)
 

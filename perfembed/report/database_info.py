@@ -16,7 +16,7 @@ from perfembed.report.style import Style, count, one_line, table
 _RUNS = 5
 _ALGORITHMS = 10  # shown; the document has them all
 _COMMAND = 60
-_TAKEN_IN_BY = "the next populate, tune or db compact takes them in"
+_TAKEN_IN_BY = "the next populate, tune or db prune --compact takes them in"
 
 
 @dataclass(frozen=True, slots=True)

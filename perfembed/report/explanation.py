@@ -1,8 +1,7 @@
-"""Where a transfer's schedules come from, as text and as compiler remarks."""
+"""Where a transfer's schedules come from, as text."""
 
 from __future__ import annotations
 
-from perfembed.report.remarks import nest_remark, remark
 from perfembed.report.style import Style, count, one_line, percent, printable, seconds, table, times
 from perfembed.report.terminal import render_result
 from perfembed.tuning.result import CandidateReport, NestReport, ProfileReport, TransferReport, TuneResult
@@ -19,26 +18,6 @@ def render_explanation(result: TuneResult, style: Style, *, verbose: bool = Fals
         if report.transfer is not None:
             lines += [*_nest(report, report.transfer, style, verbose), ""]
     lines.append(render_result(result, style, quiet=any(report.transfer for report in result.nests)))
-    return "\n".join(lines)
-
-
-def render_remarks(result: TuneResult) -> str:
-    """What became of each nest, and what explains it: one line a fact."""
-    lines: list[str] = []
-    for report in result.nests:
-
-        def explain(text: str, report: NestReport = report) -> None:
-            lines.append(remark(report.file, report.line, report.column, text, "-analysis"))
-
-        lines.append(nest_remark(report, result.output_path is not None))
-        transfer = report.transfer
-        for rank, donor in enumerate(transfer.donors if transfer else (), 1):
-            text = f"neighbour {rank} of {report.nest}: {donor.name} of {donor.place} ({donor.algorithm})"
-            explain(f"{text} at distance {donor.distance:.3f}, made {times(donor.speedup)} faster")
-        for candidate in transfer.candidates if transfer else ():
-            for step in candidate.steps if candidate.chosen else ():
-                if step.action in ("skipped", "inserted", "substituted"):
-                    explain(f"step {step.action}: {step.donor or step.steps}: {step.reason}")
     return "\n".join(lines)
 
 

@@ -1,15 +1,13 @@
-"""What a tool that shows places in files wants to know: where a loop stays slower than it could be, and why.
-
-Editors and code review read it as SARIF (`perfembed.report.sarif`), people as remarks (`perfembed.report.remarks`).
-"""
+"""What a file misses, by its places, and as remarks that LLVM would print: file.c:12:5: remark: …"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from perfembed.inspection.inspect_file import Inspection
-from perfembed.report.style import times
+from perfembed.report.style import one_line, printable, times
 from perfembed.tuning.result import NestReport, TuneResult
 from scheduler.frontend import RACE
 from scheduler.ir.nest import Span
@@ -78,3 +76,39 @@ def missed_gain(report: NestReport) -> str:
 def _of(report: NestReport, rule: Rule, message: str) -> Finding:
     where = (report.file, report.line, report.column, report.function)
     return Finding(rule, message, *where, None, report.speedup, report.schedule)
+
+
+Kind = OneOf["", "-missed", "-analysis"]
+"""What was done, what was not, and what explains it."""
+
+
+def remark(file: str, line: int, column: int, text: str, kind: Kind) -> str:
+    """One line, whatever the text holds."""
+    said = " ".join(printable(text).splitlines())
+    return f"{one_line(file)}:{line}:{column}: remark: {said} [-Rpass{kind}=perfembed]"
+
+
+def nest_remark(report: NestReport, written: bool) -> str:
+    """What became of one nest; a gain that was not written is one that the file misses."""
+    kind: Kind = "" if report.status == "tuned" and written else "-missed"
+    if report.status != "tuned":
+        text = f"{report.nest} not tuned: {report.reason}"
+    elif written:
+        gained = f" {times(report.speedup)} faster" if report.speedup is not None else ""
+        text = f"{report.nest} tuned{gained}: {report.schedule}"
+    else:
+        text = missed_gain(report)
+    return remark(report.file, report.line, report.column, text, kind)
+
+
+def tuning_remarks(result: TuneResult) -> Sequence[str]:
+    """One a nest, in the order of the report."""
+    return [nest_remark(report, result.output_path is not None) for report in result.nests]
+
+
+def inspection_remarks(inspection: Inspection) -> Sequence[str]:
+    """One for each loop that is left alone."""
+    return [
+        remark(f.file, f.line, f.column, f"loop not tuned: {f.message}", "-missed")
+        for f in inspection_findings(inspection)
+    ]

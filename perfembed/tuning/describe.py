@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perfembed.building.text import under_name
 from perfembed.in_time import Undone, in_time
-from perfembed.inspection.distances import view
+from perfembed.inspection.views import view
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.pictures import Ceilings, Level, NestPicture, NestWork, Peak, SourceLines
 from perfembed.tuning.winners import Winners

@@ -10,9 +10,10 @@ from perfembed.errors import NoTunableNest
 from perfembed.files import check_output, read_input
 from perfembed.measuring.stopwatch import Budget
 from perfembed.tuning.openmp import with_openmp
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
 from perfembed.tuning.project_tuner import Tuning
-from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.tuning.result import Event, Message, TuneResult
 from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from perfembed.tuning.time_plan import in_budget, with_all_time
 from profilers.build import CompilerConfig, prepare_harness

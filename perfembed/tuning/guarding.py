@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perfembed.tuning.result import Guarding
+from perfembed.tuning.options import Guarding
 from scheduler.cost.problem import CostModel
 from scheduler.cost.surrogate import PROFITABLE, Guard, SurrogateClassifier
 from scheduler.machine.target import Target

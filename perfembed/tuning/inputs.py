@@ -19,8 +19,9 @@ from perfembed.capture import (
 from perfembed.errors import SourceRejected
 from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.tuning.many_threads import is_left_to_one_thread, left_to_one_thread
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import Project
-from perfembed.tuning.result import Event, Message, TuneOptions
+from perfembed.tuning.result import Event, Message
 from perfembed.tuning.source import again
 from perfembed.tuning.specialize import Specialized, specialized
 from perfembed.world import last_words

@@ -9,8 +9,8 @@ from pathlib import Path
 from perfembed.capture import ProgramProfile
 from perfembed.tuning.inputs import known_values
 from perfembed.tuning.openmp import parallel_flags
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import Project
-from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.specialize import Specialized, with_nests
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig, compiler_version

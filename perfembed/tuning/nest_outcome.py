@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfembed.measuring.tried import Tried
-from perfembed.tuning.result import Evaluate, Guarding
+from perfembed.tuning.options import Evaluate, Guarding
 from profilers.timing import Comparison
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule

@@ -20,9 +20,10 @@ from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.reading import AGAIN
 from perfembed.tuning.headers import loops_in_headers
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import Project
 from perfembed.tuning.project_tuner import Tuning
-from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.tuning.result import Event, Message, TuneResult
 from perfembed.tuning.source import nothing_tunable, parse_all, with_inputs_apart
 from perfembed.tuning.time_plan import in_budget, with_all_time
 from profilers.build import CompilerConfig, prepare_harness

@@ -19,7 +19,7 @@ from perfembed.capture import CapturedNest
 from perfembed.measuring.canonical_request import canonical_request
 from perfembed.retrieval.donors import Found
 from perfembed.retrieval.likeness import good_recipes, likeness
-from perfembed.tuning.result import Profiling
+from perfembed.tuning.options import Profiling
 from profilers.backend import Backend, ProfileFailed
 from profilers.build import CompilerConfig
 from profilers.machine import Machine

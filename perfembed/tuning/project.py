@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perfembed.building import compiling
 from perfembed.building.build import Build, Unit, unit_of
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.build import CompilerConfig
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest

@@ -30,12 +30,13 @@ from perfembed.tuning.many_threads import left_to_one_thread
 from perfembed.tuning.members import Members, members
 from perfembed.tuning.nest_outcome import Effort
 from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.pictures import Ceilings
 from perfembed.tuning.program import ProgramComparison
 from perfembed.tuning.project import Project
 from perfembed.tuning.reports import blank, refused, tuned
 from perfembed.tuning.resources import Resources
-from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneOptions, TuneResult
+from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneResult
 from perfembed.tuning.specialize import Given
 from perfembed.tuning.time_plan import TimePlan
 from perfembed.tuning.winners import Winners

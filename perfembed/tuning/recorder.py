@@ -15,7 +15,7 @@ from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions
 from perfembed.measuring.store import Store, conditions_record, installed_versions, settle
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.machine import Machine
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile

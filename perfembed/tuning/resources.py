@@ -12,7 +12,8 @@ from perfembed.errors import PerfembedError
 from perfembed.measuring.stream_rates import known_rates, last_cache_bytes, measured_rates
 from perfembed.measuring.target import compiled_target
 from perfembed.tuning.inputs import NestInputs
-from perfembed.tuning.result import Event, Message, TuneOptions
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import Event, Message
 from profilers.build import CompilerConfig
 from profilers.errors import ProfilersError
 from profilers.machine import Machine

@@ -1,4 +1,4 @@
-"""What tuning is asked for, what it tells while it runs, and what it gives back.
+"""What tuning tells while it runs, and what it gives back.
 
 Long, because every record of the document stands here.
 """
@@ -8,91 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import cast, get_args
 
-from perfembed.errors import UsageError
 from perfembed.fuzzing.result import OtherValues
 from perfembed.measuring.events import CandidateMeasured
-from perfembed.retrieval.options import Same
 from perfembed.tuning.pictures import Ceilings, NestPicture, TrialReport
-from perfembed.world import World
 
-Evaluate = OneOf["run", "model", "model+run"]
-Guarding = OneOf["none", "classifier", "model"]
-Profiling = OneOf["auto", "always", "never"]
-GUARDS: tuple[Guarding, ...] = get_args(Guarding)
-EVALUATIONS: tuple[Evaluate, ...] = get_args(Evaluate)
 Origin = OneOf["transferred", "derived", "computed", "refined", "known"]
 Status = OneOf["tuned", "kept", "skipped", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class TuneOptions:
-    """`output` None with neither `in_place` nor `dry_run` writes nothing either: the command line names a default."""
-
-    output: str | None = None  # of one file
-    output_folder: str | None = None  # where files keep their relative names
-    in_place: bool = False
-    dry_run: bool = False
-    functions: tuple[str, ...] = ()  # empty: all
-    cc: str = "gcc"
-    cflags: tuple[str, ...] = ("-O3", "-march=native")
-    inputs: tuple[str, ...] = ()  # files that are compiled and linked with the program: other.c, lib.a
-    world: World = field(default_factory=World)  # that the program runs in
-    expect_exit: int | None = 0  # the exit code it ends with; None: any
-    parameters: tuple[tuple[str, int], ...] = ()
-    threads: int = 1
-    search: str = "transfer"  # or one over schedules, such as "beam" or "random"
-    evaluate: Evaluate = "run"
-    guard: Guarding = "none"  # of a genetic search whose candidates are run
-    profiling: Profiling = "never"  # of nests whose donors are looked for
-    neighbours: int = 5  # donors a nest, of a transfer
-    measure: int = 10  # candidates measured a nest, of a transfer or of a search that predicts
-    without: tuple[str, ...] = ()  # algorithms whose nests are no donors
-    same: tuple[Same, ...] = ()  # what donors must have in common with a nest
-    schedules: tuple[str, ...] = ()  # an expert's, `expert_schedules`: nothing else is tried
-    budget_s: float = 60.0
-    began_s: float | None = None  # on time.monotonic's clock, when the budget begins; None: with the tuning
-    reassociate: bool = False
-    trust_openmp: bool = False
-    seed: int = 0
-    environment: tuple[tuple[str, str], ...] = ()
-    workdir: str | None = None
-    weights: str | None = None  # folder of cost models of one's own; None: those that ship
-    database: str | None = None  # what is measured is kept there; None: nowhere
-    cache: str | None = None  # folder where what was measured of the machine is kept; None: nothing is
-    pictures: bool = False  # also collect what a page draws (`NestPicture`), which takes a moment more
-
-
-def evaluation_of(search: str, asked: str | None, guard: str = "none") -> Evaluate:
-    """How a search's candidates are evaluated where nothing is `asked`: what learns from them is guided by a model, but
-    for a genetic search with a guard. Raises UsageError.
-    """
-    if asked is None:
-        return "model+run" if search in ("beam", "mcts") or (search == "genetic" and guard == "none") else "run"
-    if search == "transfer" and asked != "run":
-        raise UsageError(f"--evaluate {asked} is of a search, not of a transfer", "say which: --search beam")
-    if asked not in EVALUATIONS:
-        raise UsageError(f"--evaluate {asked!r}: expected {', '.join(EVALUATIONS)}")
-    return asked
-
-
-def profiling_named(name: str, search: str) -> Profiling:
-    """Raises UsageError."""
-    if name not in get_args(Profiling):
-        raise UsageError(f"--profile {name!r}: expected {', '.join(get_args(Profiling))}")
-    if name == "always" and search != "transfer":
-        raise UsageError("--profile always goes with --search transfer: donors are looked for with the profile")
-    return cast("Profiling", name)
-
-
-def guard_named(name: str, search: str, evaluate: str | None) -> Guarding:
-    """Raises UsageError for one that there is not, or that nothing would ask."""
-    if name not in GUARDS:
-        raise UsageError(f"--guard {name!r}: expected {', '.join(GUARDS)}")
-    if name != "none" and (search != "genetic" or evaluate not in (None, "run")):
-        raise UsageError(f"--guard {name} is of --search genetic with --evaluate run")
-    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from perfembed.errors import NotRead, SourceRejected, UsageError
 from perfembed.flags import absolute, apart
 from perfembed.reading import read_file
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.build import CompilerConfig
 from profilers.deadline import left_s
 from profilers.openmp import openmp_advice

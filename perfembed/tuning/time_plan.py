@@ -10,7 +10,8 @@ from perfembed.capture import ProgramProfile
 from perfembed.errors import NotRead
 from perfembed.measuring.stopwatch import Budget, Stopwatch
 from perfembed.tuning.inputs import NestInputs
-from perfembed.tuning.result import TuneOptions, TuneResult
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import TuneResult
 from profilers.deadline import OutOfTime, within
 from profilers.load import crowding
 

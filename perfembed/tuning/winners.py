@@ -14,9 +14,10 @@ from perfembed.fuzzing.instrumented import Instrumented
 from perfembed.fuzzing.result import OtherValues
 from perfembed.measuring.checking import TOLERANCE
 from perfembed.tuning.nest_outcome import Winner
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.program import Beside, ProgramComparison
 from perfembed.tuning.project import Project
-from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
+from perfembed.tuning.result import Event, Message, NestReport
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed
 from perfembed.tuning.verifying import Verifier

@@ -6,8 +6,9 @@ import os
 
 from perfembed.building.text import under_name
 from perfembed.files import write_output
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import Project
-from perfembed.tuning.result import FileResult, TuneOptions
+from perfembed.tuning.result import FileResult
 from perfembed.tuning.winners import Winners
 from scheduler.frontend import SourceFile
 

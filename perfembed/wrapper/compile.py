@@ -122,7 +122,7 @@ class Wrapper:
 
     def _text(self, path: str, content: bytes, compiler: CompilerConfig, known: Known, folder: Path) -> Written | str:
         """Writes the text to compile in place of a file, or says why there is none."""
-        from perfembed.wrapper.reading import with_known_nests
+        from perfembed.wrapper.known import with_known_nests
 
         source, chosen = with_known_nests(path, content, compiler, known)
         if not chosen:

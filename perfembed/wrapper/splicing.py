@@ -12,8 +12,7 @@ from perfembed.building.text import beside, standing_in
 from perfembed.tuning.openmp import has_openmp, without_comments
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed, survey
-from perfembed.wrapper.known import KnownSchedule
-from perfembed.wrapper.reading import Chosen
+from perfembed.wrapper.known import Chosen, KnownSchedule
 from profilers.build import CompilerConfig
 from profilers.child import Command
 from profilers.openmp import FLAG, WITHOUT_THREADS

@@ -14,7 +14,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from perfembed.cli.options import DEFAULT_CFLAGS, Cc, Cflags
 from perfembed.errors import UsageError
 from perfembed.files import read_input
 from perfembed.report.style import seconds, table
@@ -46,6 +45,9 @@ from tests.printing import as_json, counts, faults, say
 app = typer.Typer(help="Hunts for wrong results.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 Programs = Annotated[int, typer.Option(min=0, help="Random programs.")]
+DEFAULT_CFLAGS = "-O3 -march=native"
+Cc = Annotated[str, typer.Option("--cc", metavar="PROGRAM", help="The C compiler.")]
+Cflags = Annotated[str, typer.Option("--cflags", metavar="FLAGS", help="Compiler flags, in one argument.")]
 Seed = Annotated[int, typer.Option(help="The campaign; the same seed, the same one.")]
 First = Annotated[int, typer.Option(min=0, help="Number of the first program.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]

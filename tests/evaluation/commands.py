@@ -15,8 +15,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from perfembed.cli.main import main
-from perfembed.cli.options import Cc, Measure, Seed, Threads, budget_seconds, thread_count
 from perfembed.cli.session import Session
+from perfembed.cli.texts import budget_seconds, thread_count
 from perfembed.cli.train import PROFILES, SHARDS
 from perfembed.embedding.network.interface import machine_numbers
 from perfembed.errors import EnvironmentMissing, UsageError
@@ -30,7 +30,7 @@ from perfembed.retrieval.donations import read_donations
 from perfembed.retrieval.donors import donor_shards, read_donors
 from perfembed.retrieval.retrieve import open_sources
 from perfembed.retrieval.space_training import is_for_tests, usable_space
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.machine import describe_machine
 from scheduler.cost.problem import CostModel
 from tests.evaluation import search as searches
@@ -64,6 +64,13 @@ KERNELS, PROGRAMS = "tests/kernels/*.c", "tests/programs/*/*.c"
 
 Files = Annotated[
     list[str] | None, typer.Argument(help=f"C files with a main.  [default: {KERNELS}]", show_default=False)
+]
+Cc = Annotated[str, typer.Option("--cc", metavar="PROGRAM", help="The C compiler.")]
+Threads = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads.  [default: cores]")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
+Measure = Annotated[
+    int,
+    typer.Option("--measure", metavar="N", min=1, max=1000, help="Candidates measured a nest, where not all are."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print tables of Markdown.")]

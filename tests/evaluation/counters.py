@@ -22,8 +22,8 @@ from perfembed.errors import EnvironmentMissing, PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.canonical_request import canonical_request
 from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads

@@ -11,7 +11,7 @@ from perfembed.measuring.measurer import Conditions, Measurer, NestNotMeasurable
 from perfembed.measuring.target import compiled_target
 from perfembed.tuning.nest_outcome import NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.build import Built, CompilerConfig
 from profilers.machine import describe_machine
 from profilers.outcome import Timed

@@ -24,9 +24,9 @@ from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.options import Evaluate, Guarding, Profiling, TuneOptions
 from perfembed.tuning.profiled import Profiler
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import Evaluate, Guarding, Profiling, TuneOptions
 from perfembed.tuning.source import parse
 from profilers.backends import choose
 from profilers.build import Built, compiler_version

@@ -18,7 +18,7 @@ from perfembed.measuring.target import target_of
 from perfembed.retrieval.donors import Donors, nearest
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.nest_space import NestSpace
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.machine import describe_machine
 from scheduler.errors import SchedulerError

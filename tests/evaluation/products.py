@@ -16,7 +16,7 @@ from perfembed.comparing.openblas import Product, run_openblas
 from perfembed.errors import PerfembedError
 from perfembed.retrieval.donors import StoredDonor, donor_shards, read_donors
 from perfembed.tuning.file_tuner import tune
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.child import Limits
 from profilers.lock import machine_lock
 from profilers.run import run_contained

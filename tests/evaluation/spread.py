@@ -23,8 +23,8 @@ from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.inputs import NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort
 from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
-from perfembed.tuning.result import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import Built
 from profilers.lock import machine_lock

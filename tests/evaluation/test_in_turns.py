@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.resources import Resources
-from perfembed.tuning.result import TuneOptions
 from profilers.build import CompilerConfig
 from profilers.machine import describe_machine
 from tests.evaluation.in_turns import bench_target

@@ -9,7 +9,7 @@ import pytest
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import SEED
 from perfembed.retrieval.space_training import usable_space
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from scheduler.ir.text import parse_nest
 from scheduler.normalize.spelled import nest_of
 from scheduler.replay import Replayer

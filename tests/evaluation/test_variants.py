@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.retrieval.retrieve import open_sources
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from tests.doubles.interpret import interpret
 from tests.evaluation.nest_spellings import other_spellings, run_spellings
 from tests.evaluation.variants import rewritten, run_variants

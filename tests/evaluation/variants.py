@@ -19,7 +19,7 @@ from perfembed.files import read_input
 from perfembed.mapping.embed_file import place_source
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.retrieve import open_sources
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 
 _NAMES_KEPT = """
     auto break case char const continue default do double else enum extern float for goto if inline int long

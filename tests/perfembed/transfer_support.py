@@ -6,7 +6,7 @@ from functools import cache
 from perfembed.transfer.candidates import Donor, read_donor
 from perfembed.transfer.handmade import HandmadeEmbedder
 from perfembed.transfer.view import Side
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest

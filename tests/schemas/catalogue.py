@@ -14,11 +14,10 @@ from perfembed.profiling.profile_file import ProfileResult
 from perfembed.report.comparison import CompareContent, Judged
 from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent
 from perfembed.report.database_info import DatabaseInfo
-from perfembed.report.demonstration import DemoContent
 from perfembed.report.documents import ErrorContent
-from perfembed.report.generated import ProgramsContent
-from perfembed.report.machine_checks import DoctorContent
-from perfembed.report.population import PlanContent
+from perfembed.report.population import PlanContent, ProgramsContent
+from perfembed.report.profiles import DoctorContent
+from perfembed.report.terminal import DemoContent
 from perfembed.tuning.result import TuneResult
 from profilers.calibration import Calibration
 from profilers.profile import Profile
@@ -45,7 +44,7 @@ _PROFILED = {
 }
 _COMPARED = {(Row, name): kind for name, kind in get_type_hints(Judged).items()}
 DOCUMENTS = (
-    Described("tune", TuneResult, ("tune --json", "explain --json")),
+    Described("tune", TuneResult, ("tune --json",)),
     Described("demo", DemoContent, ("demo --json",)),
     Described("compare", CompareContent, ("compare --format json",), _COMPARED),
     Described("inspect", Inspection, ("inspect --json",), _INSPECTED),
@@ -60,12 +59,11 @@ DOCUMENTS = (
         ("db info --json",),
         {(DatabaseInfo, name): _COUNTS for name in ("rows", "algorithms", "outcomes")},
     ),
-    Described("db check", CheckContent, ("db check --json",)),
-    Described("db merge", IntakeContent, ("db merge --json",)),
+    Described("db check", CheckContent, ("db info --check --json",)),
     Described("db import", IntakeContent, ("db import --json",)),
     Described("db export", ExportContent, ("db export --json",)),
     Described("db prune", PruneContent, ("db prune --json",)),
-    Described("db compact", CompactContent, ("db compact --json",)),
+    Described("db compact", CompactContent, ("db prune --compact --json",)),
     Described(
         "doctor",
         DoctorContent,

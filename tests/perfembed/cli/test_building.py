@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from perfembed.cli.building import Places, named_files, output_places, run_arguments
+from perfembed.cli.building import Places, named_files, output_places
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
+from perfembed.cli.texts import run_arguments
 from perfembed.errors import UsageError
 from perfembed.tuning.opening import HowBuilt, found_commands
-from perfembed.tuning.result import Event, FileResult, NestReport, TuneOptions, TuneResult
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import Event, FileResult, NestReport, TuneResult
 
 
 class Tuner:

@@ -30,8 +30,8 @@ def completed(words: str) -> list[str]:
 
 def test_commands_and_options() -> None:
     assert completed("perfembed tu") == ["tune"]
-    assert completed("perfembed db com") == ["compact"]
-    assert "--format" in completed("perfembed tune --f")
+    assert completed("perfembed db pr") == ["prune"]
+    assert "--function" in completed("perfembed tune --f")
 
 
 def test_script() -> None:

@@ -114,7 +114,7 @@ def test_info_counts_what_waits(run: Run, path: Path) -> None:
     waiting = document(run("info", "--json"))["waiting"]
     assert waiting["records"] == len(second) and waiting["files"] == 1 and waiting["bytes"] > 1000
     code, out, _ = run("info")
-    assert code == 0 and f"{len(second)} records (" in out and "db compact takes them in" in out
+    assert code == 0 and f"{len(second)} records (" in out and "db prune --compact takes them in" in out
 
 
 def test_a_stored_name_does_not_steer_the_terminal(run: Run, path: Path) -> None:
@@ -137,20 +137,20 @@ def test_sizes_and_times() -> None:
 
 
 def test_check(run: Run, path: Path) -> None:
-    code, out, err = run("check")
+    code, out, err = run("info", "--check")
     assert (code, err) == (0, "") and out == f"{path}: consistent; 43 rows read\n"
-    assert document(run("check", "--json"))["consistent"] is True
+    assert document(run("info", "--check", "--json"))["consistent"] is True
 
 
 def test_check_lists_what_is_wrong(run: Run, path: Path) -> None:
     with Database.open(path) as database:
         database.execute("DELETE FROM _store.runs WHERE seed = 1")
         database.execute("UPDATE _store.measurements SET min_s = 1 WHERE evaluation = 2")
-    code, out, _ = run("check")
+    code, out, _ = run("info", "--check")
     assert code == 1 and out.startswith(f"{path}: 2 findings; 42 rows read\n")
     assert "  measurements  1  run_id is not in _store.runs" in out
     assert "  measurements  3  derived times differ from samples" in out
-    findings = document(run("check", "--json"), 1)["findings"]
+    findings = document(run("info", "--check", "--json"), 1)["findings"]
     assert [(f["table"], f["count"]) for f in findings] == [("measurements", 1), ("measurements", 3)]
 
 
@@ -158,7 +158,7 @@ def test_check_of_a_damaged_file(run: Run, path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[12288:] = bytes(len(content) - 12288)  # everything behind the headers
     path.write_bytes(content)
-    code, out, err = run("check")
+    code, out, err = run("info", "--check")
     assert (code, out) == (7, "") and err.startswith(f"perfembed db: {path}: the file is damaged: ")
     assert "restore the file from a backup" in err
     error = document(run("info", "--json"), 7)["error"]
@@ -172,13 +172,13 @@ def test_merge_twice_is_merge_once(run: Run, path: Path, tmp_path: Path) -> None
     other = tmp_path / "other.duckdb"
     filled(other, nests=5).close()
     untouched = other.read_bytes()
-    first = document(run("merge", other, "--json"))["taken_in"]
+    first = document(run("import", other, "--json"))["taken_in"]
     assert [(t["from"], sum(t["new"].values()), t["known"], t["refused"]) for t in first] == [
         (str(other), 2 * PER_NEST, 1 + 3 * PER_NEST, 0)
     ]
     merged = rows(path)
     assert merged == rows(other) and other.read_bytes() == untouched
-    code, out, err = run("merge", other)
+    code, out, err = run("import", other)
     assert (code, out, err) == (0, f"{other}: 0 new, {1 + 5 * PER_NEST} known, 0 refused\n", "")
     assert rows(path) == merged
 
@@ -201,7 +201,7 @@ def test_merge_into_a_new_database_and_never_across_machines(run: Run, path: Pat
         "".join(f'{{"kind":"{r.KIND}","record":{format_record(r)}}}\n' for r in lines)
     )
     assert run("import", tmp_path / "other.jsonl", "--db", other)[0] == 0
-    code, out, _ = run("merge", path, other, "--db", new)
+    code, out, _ = run("import", path, other, "--db", new)
     assert code == 0 and out.splitlines()[1].endswith("(1 machine, 1 conditions, 5 measurements), 8 known, 0 refused")
     machines = document(run("info", "--db", new, "--json"))["machines"]
     assert [(m["machine"], m["measurements"]) for m in machines] == [(MACHINE.machine, 15), (elsewhere.machine, 5)]
@@ -217,7 +217,7 @@ def test_merge_refuses_what_does_not_fit(run: Run, path: Path, tmp_path: Path) -
             "UPDATE _store.schedules SET text = 'system(1)' WHERE nest_id = (SELECT max(nest_id) FROM nests)"
         )
     before = rows(path)["schedules"]
-    code, out, _ = run("merge", other)
+    code, out, _ = run("import", other)
     assert code == 1 and ", 5 refused\n" in out and "  schedule: not a schedule: " in out
     assert all("system" not in str(row) for row in rows(path)["schedules"])
     assert set(before) <= set(rows(path)["schedules"])
@@ -228,7 +228,7 @@ def test_merge_takes_in_what_waits(run: Run, path: Path, tmp_path: Path) -> None
     filled(other).close()
     waiting = wait_in_spool(other)
     before = sum(len(found) for found in rows(path).values())
-    code, _, err = run("merge", other)
+    code, _, err = run("import", other)
     assert (code, err) == (0, "")
     assert sum(len(found) for found in rows(path).values()) > before and waiting > 0
 
@@ -248,7 +248,7 @@ def test_what_is_exported_comes_back(run: Run, path: Path, tmp_path: Path, name:
     )
     assert rows(new) == rows(path)
     assert run("import", target, "--db", new)[1] == f"{target}: 0 new, {total} known, 0 refused\n"
-    assert run("check", "--db", new)[0] == 0
+    assert run("info", "--check", "--db", new)[0] == 0
 
 
 @pytest.mark.parametrize("name", ["out", "out.jsonl"])
@@ -299,7 +299,7 @@ def test_prune(run: Run, path: Path) -> None:
     assert document(run("prune", "--before", "2000-01-01", "--yes", "--json"))["deleted"] == 0
     code, out, _ = run("prune", "--run", BASE[3].run_id, "--yes")
     assert code == 0 and out.startswith("deleted 2 of 6 measurements\n")
-    assert len(rows(path)["measurements"]) == 4 and run("check")[0] == 0
+    assert len(rows(path)["measurements"]) == 4 and run("info", "--check")[0] == 0
 
 
 def test_prune_reaches_what_waits(run: Run, path: Path) -> None:
@@ -325,10 +325,10 @@ def test_compact(run: Run, path: Path) -> None:
         database.execute("DROP TABLE _store.hole")
     wait_in_spool(path, first=60)
     before = path.stat().st_size
-    found = document(run("compact", "--json"))
+    found = document(run("prune", "--compact", "--json"))
     assert found["after"] == path.stat().st_size < found["before"] == before
-    assert len(rows(path)["measurements"]) == 25 and run("check")[0] == 0
-    code, out, _ = run("compact")
+    assert len(rows(path)["measurements"]) == 25 and run("info", "--check")[0] == 0
+    code, out, _ = run("prune", "--compact")
     assert code == 0 and out.startswith(f"{path}: ") and " -> " in out
 
 
@@ -338,10 +338,10 @@ def test_damage_in_the_spool_is_said(run: Run, path: Path) -> None:
     lines = file.read_bytes().split(b"\n")
     lines[3] = b"x" + lines[3][1:]
     file.write_bytes(b"\n".join(lines))
-    code, _, err = run("compact")
+    code, _, err = run("prune", "--compact")
     assert code == 0 and "the spool holds damaged parts, 1 record lost: " in err
     assert document(run("info", "--json"))["lost"] == 1
-    code, out, _ = run("check")
+    code, out, _ = run("info", "--check")
     assert code == 1 and "1 damaged part of spool files left out" in out  # whatever referred to it, too
 
 
@@ -352,24 +352,22 @@ def test_damage_in_the_spool_is_said(run: Run, path: Path) -> None:
     ("arguments", "words"),
     [
         (["info", "--db", "{new}"], "there is no such database"),
-        (["check", "--db", "{new}"], "there is no such database"),
-        (["compact", "--db", "{new}"], "there is no such database"),
+        (["info", "--check", "--db", "{new}"], "there is no such database"),
+        (["prune", "--compact", "--db", "{new}"], "there is no such database"),
         (["prune", "--run", "x", "--yes", "--db", "{new}"], "there is no such database"),
         (["export", "{new}.out", "--db", "{new}"], "there is no such database"),
-        (["merge", "{new}"], "there is no such database"),
-        (["merge", "{our}"], "cannot be merged into itself"),
+        (["import", "{new}"], "there is no such database, file or folder"),
+        (["import", "{our}"], "cannot be taken into itself"),
         (["info", "--db", ""], "the path is empty"),
         (["export", "{new}/x/y"], "does not exist"),
-        (["import", "{new}"], "no such file or folder"),
-        (["import", "{our}"], "neither a folder of Parquet files nor .jsonl"),
         (["import", "{folder}"], "holds no Parquet files"),
         (["prune"], "nothing is chosen"),
         (["prune", "--run", "1234"], "--run '1234': not in "),
         (["prune", "--machine", "1234", "--yes"], f"there is {MACHINE.machine}"),
         (["prune", "--before", "soon"], "--before 'soon'"),
         (["prune", "--before", "2020-01-01", "--yes", "--dry-run"], "exclude each other"),
-        (["merge"], "missing argument"),
-        (["merge", "x" * 5000], "there is no such database"),
+        (["import"], "missing argument"),
+        (["import", "x" * 5000], "there is no such database"),
         (["export", "x" * 5000], "too long"),
         (["vacuum"], "no such command"),
     ],
@@ -390,9 +388,9 @@ def test_wrong_usage(run: Run, path: Path, tmp_path: Path, arguments: list[str],
 def test_what_is_no_database(run: Run, path: Path, tmp_path: Path, foreign: bytes | None) -> None:
     other = tmp_path / "other"
     other.mkdir() if foreign is None else other.write_bytes(foreign)
-    for arguments in (["info", "--db", str(other)], ["merge", str(other), "--db", str(path)]):
+    for arguments in (["info", "--db", str(other)], ["import", str(other), "--db", str(path)]):
         code, out, err = run(*arguments)
-        if foreign is None and arguments[0] == "merge":  # `merge` takes files alone
+        if foreign is None and arguments[0] == "import":  # a folder is an export
             assert code == 2 and str(other) in err
         else:
             assert (code, out) == (7, "") and err == f"perfembed db: {other}: not a DuckDB database\n"
@@ -409,7 +407,7 @@ def test_in_use(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "open\n"
-        for arguments in (["info"], ["compact"], ["prune", "--before", "2020-01-01"]):
+        for arguments in (["info"], ["prune", "--compact"], ["prune", "--before", "2020-01-01"]):
             found, out, err = run(*arguments)
             assert (found, out) == (7, "") and f"process {holder.pid}" in err and os.getpid() != holder.pid
         holder.communicate("")

@@ -13,7 +13,8 @@ import pytest
 from perfembed.cli.demo import PROGRAMS, about
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
-from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import Event, Message, TuneResult
 from tests.perfembed.cli.test_tune import TUNED
 
 DEMO = Path(__file__).resolve().parents[3] / "perfembed" / "demo"

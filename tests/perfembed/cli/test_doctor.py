@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 
 from perfembed.cli import doctor as command
-from perfembed.cli.doctor import cache_folder
+from perfembed.cli.doctor import database_check, shipped_check
+from perfembed.cli.folders import cache_path
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
+from perfembed.learning import cost_models
 from profilers import calibrate, doctor, likwid, perf
 from profilers.build import compiler_version
 from profilers.calibration import KINDS, Calibration, CalibrationCache
 from profilers.doctor import Check
 from profilers.lock import VARIABLE
 from profilers.machine import CounterSupport, describe_machine
+from tests.optdb.support import filled
 
 FINE = Check("C compiler", True, "gcc 12.2.0", None)
 SHIPPED = Check("models and donors", True, "4 models", None)
@@ -198,8 +201,43 @@ def test_nothing_is_calibrated_without_a_compiler(
 
 
 def test_results_are_kept_where_xdg_says() -> None:
-    assert cache_folder({"XDG_CACHE_HOME": "/x", "HOME": "/h"}) == Path("/x/perfembed")
-    assert cache_folder({"HOME": "/h"}) == Path("/h/.cache/perfembed")
-    assert cache_folder({"XDG_CACHE_HOME": "relative", "HOME": "/h"}) == Path("/h/.cache/perfembed")
-    assert cache_folder({"XDG_CACHE_HOME": "", "HOME": ""}) is None
-    assert cache_folder({}) is None
+    assert cache_path({"XDG_CACHE_HOME": "/x", "HOME": "/h"}) == Path("/x/perfembed")
+    assert cache_path({"HOME": "/h"}) == Path("/h/.cache/perfembed")
+    assert cache_path({"XDG_CACHE_HOME": "relative", "HOME": "/h"}) == Path("/h/.cache/perfembed")
+    assert cache_path({"XDG_CACHE_HOME": "", "HOME": ""}) is None
+    assert cache_path({}) is None
+
+
+def test_what_ships(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = shipped_check()
+    assert found.ok and found.fix is None and "models" in found.found
+    monkeypatch.setattr(cost_models, "SHIPPED", tmp_path)
+    found = shipped_check()
+    assert not found.ok and "install perfembed again" in (found.fix or "")
+
+
+def test_a_database_that_is_there_or_can_be(tmp_path: Path) -> None:
+    path = tmp_path / "perfembed" / "perfembed.duckdb"
+    assert database_check({"XDG_DATA_HOME": str(tmp_path)}).found == f"{path}, which the first run makes"
+    path.parent.mkdir()
+    filled(path).close()
+    found = database_check({"XDG_DATA_HOME": str(tmp_path)})
+    assert found.ok and found.found == str(path)
+
+
+def test_databases_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no database")
+    for environment in (
+        {},
+        {"PERFEMBED_DB": str(tmp_path / "text")},
+        {"PERFEMBED_DB": str(tmp_path / "text" / "a.db")},
+    ):
+        found = database_check(environment)
+        assert not found.ok and found.fix, environment
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_writable(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    found = database_check({"PERFEMBED_DB": str(tmp_path / "a.db")})
+    assert not found.ok and "not writable" in found.found

@@ -79,7 +79,7 @@ def test_json_is_a_format(source: str, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_forms_that_there_are_not(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--format", "xml"], Session({})) == 2
-    assert "expected text, json, sarif, remarks" in capsys.readouterr().err
+    assert "'xml' is not one of 'text', 'json', 'sarif', 'remarks'" in capsys.readouterr().err
     assert main(["inspect", source, "--format", "sarif", "--json"], Session({})) == 2
     assert "exclude each other" in capsys.readouterr().err
 

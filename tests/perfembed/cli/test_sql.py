@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from optdb.safe_sql import run_query
-from perfembed.cli.database import database_path
+from perfembed.cli.folders import database_path
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.cli.sql import memory_bytes, query_parameters
@@ -108,7 +108,7 @@ def test_an_error_points_at_its_place(run: Run) -> None:
         (["DROP TABLE nests"], 2, "DROP is not a query"),
         (["FROM read_text('/etc/hostname')"], 2, "no file and no address can be reached"),
         (["SELECT $n"], 2, "parameters: n"),
-        (["SELECT 1", "--format", "xml"], 2, "expected table, csv"),
+        (["SELECT 1", "--format", "xml"], 2, "'xml' is not one of 'table', 'csv'"),
         (["SELECT 1", "--limit", "-1"], 2, "--limit -1"),
         (["SELECT 1", "--time", "soon"], 2, "--time 'soon'"),
         (["SELECT 1", "--time", "2d"], 2, "--time '2d'"),

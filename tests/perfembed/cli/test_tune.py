@@ -13,15 +13,8 @@ import pytest
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.measuring.events import CandidateMeasured
-from perfembed.tuning.result import (
-    Event,
-    Message,
-    NestFinished,
-    NestReport,
-    NestStarted,
-    TuneOptions,
-    TuneResult,
-)
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneResult
 from perfembed.world import World
 
 TUNED = NestReport(

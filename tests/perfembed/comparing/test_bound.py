@@ -9,7 +9,7 @@ import pytest
 from perfembed.comparing.bound import Bound, Work, bound_of, capacities, kernel_work, products_of
 from perfembed.comparing.openblas import Product, run_openblas
 from perfembed.comparing.regions import mark_kernel
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import CompilerConfig
 from profilers.calibration import FLAGS, KINDS, MEMORY, PRECISIONS, Calibration, Figure

@@ -12,17 +12,18 @@ from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.comparing import run as module
 from perfembed.comparing.against import OWN
+from perfembed.comparing.compilers import parse_peer
 from perfembed.comparing.measure import MeasureSettings
 from perfembed.comparing.model import CompareOptions, CompareResult
-from perfembed.comparing.outputs import compare_outputs
-from perfembed.comparing.peers import parse_peer
+from perfembed.comparing.noted import compare_outputs
 from perfembed.comparing.rows import ProgramRow, Row, Store
 from perfembed.comparing.run import compare
 from perfembed.comparing.summary import best_peer, summary
 from perfembed.errors import EnvironmentMissing, NoTunableNest
 from perfembed.report.comparison import comparison_document, render_comparison
 from perfembed.report.style import Style
-from perfembed.tuning.result import NestReport, TuneOptions, TuneResult
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.result import NestReport, TuneResult
 
 PROGRAM = """#include <stdio.h>
 #ifdef SMALL

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.profiling.comparison import ALGORITHMS, NestCounts, compare_counters, compared_donors
-from perfembed.report.machine_checks import comparison_lines
+from perfembed.report.profiles import comparison_lines
 from profilers.build import CompilerConfig
 from profilers.likwid import LikwidBackend
 from profilers.machine import describe_machine

@@ -11,9 +11,9 @@ import pytest
 from perfembed.errors import UsageError
 from perfembed.report import tuning_nest
 from perfembed.report.documents import tune_document
-from perfembed.report.explanation_page import explanation_page
+from perfembed.report.explanation import render_explanation
+from perfembed.report.findings import tuning_remarks
 from perfembed.report.reading import read_tune_document
-from perfembed.report.remarks import tuning_remarks
 from perfembed.report.style import Style
 from perfembed.report.terminal import render_result
 from perfembed.report.tuning_page import tuning_page
@@ -72,7 +72,7 @@ def test_any_part_may_be_empty_or_extreme(seed: int) -> None:
         pages += 1
         page = tuning_page(result)
         assert _UNDRAWN not in page, (seed, number, page[page.index(_UNDRAWN) :][:200])
-        assert explanation_page(result) and render_result(result, Style(), verbose=True)
+        assert render_explanation(result, Style()) and render_result(result, Style(), verbose=True)
         assert isinstance(list(tuning_remarks(result)), list)
     assert pages > _DOCUMENTS / 3
 

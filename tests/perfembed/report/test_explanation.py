@@ -1,11 +1,11 @@
-"""What a transfer did, as text, as remarks and as a page."""
+"""What a transfer did, as text and on the page of its tuning."""
 
 import re
 from dataclasses import replace
 
-from perfembed.report.explanation import render_explanation, render_remarks
-from perfembed.report.explanation_page import explanation_page
+from perfembed.report.explanation import render_explanation
 from perfembed.report.style import Style
+from perfembed.report.tuning_page import tuning_page
 from perfembed.tuning.result import (
     CandidateReport,
     DonorReport,
@@ -73,24 +73,14 @@ def test_a_refined_candidate_that_was_chosen_shows_the_steps_of_the_one_it_refin
     nest = replace(NEST, transfer=replace(TRANSFER, candidates=candidates))
     text = render_explanation(replace(RESULT, nests=(nest,)), Style())
     assert text.index("refined from 1") < text.index("steps of 1, whose sizes") < text.index("skipped  unroll(y, 4)")
-    page = explanation_page(replace(RESULT, nests=(nest,)))
+    page = tuning_page(replace(RESULT, nests=(nest,)))
     assert "refined from 1" in page and "<h3>Steps of 1, whose sizes were then changed</h3>" in page
 
 
-def test_remarks() -> None:
-    lines = render_remarks(RESULT).splitlines()
-    assert all(line.startswith("dir/gemm.c:") and line.endswith("=perfembed]") for line in lines)
-    assert (
-        "dir/gemm.c:12:5: remark: gemm_0 can be made 6.10x faster: tile([i], [64]); parallelize(i_t)"
-        " [-Rpass-missed=perfembed]" in lines
-    )
-    assert any("step skipped: unroll(y, 4)" in line for line in lines)
-    assert any("40:3: remark: main_0 not tuned" in line and "-Rpass-missed" in line for line in lines)
-
-
 def test_page() -> None:
-    page = explanation_page(RESULT)
+    page = tuning_page(RESULT)
     assert "&lt;b&gt;.c" in page and "<b>.c" not in page
     assert page.count('class="chosen"') == 1 and "<svg" in page and "loop x" in page
-    assert "<script" not in page and "://" not in page and not re.search(r"\b(?:src|href)\s*=|@import|url\(", page)
+    linked = re.search(r"\b(?:src|href)\s*=\s*\"[^#]|@import|url\(", page)
+    assert "<script" not in page and "://" not in page and not linked
     assert "no legal schedule was faster" in page

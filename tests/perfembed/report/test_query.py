@@ -12,8 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 from optdb.safe_sql import Cell, Column, QueryResult
-from perfembed.report.query import FORMATS, render
-from perfembed.report.query_parquet import parquet_bytes
+from perfembed.report.query import FORMATS, parquet_bytes, render
 from perfembed.report.style import Style
 
 EVIL = '\x1b[31mred\x1b]0;owned\x07 \u202e \x9b2J | <b> "q", \n`x`\\ \0'

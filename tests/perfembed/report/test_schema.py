@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from perfembed import errors
 from perfembed.errors import UsageError
-from perfembed.report.schema import FOLDER, schema_list, schema_names, schema_text
+from perfembed.report.schema import FOLDER, render_exit_codes, schema_list, schema_names, schema_text
 from tests.schemas.catalogue import derived
 
 SOURCES = Path(__file__).resolve().parents[3] / "perfembed"
@@ -34,8 +35,20 @@ def test_every_document_has_one() -> None:
 
 def test_names() -> None:
     assert schema_text("db info") == schema_text("db-info")
-    assert schema_text("explain") == schema_text("tune")
-    assert ["tune", "What perfembed tune --json and perfembed explain --json print"] in schema_list()
+    assert ["tune", "What perfembed tune --json prints"] in schema_list()
     for wrong in ("nothing", "../schemas/tune", ""):
         with pytest.raises(UsageError, match="no schema"):
             schema_text(wrong)
+
+
+def test_all_are_there_in_order() -> None:
+    codes = [value for name, value in vars(errors).items() if name.startswith("EXIT_") and isinstance(value, int)]
+    assert list(errors.EXITS) == sorted(codes)
+    for kind in errors.PerfembedError.__subclasses__():
+        assert kind.exit_code in errors.EXITS
+
+
+def test_table() -> None:
+    lines = render_exit_codes().splitlines()
+    assert [int(line.split()[0]) for line in lines] == list(errors.EXITS)
+    assert lines[3] == "3    no tunable loop nest" and "`" not in "".join(lines)

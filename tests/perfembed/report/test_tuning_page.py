@@ -9,6 +9,7 @@ import pytest
 
 from perfembed.report.documents import tune_document
 from perfembed.report.reading import read_tune_document
+from perfembed.report.tuning_nest import schedule_list
 from perfembed.report.tuning_page import program_parts, tuning_page
 from perfembed.tuning.result import NestReport, TuneResult
 from tests.perfembed.report.browser import asked, needs_browser, opened
@@ -143,3 +144,13 @@ def test_nothing_is_wider_than_a_narrow_window(tmp_path: Path, result: TuneResul
     page = tuning_page(result)
     assert asked(page, tmp_path, f"d.documentElement.scrollWidth + ' ' + {wider}", 360).split(" ", 1)[1] == ""
     assert int(asked(page, tmp_path, "d.documentElement.scrollWidth", 360)) <= 360
+
+
+def test_a_sentence_each_step() -> None:
+    shown = schedule_list("interchange(i, gr_u00f6__u00df_e); unroll(k, 4)")
+    assert shown.count("<li>") == 2 and "<code>unroll(k, 4)</code>" in shown
+    assert "so that größe runs outside i" in shown and "interchange(i, größe)" in shown
+
+
+def test_what_this_version_cannot_read_is_shown() -> None:
+    assert schedule_list("fly(i); <b>") == "<p><code>fly(i); &lt;b&gt;</code></p>"

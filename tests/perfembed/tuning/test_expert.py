@@ -7,7 +7,10 @@ import pytest
 
 import perfembed
 from optdb.database import Database
-from perfembed.errors import UsageError
+from perfembed.cli.main import main
+from perfembed.cli.session import Session
+from perfembed.errors import EXIT_DONE, UsageError
+from perfembed.retrieval.donors import read_donors
 from perfembed.tuning.expert import expert_schedules
 from scheduler.replay import Allowed
 from scheduler.schedule import format_schedule
@@ -88,7 +91,7 @@ def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
     source.write_text(SOURCE)
     text = "interchange(j, k)"
     result = perfembed.tune(
-        source, schedules=[text], budget_s=20, threads=1, output=tmp_path / "out.c", db=db, functions=["product"],
+        source, schedules=[text], budget_s=20, threads=1, output=tmp_path / "out.c", database=db, functions=["product"],
         environment=os.environ,
     )  # fmt: skip
     (nest,) = [n for n in result.nests if n.function == "product"]
@@ -97,3 +100,15 @@ def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
     with Database.open(db, read_only=True) as database:
         rows = database.connection.execute("SELECT DISTINCT schedule FROM measurements WHERE schedule <> ''").fetchall()
     assert rows == [("interchange(L1, L2)",)]  # under the names that loops have in the database
+
+
+def test_a_schedule_that_was_confirmed_makes_a_donor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("product.c").write_text(SOURCE)
+    session = Session({"PATH": os.environ["PATH"]})
+    options = ["--function", "product", "--threads", "1", "--db", "a.duckdb", "--budget", "20s", "-q", "--dry-run"]
+    assert main(["tune", "product.c", "--schedule", "interchange(j, k)", *options], session) == EXIT_DONE
+    assert Path("product.c").read_text() == SOURCE
+    assert main(["db", "donors", "shard.parquet", "--db", "a.duckdb"], session) == EXIT_DONE
+    (donor,) = read_donors([Path("shard.parquet")]).values()
+    assert donor.schedules == ("interchange(L1, L2)",) and donor.speedups[0] > 1.05

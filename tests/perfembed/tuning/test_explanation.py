@@ -8,7 +8,7 @@ from perfembed.report.style import Style
 from perfembed.retrieval.retrieve import Retrieval
 from perfembed.tuning.explanation import explain
 from perfembed.tuning.nest_outcome import NestOutcome
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from scheduler.replay import Replayer
 from tests.perfembed.report.test_explanation import NEST, RESULT

@@ -134,7 +134,7 @@ def test_a_database_that_is_none_is_said_before_anything_is_measured(tmp_path: P
     path.write_text("double a[9];\nint main(void) { for (int i = 0; i < 9; i++) a[i] = i; return 0; }")
     database.mkdir() if content is None else database.write_bytes(content)
     with pytest.raises(DatabaseProblem, match="not a DuckDB database") as problem:
-        tune(path, output=tmp_path / "out.c", cflags=("-O1",), db=database)
+        tune(path, output=tmp_path / "out.c", cflags=("-O1",), database=database)
     assert "--no-db" in problem.value.advice and not (tmp_path / "out.c").exists()
 
 
@@ -148,6 +148,6 @@ def test_a_database_that_is_damaged_deeper_down_is_said_at_the_end(tmp_path: Pat
         if isinstance(event, Message) and event.text.startswith("running the program"):
             database.write_bytes(b"")
 
-    result = tune(path, output=tmp_path / "out.c", cflags=("-O1",), db=database, budget_s=2, progress=break_it)
+    result = tune(path, output=tmp_path / "out.c", cflags=("-O1",), database=database, budget_s=2, progress=break_it)
     assert result.exit_code == EXIT_DATABASE and (tmp_path / "out.c").exists()
     assert any(isinstance(event, Message) and event.loud and "not a DuckDB database" in event.text for event in told)

@@ -9,7 +9,7 @@ import pytest
 from perfembed.errors import UsageError
 from perfembed.learning.surrogate import load_classifier
 from perfembed.tuning.guarding import guard_of
-from perfembed.tuning.result import evaluation_of, guard_named
+from perfembed.tuning.options import asked_options
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
@@ -49,11 +49,12 @@ def test_guards() -> None:
 
 
 def test_by_name() -> None:
-    assert guard_named("none", "beam", "model") == "none"
-    assert guard_named("classifier", "genetic", None) == "classifier"
-    assert evaluation_of("genetic", None) == "model+run" and evaluation_of("genetic", None, "model") == "run"
+    assert asked_options(guard="none", search="beam", evaluate="model").guard == "none"
+    assert asked_options(guard="classifier", search="genetic").guard == "classifier"
+    assert asked_options(search="genetic").evaluate == "model+run"
+    assert asked_options(search="genetic", guard="model").evaluate == "run"
     for search, evaluate in (("beam", None), ("genetic", "model+run")):
         with pytest.raises(UsageError, match="is of --search genetic with --evaluate run"):
-            guard_named("model", search, evaluate)
+            asked_options(guard="model", search=search, evaluate=evaluate)
     with pytest.raises(UsageError, match="expected none, classifier, model"):
-        guard_named("dog", "genetic", None)
+        asked_options(guard="dog", search="genetic")

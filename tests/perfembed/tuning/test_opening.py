@@ -16,8 +16,9 @@ from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.opening import HowBuilt, found_commands, tune_project, unique
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.program import ProgramComparison
-from perfembed.tuning.result import Event, Message, TuneOptions, TuneResult
+from perfembed.tuning.result import Event, Message, TuneResult
 from perfembed.tuning.source import parse_all
 from perfembed.tuning.winners import Winners
 from perfembed.world import World

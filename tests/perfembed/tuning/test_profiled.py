@@ -12,8 +12,9 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_ENVIRONMENT, EXIT_USAGE
 from perfembed.report.explanation import profile_words
 from perfembed.retrieval.donors import Found, StoredDonor
+from perfembed.tuning.options import Profiling
 from perfembed.tuning.profiled import Profiler, depends_on_data, disagree
-from perfembed.tuning.result import ProfileReport, Profiling
+from perfembed.tuning.result import ProfileReport
 from profilers.backends import choose
 from profilers.build import CompilerConfig
 from profilers.machine import describe_machine

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from perfembed.measuring.stream_rates import known_rates
+from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.resources import Resources
-from perfembed.tuning.result import Event, Message, TuneOptions
+from perfembed.tuning.result import Event, Message
 from profilers.build import CompilerConfig
 from profilers.calibration import FLAGS
 from profilers.machine import Cache, describe_machine

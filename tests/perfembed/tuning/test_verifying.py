@@ -233,7 +233,7 @@ def test_what_there_is_no_time_to_verify_stays_as_it_was_and_is_not_refuted(
     monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
     path, output, database = tmp_path / "p.c", tmp_path / "tuned.c", tmp_path / "a.duckdb"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
-    result = tune(path, db=database, output=output, threads=1, search="random", budget_s=20, cflags=("-O1",))
+    result = tune(path, database=database, output=output, threads=1, search="random", budget_s=20, cflags=("-O1",))
     given_up = [nest for nest in result.nests if "before the whole program was checked" in nest.reason]
     assert given_up and all(nest.status == "kept" and not nest.given_back for nest in given_up)
     assert output.read_bytes() == path.read_bytes() and result.exit_code == 0
@@ -263,7 +263,7 @@ def test_what_the_whole_program_does_not_bear_is_not_used_again(
     monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
     path, database = tmp_path / "p.c", tmp_path / "a.duckdb"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
-    result = tune(path, db=database, threads=2, search="random", budget_s=20, cflags=("-O1",))
+    result = tune(path, database=database, threads=2, search="random", budget_s=20, cflags=("-O1",))
     assert [nest.nest for nest in result.nests if nest.given_back] == ["main_2"]
     with Database.open(database, read_only=True) as opened:
         assert opened.rows("SELECT count(*) FROM measurements WHERE outcome = 'wrong_result'") == [(1,)]

@@ -87,7 +87,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuneResult:
     path = tmp_path / "p.c"
     path.write_text(PROGRAM)
     output, database = tmp_path / "tuned.c", tmp_path / "a.duckdb"
-    return tune(path, output=output, db=database, threads=2, search="random", budget_s=300, cflags=("-O1",))
+    return tune(path, output=output, database=database, threads=2, search="random", budget_s=300, cflags=("-O1",))
 
 
 def test_a_nest_that_is_wrong_on_other_values_is_given_back_loudly(tuned: TuneResult, tmp_path: Path) -> None:

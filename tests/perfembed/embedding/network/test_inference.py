@@ -21,7 +21,7 @@ from perfembed.retrieval.donors import StoredDonor, donor_shards, nearest, read_
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.space_training import MAP, NAME, load_embedding_model
-from perfembed.tuning.result import TuneOptions
+from perfembed.tuning.options import TuneOptions
 from profilers.counters import feature_names
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target

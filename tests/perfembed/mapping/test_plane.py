@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from perfembed.mapping.embed_file import PlacedNest
-from perfembed.mapping.layout import cached_table, layout_key, place_among
-from perfembed.mapping.plane import map_points
+from perfembed.mapping.plane import cached_table, layout_key, map_points, place_among
 from perfembed.report.map_page import map_page
 from perfembed.retrieval.donors import StoredDonor
 from perfembed.retrieval.retrieve import open_sources
@@ -180,7 +179,7 @@ def test_a_file_without_donors() -> None:
 
 
 def test_what_ships_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else `perfembed map --no-db` takes a minute; what it leaves in its cache then belongs beside the donors."""
+    """Else `perfembed db map --no-db` takes a minute; what it leaves in its cache then belongs beside the donors."""
 
     def never(*_: object) -> None:
         raise AssertionError("laid out again")
