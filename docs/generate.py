@@ -21,8 +21,8 @@ from optdb.database import Database
 from perfembed import errors
 from perfembed.cli.main import app
 from profilers.counters import STATISTICS, counters, feature_names, metrics
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.original import emit_original
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.original import emit_original
 from scheduler.frontend.clang.dialect import FLAGS
 from scheduler.ir.text import parse_nest
 from scheduler.replay import Replayer, ScheduledNest

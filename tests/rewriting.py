@@ -10,7 +10,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.moves.concurrent import fitted
 from scheduler.replay import Replayer

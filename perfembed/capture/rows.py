@@ -16,8 +16,8 @@ import numpy as np
 
 from perfembed.capture.captured import CapturedArray
 from profilers.workload import CapturedFill
-from scheduler.codegen.rows import followed, steps_of
-from scheduler.codegen.workload import rows_name
+from scheduler.codegen.emit.workload import rows_name
+from scheduler.codegen.runtime_checks.rows import followed, steps_of
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import Array
 from scheduler.polyhedral.model import Model

@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 from perfembed.capture.captured import CapturedNest, CaptureFailed
 from perfembed.capture.fills import RandomisedInputs, randomise
 from profilers.workload import Argument, ConstantFill, Workload
-from scheduler.codegen.workload import ArgumentSpec
+from scheduler.codegen.emit.workload import ArgumentSpec
 from scheduler.ir.nest import LoopNest
 
 

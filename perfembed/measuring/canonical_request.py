@@ -10,8 +10,8 @@ from profilers.backend import ProfileRequest
 from profilers.build import CompilerConfig
 from profilers.machine import Machine
 from scheduler.canonical import canonical_schedule
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.workload import kernel_source, plain
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.workload import kernel_source, plain
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import loops

@@ -12,8 +12,8 @@ from perfembed.measuring.measurer import Checked, Measurer
 from profilers.build import Built, CompilerConfig
 from profilers.outcome import BuildFailed, Failure, Timed, Verified, WrongResult
 from profilers.workload import Workload
-from scheduler.codegen.emit_c import wrong_loops
-from scheduler.codegen.original import emit_original
+from scheduler.codegen.emit.emit_c import wrong_loops
+from scheduler.codegen.emit.original import emit_original
 from scheduler.errors import SchedulerError
 from scheduler.fewer import fewer_iterations, largest_work
 from scheduler.ir.affine import Affine, FloorDiv

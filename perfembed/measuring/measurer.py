@@ -17,9 +17,9 @@ from profilers.outcome import BuildFailed, Outcome, Stopped, Timed
 from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings, Comparison, ComparisonFailed
 from profilers.workload import Workload
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import kernel_source
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import kernel_source
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import Sharing
 from scheduler.ir.nest import LoopNest
@@ -88,7 +88,7 @@ class Checked:
 
 @dataclass(slots=True)
 class Measurer:
-    """One nest under names of its own (`scheduler.codegen.workload.plain`), its inputs and its conditions.
+    """One nest under names of its own (`scheduler.codegen.emit.workload.plain`), its inputs and its conditions.
 
     The caller holds the machine's measurement lock.
     """

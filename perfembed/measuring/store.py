@@ -22,7 +22,7 @@ from optdb.records import (
 )
 from optdb.spool import SpoolWriter, spool_directory
 from profilers.machine import Machine
-from scheduler.codegen.original import emit_original
+from scheduler.codegen.emit.original import emit_original
 from scheduler.identity import canonical_nest, canonical_text, normalized_id
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import nest_id

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from perfembed.errors import UsageError
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.workload import plain
 from scheduler.errors import SchedulerError, TextError
 from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.verdict import Illegal

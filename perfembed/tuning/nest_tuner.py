@@ -21,7 +21,7 @@ from perfembed.tuning.drawing import drawing
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from perfembed.tuning.result import Event
 from profilers.outcome import Timed
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.workload import plain
 from scheduler.computed.propose import computed
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from perfembed.tuning.surroundings import Surveyed
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.guards import runtime_condition, told_apart_by_type
-from scheduler.codegen.premises import PremiseTests
-from scheduler.codegen.splice import guarded, header_position, nest_text, spliced
-from scheduler.codegen.text import VERBATIM, means_itself, preamble, values_in_front, words
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.splice import guarded, header_position, nest_text, spliced
+from scheduler.codegen.emit.text import VERBATIM, means_itself, preamble, values_in_front, words
+from scheduler.codegen.runtime_checks.guards import runtime_condition, told_apart_by_type
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.frontend.clang.lexical import Text

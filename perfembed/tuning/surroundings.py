@@ -10,10 +10,10 @@ from perfembed.building.compiling import COMPILE_LIMITS
 from perfembed.building.text import beside, standing_in
 from profilers.build import CompilerConfig, compiler_path
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
-from scheduler.codegen.guards import untestable
-from scheduler.codegen.premises import PremiseTests, Surroundings, Untestable
-from scheduler.codegen.splice import header_position
-from scheduler.codegen.text import LOOKED_AT, changed_word
+from scheduler.codegen.emit.splice import header_position
+from scheduler.codegen.emit.text import LOOKED_AT, changed_word
+from scheduler.codegen.runtime_checks.guards import untestable
+from scheduler.codegen.runtime_checks.premises import PremiseTests, Surroundings, Untestable
 from scheduler.frontend import SourceFile
 from scheduler.frontend.clang.numbering import Numbering
 from scheduler.frontend.clang.preprocessing import Macro

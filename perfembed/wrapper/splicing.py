@@ -17,7 +17,7 @@ from profilers.build import CompilerConfig
 from profilers.child import Command
 from profilers.openmp import FLAG, WITHOUT_THREADS
 from profilers.run import run_many
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.identity import canonical_nest, in_names_of

@@ -1,11 +1,11 @@
 """Code generation: a scheduled nest as readable C, in place of the user's nest or as a file for measuring."""
 
-from scheduler.codegen.emit_c import emit, schedule_comment
-from scheduler.codegen.guards import runtime_condition
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.splice import nest_text, splice
-from scheduler.codegen.text import preamble
-from scheduler.codegen.workload import ArgumentSpec, kernel_source, plain
+from scheduler.codegen.emit.emit_c import emit, schedule_comment
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.splice import nest_text, splice
+from scheduler.codegen.emit.text import preamble
+from scheduler.codegen.emit.workload import ArgumentSpec, kernel_source, plain
+from scheduler.codegen.runtime_checks.guards import runtime_condition
 
 __all__ = [
     "ArgumentSpec",

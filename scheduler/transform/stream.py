@@ -1,7 +1,7 @@
 """Stream: an array that an innermost loop runs along is written past the caches.
 
 The mark changes when elements reach the memory, not what is computed: code is made of it only where nothing else in
-the loop touches the array (`scheduler.codegen.streamed`).
+the loop touches the array (`scheduler.codegen.emit.nontemporal_stores`).
 """
 
 from __future__ import annotations

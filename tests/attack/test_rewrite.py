@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from perfembed.tuning.rewrite import Rewrite
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.runtime_checks.guards import runtime_condition
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.nest import LoopNest

@@ -13,7 +13,7 @@ import pytest
 
 from perfembed.tuning.rewrite import Rewrite
 from scheduler.affine.structures import computed_structures
-from scheduler.codegen.emit_c import emit
+from scheduler.codegen.emit.emit_c import emit
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.generator import generate

@@ -11,9 +11,9 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import kernel_source, plain
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import kernel_source, plain
 from scheduler.computed.lanes import in_lanes, lanes
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.nest import LoopNest, Storage

@@ -10,9 +10,9 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen import premises
-from scheduler.codegen.guards import runtime_condition, untestable
-from scheduler.codegen.text import preamble, values_in_front
+from scheduler.codegen.emit.text import preamble, values_in_front
+from scheduler.codegen.runtime_checks import premises
+from scheduler.codegen.runtime_checks.guards import runtime_condition, untestable
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest, parse_nest, without_spans

@@ -10,7 +10,7 @@ import pytest
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest, without_spans

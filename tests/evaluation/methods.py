@@ -34,8 +34,8 @@ from profilers.lock import machine_lock
 from profilers.machine import describe_machine
 from profilers.run import contained_seconds
 from profilers.scratch import scratch_folder
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.cost.surrogate import SurrogateClassifier
 from scheduler.errors import SchedulerError

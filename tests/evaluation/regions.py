@@ -11,8 +11,8 @@ from pathlib import Path
 from perfembed.errors import EnvironmentMissing
 from profilers.lock import machine_lock
 from profilers.scratch import scratch_folder
-from scheduler.codegen.regions import region
-from scheduler.codegen.text import preamble
+from scheduler.codegen.emit.heap import region
+from scheduler.codegen.emit.text import preamble
 
 _FORMS = ("no threads", "plain region", "written region")
 _FLAGS = ("-O2", "-fopenmp", "-ffp-contract=off")

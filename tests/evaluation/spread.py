@@ -31,7 +31,7 @@ from profilers.lock import machine_lock
 from profilers.outcome import Timed
 from profilers.scratch import scratch_folder
 from profilers.specification import TimingSettings
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.workload import plain
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.ir.text import nest_id

@@ -24,8 +24,8 @@ from profilers.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
 from profilers.workload import CapturedFill, ConstantFill
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import kernel_source, plain
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import kernel_source, plain
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import parse_nest

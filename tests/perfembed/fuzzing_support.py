@@ -13,8 +13,8 @@ from perfembed.fuzzing.instrumented import Instrumented
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.world import World
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import PremiseTests
-from scheduler.codegen.splice import nest_text, spliced
+from scheduler.codegen.emit.splice import nest_text, spliced
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.schedule import parse_schedule
 from tests.rewriting import surveyed

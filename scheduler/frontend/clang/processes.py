@@ -1,5 +1,5 @@
 """What a program does with signals, threads and its process that a nest must not have threads for, as far as its text
-shows it. What shows when the program runs is asked then (`scheduler.codegen.team_text`).
+shows it. What shows when the program runs is asked then (`scheduler.codegen.emit.team_text`).
 
 A signal handler that jumps leaves a nest in the middle, when threads still work at it. A handler may interrupt
 anything, `malloc` and the OpenMP runtime as well, so that it can call neither (signal-safety(7)). Some calls are for
@@ -25,7 +25,7 @@ _ALONE = frozenset((
     "SYS_seccomp", "__NR_seccomp", "pkey_set", "pkey_alloc", "pkey_mprotect",
 ))  # fmt: skip
 _NOTABLE = _JUMPS | _ALONE
-ASKED = frozenset((  # what a team asks of the system by these names (`scheduler.codegen.team_text`)
+ASKED = frozenset((  # what a team asks of the system by these names (`scheduler.codegen.emit.team_text`)
     "omp_get_max_threads", "omp_get_thread_limit", "omp_get_thread_num", "omp_get_active_level",
     "omp_get_max_active_levels", "gnu_get_libc_version", "getauxval", "getpid", "syscall", "getenv", "dladdr", "dlopen",
     "pthread_atfork", "pthread_create", "pthread_join", "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_self",

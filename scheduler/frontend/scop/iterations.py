@@ -11,7 +11,8 @@ loops take the same values, if
    leads to a loop without end, which C lets compilers assume not to be there (C11 6.8.5p6).
 
 Each is proved, or assumed of the parameters and tested when the code runs, or else the loop is refused. Numbers of 64
-bits that code is generated for are within ±2**62 (`scheduler.codegen.guards`, `scheduler.codegen.opaque`).
+bits that code is generated for are within ±2**62 (`scheduler.codegen.runtime_checks.guards`,
+`scheduler.codegen.tree.opaque`).
 """
 
 from __future__ import annotations

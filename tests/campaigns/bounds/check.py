@@ -14,7 +14,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfembed.tuning.rewrite import Rewrite
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.schedule import parse_schedule
 from tests.campaigns.bounds.arguments import Values
 from tests.campaigns.bounds.check import Batch, Checker, Written, defined, of_unit, read, surroundings, write

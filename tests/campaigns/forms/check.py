@@ -14,8 +14,8 @@ from perfembed.tuning.specialize import with_nests
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse

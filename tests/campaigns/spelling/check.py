@@ -20,7 +20,7 @@ from perfembed.capture.profile import timed_place
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.frontend.child import parse

@@ -7,8 +7,8 @@ import pytest
 
 from perfembed.capture import CaptureFailed, RandomisedInputs, capture_nests, make_workload
 from profilers.workload import CapturedFill
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import kernel_source, plain
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import kernel_source, plain
 from tests.perfembed.capture_support import (
     assert_replays,
     captured,

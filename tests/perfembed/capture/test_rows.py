@@ -8,8 +8,8 @@ import pytest
 from perfembed.capture import CapturedNest, synthesize
 from perfembed.capture.rows import rows_name
 from perfembed.capture.workload import make_workload
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import kernel_source, plain
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import kernel_source, plain
 from tests.perfembed.capture_support import assert_replays, captured, contents, good, marked
 
 PROGRAM = """#include <stdio.h>

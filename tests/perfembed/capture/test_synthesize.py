@@ -12,8 +12,8 @@ from profilers.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
 from profilers.workload import CapturedFill, RandomFill
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import kernel_source, plain
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import kernel_source, plain
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from tests.perfembed.capture.test_record import CSR_IR, VLA_IR

@@ -13,8 +13,8 @@ from perfembed.measuring.measurer import Conditions, Measurer
 from profilers.build import CompilerConfig
 from profilers.outcome import WrongResult
 from profilers.run import DEFAULT_ENVIRONMENT
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.workload import plain
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Allowed, Replayer, ScheduledNest

@@ -11,7 +11,7 @@ from perfembed.measuring.less_work import shorter, touched_only
 from perfembed.measuring.measurer import Conditions, Measurer
 from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.workload import plain
 from scheduler.fewer import fewer_iterations
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.building.text import under_name
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.frontend import ParseOptions, read_source
 from tests.rewriting import identity, read, surveyed
 

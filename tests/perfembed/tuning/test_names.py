@@ -6,7 +6,7 @@ from pathlib import Path
 from perfembed.capture import CapturedNest, ProgramProfile, capture_nests
 from perfembed.tuning.rewrite import Rewrite
 from profilers.build import CompilerConfig
-from scheduler.codegen.premises import PremiseTests
+from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.schedule import parse_schedule

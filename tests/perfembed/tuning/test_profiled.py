@@ -18,7 +18,7 @@ from perfembed.tuning.result import ProfileReport
 from profilers.backends import choose
 from profilers.build import CompilerConfig
 from profilers.machine import describe_machine
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.workload import plain
 from scheduler.machine.target import Target
 from tests.scheduler import nests
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
-from scheduler.codegen.emit_c import emit
+from scheduler.codegen.emit.emit_c import emit
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.nest import LoopNest

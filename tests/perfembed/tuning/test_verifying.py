@@ -24,8 +24,8 @@ from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.outcome import Timed
 from profilers.timing import Comparison, Round, compare_apart
-from scheduler.codegen.team_text import definition as team_definition
-from scheduler.codegen.text import _WITH_ERRNO
+from scheduler.codegen.emit.team_text import definition as team_definition
+from scheduler.codegen.emit.text import _WITH_ERRNO
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scheduler.codegen.emit_c import emit
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.workload import ArgumentSpec, kernel_source, plain
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.workload import ArgumentSpec, kernel_source, plain
 from scheduler.ir.nest import LoopNest, Storage
 from scheduler.ir.text import parse_nest
 from scheduler.polyhedral.model import Model

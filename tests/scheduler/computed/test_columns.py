@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scheduler.codegen.workload import plain
+from scheduler.codegen.emit.workload import plain
 from scheduler.computed.columns import columns
 from scheduler.identity import canonical_nest, carry_over, in_names_of
 from scheduler.ir.text import parse_nest

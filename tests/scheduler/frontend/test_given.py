@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler.codegen.guards import runtime_condition
+from scheduler.codegen.runtime_checks.guards import runtime_condition
 from scheduler.frontend.child import parse
 from scheduler.frontend.model import Request, SourceFile
 from scheduler.frontend.parsing import parser_arguments

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.codegen.original import emit_original
-from scheduler.codegen.text import preamble, values_in_front
+from scheduler.codegen.emit.original import emit_original
+from scheduler.codegen.emit.text import preamble, values_in_front
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.frontend.scop.detection import INTERNAL
 from scheduler.ir.affine import Affine

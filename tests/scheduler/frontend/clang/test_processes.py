@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scheduler.codegen.team_text import definition
+from scheduler.codegen.emit.team_text import definition
 from scheduler.frontend import SourceFile
 from scheduler.frontend.clang.processes import ASKED, Processes, processes
 from tests.scheduler.frontend.support import read

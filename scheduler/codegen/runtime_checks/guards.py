@@ -1,0 +1,313 @@
+"""The run-time test in front of transformed code: assumptions hold and arrays do not overlap.
+
+Long, because it has all tests of a nest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import indent
+
+import islpy as isl
+
+from scheduler.codegen.emit.expr import Printer
+from scheduler.codegen.emit.integer_text import AND, PRODUCT, RELATION, wrap
+from scheduler.codegen.emit.text import INDENT
+from scheduler.codegen.runtime_checks.elements import Elements, Given, extremes
+from scheduler.codegen.runtime_checks.intervals import Intervals
+from scheduler.codegen.runtime_checks.ranges import Ranges
+from scheduler.codegen.runtime_checks.rows import Area, Rows, plain_area, rows_test
+from scheduler.codegen.tree.ast import Walker
+from scheduler.codegen.tree.nodes import IntExpr
+from scheduler.codegen.tree.polytree import PolyTree
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
+from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
+from scheduler.ir.types import scalar_type
+from scheduler.ir.walk import counting_names, placed_statements, uses
+from scheduler.normalize.scalars import expand_privates
+from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
+
+_NEAR = 16  # bits: where a region of threads is begun in each step through a gap, a tenth of a second
+_MODERATE = 47  # bits of a number that loops count with
+_MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
+
+
+def runtime_condition(nest: LoopNest, model: Model, counted: frozenset[str] = frozenset()) -> str | None:
+    """A C expression that is true when transformed code may run; None when it always may.
+
+    `counted`: names that the transformed loops count with, besides those that the nest's own do.
+
+    It tests that the numbers of 64 bits that loops count with are far from the ends of `long`, the nest's assumptions,
+    and that pointers do not reach into other arrays where one of the two is written. Raises CodegenUnsupported where
+    the accessed range of such an array is not known.
+    """
+    try:
+        with model.quota():
+            guard = _Guard(nest, model, counted)
+            parts = [*guard.moderate(), *guard.near(counted), *guard.assumptions(), *guard.overlaps()]
+    except QuotaExceeded as error:
+        raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
+    return " && ".join(parts) or None
+
+
+def told_apart_by_type(nest: LoopNest) -> bool:
+    """Whether it is by C's rule alone (-fstrict-aliasing) that arrays are taken not to overlap."""
+    stored = {u.access.array for p in placed_statements(nest) for u in uses(p) if u.is_write}
+    pointers = [a for a in nest.arrays if a.storage is Storage.POINTER]
+    others = [a for a in nest.arrays if a.storage in _MAY_OVERLAP]
+    pairs = ((a, b) for a in pointers for b in others if a is not b and {a.name, b.name} & stored)
+    return any(not _Guard.same_memory(a, b) and not a.shares(b) for a, b in pairs)
+
+
+def untestable(nest: LoopNest) -> str:
+    """Why there is no such test for a nest as it was read, whatever its schedule; empty where there is one."""
+    expanded = expand_privates(nest)
+    try:
+        model = Model(expanded)
+        touched = {
+            u.access.array
+            for s, placed in model.placed.items()
+            for u in model.uses(s)
+            if not u.access.is_affine or any(loop.is_opaque for loop in placed.loops)
+        }
+        rows = any(array.rows for array in expanded.arrays)
+        if rows or any(nest.array(name).storage in _MAY_OVERLAP for name in touched):
+            runtime_condition(expanded, model)
+    except (CodegenUnsupported, QuotaExceeded) as problem:
+        return str(problem)
+    return ""
+
+
+class _Guard:
+    def __init__(self, nest: LoopNest, model: Model, counted: frozenset[str]) -> None:
+        self.nest = nest
+        self.counted = counting_names(nest) | counted
+        self.model = model
+        self.printer = replace(Printer.of(nest, wide=True), long_parameters=True)
+        self.poly = PolyTree(model, ())
+        self.walker = Walker(self.poly, {})
+
+    def moderate(self) -> list[str]:
+        """That parameters of 64 bits that loops count with, and an unsigned one too, are numbers that `long` holds and
+        sums of them as well: no program that ends counts as far as 2**47, and no object has more bytes.
+
+        With it, all that generated code makes of iterators and parameters (sums with small factors) is exact in `long`;
+        parameters that are narrower are converted first (`scheduler.codegen.emit.integer_text`).
+        """
+        tests = []
+        for p in self.nest.parameters:
+            kind = scalar_type(p.ctype)
+            if kind is None or kind.bits < 64 or p.name not in self.counted or p.value is not None:
+                continue
+            if p.low is not None and p.high is not None and -(1 << _MODERATE) <= p.low <= p.high <= 1 << _MODERATE:
+                continue
+            tests.append(f"{p.name} >> {_MODERATE} == 0" if not kind.signed else f"pe_moderate({p.name})")
+        return tests
+
+    def near(self, counted: frozenset[str]) -> list[str]:
+        """That what a schedule shifts by, and no loop of the source runs to, is small.
+
+        Where statements of one loop are as far apart as that number, a tiled or shared loop steps through the gap.
+        """
+        ends = (
+            end
+            for p in self.model.placed.values()
+            for loop in p.loops
+            for end in (loop.start, loop.stop)
+            if isinstance(end, tuple)
+        )
+        bounded = {name for end in ends for part in end for name in part.names()}
+        names = [p.name for p in self.nest.parameters if p.name in counted - bounded and p.value is None]
+        return [f"(unsigned long){name} + {1 << _NEAR - 1} >> {_NEAR} == 0" for name in names]
+
+    def assumptions(self) -> list[str]:
+        known = self._set(self._known_ranges())
+        parts = []
+        for constraint in dict.fromkeys(self.nest.assumptions):
+            if not known.is_subset(self._set(Model.constraint_text(constraint))):
+                parts.append(wrap(self.printer.constraint(constraint), AND))
+        return parts
+
+    def _set(self, constraints: str) -> isl.Set:
+        return isl.Set.read_from_str(self.model.context, f"{self.model.parameter_prefix()}{{ : {constraints} }}")
+
+    def _known_ranges(self) -> str:
+        parts = []
+        for p in self.nest.parameters:
+            name = isl_name(p.name)
+            if p.value is not None:
+                parts.append(f"{name} = {p.value}")
+            parts += [f"{name} >= {p.low}"] if p.low is not None else []
+            parts += [f"{name} <= {p.high}"] if p.high is not None else []
+        return " and ".join(parts) or "0 = 0"
+
+    def overlaps(self) -> list[str]:
+        accesses: dict[str, list[tuple[str, int]]] = {}
+        written: set[str] = set()
+        for statement in self.model.placed:
+            for index, use in enumerate(self.model.uses(statement)):
+                accesses.setdefault(use.access.array, []).append((statement, index))
+                if use.is_write:
+                    written.add(use.access.array)
+        arrays = [a for a in self.nest.arrays if a.name in accesses and a.storage in _MAY_OVERLAP]
+        ranges: dict[str, tuple[str, str]] = {}
+        intervals = Intervals(self.printer)
+        elements = Elements(self.model, intervals, self._bound, self._holds)
+        computed = Ranges(self.nest, self.model, intervals, elements)
+        parts: list[str] = []
+        some: list[str] = []  # no address is formed of an array that has no elements
+        given = Given(self.nest)
+
+        def range_of(array: Array) -> tuple[str, str]:
+            if array.name not in ranges:
+                try:
+                    first_byte, end, exist = self._range(array, accesses[array.name])
+                except CodegenUnsupported as problem:
+                    given.check(array, problem)
+                    first_byte, end, exist = self._computed(array, computed, problem)
+                ranges[array.name] = first_byte, end
+                some.extend(given.where(test, array) for test in exist)
+            return ranges[array.name]
+
+        rows = Rows(self.model, self.printer, self._bound, self._holds)
+        areas: dict[str, list[Area]] = {}
+        apart: list[frozenset[str]] = []
+
+        def note_rows(array: Array) -> None:
+            """What the test of rows needs to know of an array."""
+            if array.name not in areas:
+                given.check(array)
+                if array.rows:
+                    touched, corners, exist = self._corners(array, accesses[array.name])
+                    some.extend(exist)
+                    areas[array.name] = rows.areas(array, touched, corners, array.name in written)
+                else:
+                    first_byte, end = range_of(array)
+                    areas[array.name] = [plain_area(array.name, first_byte, end, array.name in written, array)]
+
+        for k, first in enumerate(arrays):
+            if first.rows and any(a.name in written and not self._local_scalar(a) for a in arrays):
+                note_rows(first)
+            for second in arrays[k + 1 :]:
+                with_rows = first.rows or second.rows
+                if self._local_scalar(first) or self._local_scalar(second):
+                    continue
+                if (first.name not in written and second.name not in written) or first.shares(second):
+                    apart.append(frozenset((first.name, second.name)))
+                    continue
+                if Storage.POINTER not in (first.storage, second.storage) or not self.same_memory(first, second):
+                    apart.append(frozenset((first.name, second.name)))
+                    if not with_rows:  # else stores may still reach the tables
+                        continue
+                if with_rows:
+                    note_rows(first)
+                    note_rows(second)
+                    continue
+                a, b = range_of(first), range_of(second)
+                apart.append(frozenset((first.name, second.name)))
+                parts.append(given.where(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})", first, second))
+            if first.name in written and not self._local_scalar(first):
+                for p in self.nest.parameters:
+                    if p.exposed and self.same_memory(first, Array(p.name, p.ctype)):
+                        place = f"&{p.base or p.name}"
+                        if first.rows:
+                            areas.setdefault(place, [plain_area(p.name, place, f"{place} + 1", False)])
+                            continue
+                        a = range_of(first)
+                        parts.append(given.where(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)", first))
+        tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
+        found = [*dict.fromkeys(some), *parts, *tests]
+        declared = intervals.declarations()
+        return [f"__extension__({{\n{indent(declared, INDENT)}{INDENT}{' && '.join(found)}; }})"] if declared else found
+
+    @staticmethod
+    def _computed(array: Array, ranges: Ranges, problem: CodegenUnsupported) -> tuple[str, str, list[str]]:
+        """The bytes that are accessed, as the written code computes them; that it knows them."""
+        try:
+            span = ranges.span(array)
+        except CodegenUnsupported:
+            raise problem from None
+        return f"{span}.pe_first", f"{span}.pe_end", [f"{span}.pe_known"]
+
+    @staticmethod
+    def _local_scalar(array: Array) -> bool:
+        return array.storage is Storage.LOCAL and array.is_scalar
+
+    @staticmethod
+    def same_memory(first: Array, second: Array) -> bool:
+        """Objects of different types do not share memory in C, character types excepted."""
+        if first.untyped or second.untyped:
+            return True
+        a, b = scalar_type(first.ctype), scalar_type(second.ctype)
+        if a is None or b is None or 8 in (a.bits, b.bits) or 1 in (a.bits, b.bits):
+            return True
+        return (a.kind, a.bits) == (b.kind, b.bits)
+
+    def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str, list[str]]:
+        """Pointers to the first element accessed and behind the last; the tests that there are such elements."""
+        _, corners, exist = self._corners(array, accesses)
+        first, last = (self._pointer(array, tuple(ends[k] for ends in corners)) for k in (0, 1))
+        return first, f"{last} + 1", exist
+
+    def _pointer(self, array: Array, place: tuple[IntExpr, ...]) -> str:
+        """To an element that there may not be: without subscripts that have to be in range, where there are extents."""
+        names = [f"__a{k}" for k in range(len(place))]
+        access = Access(array.name, tuple(Affine.of(name) for name in names))
+        printer = replace(self.printer, values=dict(zip(names, place, strict=True)))
+        unbounded = array.storage is Storage.POINTER and len(array.shape) < 2
+        if unbounded or array.members or array.flat or array.rows or array.is_scalar:
+            return f"&{printer.access(access)}"
+        text = array.base or array.name
+        for subscript in access.subscripts:
+            text = f"*({text})" if " + " in text else text
+            text += f" + {wrap(printer.subscript(subscript), PRODUCT)}"
+        return text
+
+    def _corners(
+        self, array: Array, accesses: list[tuple[str, int]]
+    ) -> tuple[isl.Set, list[tuple[IntExpr, IntExpr]], list[str]]:
+        """The elements accessed, the least and greatest subscript of each dimension; the tests that there are such."""
+        touched: isl.Set | None = None
+        for statement, index in accesses:
+            part = self.model.access_relation(statement, self.model.uses(statement)[index], "unbounded").range()
+            touched = part if touched is None else touched.union(part)
+        assert touched is not None
+        known = self.model.parameter_context()
+        corners: list[tuple[IntExpr, IntExpr]] = []
+        exist: list[str] = []
+        for k, extent in enumerate(array.shape):
+            low: IntExpr
+            high: IntExpr
+            ends = extremes(touched, k)
+            if ends is not None:
+                low, high = map(self._bound, ends)
+            elif extent is not None:
+                low, high = Affine.constant(0), extent - 1
+            else:
+                advice = "" if array.rows else " (declare it restrict)"
+                raise CodegenUnsupported(
+                    f"which elements of {array.name} are accessed depends on data: whether it overlaps "
+                    f"another array cannot be tested{advice}"
+                )
+            corners.append((low, high))
+            if isinstance(low, Affine) and isinstance(high, Affine):
+                constraint = Constraint(high - low)
+                if not known.is_subset(self._set(Model.constraint_text(constraint))):
+                    exist.append(wrap(self.printer.constraint(constraint), AND))
+            elif not known.is_subset(touched.params()):
+                exist.append(" >= ".join(wrap(self.printer.integer(value), RELATION + 1) for value in (high, low)))
+        return touched, corners, exist
+
+    def _holds(self, condition: isl.Set) -> IntExpr | None:
+        """None where it holds whenever the nest's assumptions do."""
+        context = self.model.parameter_context()
+        if context.is_subset(condition):
+            return None
+        build = isl.AstBuild.from_context(context)
+        return self.walker.expr(build.expr_from_set(condition.gist(context)), {})
+
+    def _bound(self, bound: isl.PwAff) -> IntExpr:
+        domain = bound.domain()
+        build = isl.AstBuild.from_context(domain)
+        return self.walker.expr(build.expr_from_pw_aff(bound.gist(domain)), {})

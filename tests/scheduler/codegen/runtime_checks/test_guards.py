@@ -1,0 +1,104 @@
+"""The run-time condition: assumptions and overlap of pointers."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scheduler.codegen.emit.text import preamble
+from scheduler.codegen.runtime_checks.guards import runtime_condition, untestable
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.text import parse_nest
+from scheduler.polyhedral.model import Model
+from tests.scheduler.codegen.support import FAST, GEMM, build
+
+
+def condition(text: str) -> str | None:
+    nest = parse_nest(text)
+    return runtime_condition(nest, Model(nest))
+
+
+def test_globals_need_no_test() -> None:
+    assert condition(GEMM) is None
+
+
+def test_assumptions() -> None:
+    text = GEMM.replace("array A", "assume n - 1 >= 0; assume -2*m + l >= 0; array A").replace(
+        "param n: int", "param n: int in [1, ?]"
+    )
+    assert condition(text) == "(long)l >= 2*(long)m"
+
+
+def test_restrict_is_trusted_and_read_only_pairs_are_not_tested() -> None:
+    text = (
+        GEMM.replace("[n][l]", "[n][l] pointer")
+        .replace("[l][m]", "[l][m] pointer")
+        .replace("C: double[n][m]", "C: double[n][m] restrict")
+    )
+    assert condition(text) is None
+
+
+STENCIL = """nest s { param n: int; array a: double[n] pointer; array b: double[n] pointer; array c: float[n] pointer;
+for i: int in [1, n - 1) step 1 { S0: a[i] = b[i - 1] + b[i + 1] + c[i]; } }"""
+
+
+def test_pointers_are_tested(tmp_path: Path) -> None:
+    text = condition(STENCIL)
+    assert text is not None and text.count("pe_apart") == 1
+    source = preamble(text) + f"int check(double *a, double *b, int n) {{ return {text}; }}\n"
+    library = ctypes.CDLL(str(build(tmp_path, "guard", source, FAST)))
+    memory = np.zeros(64)
+    address = memory.ctypes.data
+
+    def check(a: int, b: int) -> bool:
+        return bool(library.check(ctypes.c_void_p(address + 8 * a), ctypes.c_void_p(address + 8 * b), ctypes.c_int(10)))
+
+    assert check(0, 20) and check(20, 0)
+    assert check(0, 9) and not check(0, 8) and not check(0, 0)  # a[1..8] written, b[0..9] read
+    assert check(9, 0) is (9 + 1 >= 10)
+    assert not check(8, 0)
+
+
+def test_unknown_ranges_give_up() -> None:
+    text = """nest s { param n: int; array a: double[n] pointer; array b: double[?] pointer; array c: int[n];
+    for i: int in [0, n) step 1 { S0: if (a[i] > 0.0) { a[i] = b[opaque(c[opaque(c[i])])]; } } }"""
+    with pytest.raises(CodegenUnsupported, match="elements of b are accessed depends on data"):
+        condition(text)
+
+
+def test_flat_and_triangular_ranges() -> None:
+    text = """nest s { param n: int; array a: double[n][n] pointer flat; array b: double[n] pointer;
+    for i: int in [0, n) step 1 { for j: int in [0, i) step 1 { S0: a[i][j] = b[j]; } } }"""
+    assert condition(text) == (
+        "(long)n >= 2 && pe_apart(&a[(long)n], &a[((long)n - 1)*(long)n + (long)n - 2] + 1, &b[0], &b[(long)n - 2] + 1)"
+    )
+
+
+def test_no_address_of_an_array_without_elements(tmp_path: Path) -> None:
+    rows = """nest s { param n: int; param m: int in [1, ?];
+    array a: double[n][m] pointer; array b: double[n][m] pointer;
+    for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { S0: a[i][j] = b[i][j]; } } }"""
+    text = condition(rows)
+    assert text is not None and text.startswith("(long)n > 0 && pe_apart(")
+    source = f"{preamble(text)}static int check(int n, int m, double a[n][m], double b[n][m]) {{ return {text}; }}\n"
+    source += "double A[4], B[4];\nint main(int c, char **v)\n{\n    (void)v;\n"
+    source += "    return check(c - 1, 2, (void *)A, (void *)B) || !check(c, 2, (void *)A, (void *)B);\n}\n"
+    (tmp_path / "t.c").write_text(source)
+    flags = ("-O1", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    subprocess.run(["gcc", *flags, "t.c", "-o", "t"], cwd=tmp_path, check=True, timeout=60)
+    done = subprocess.run([tmp_path / "t"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_address_is_formed_of_what_is_null() -> None:
+    arrays = "array a: double[?] pointer; array b: double[?] pointer const; array t: double[?][?] pointer const rows 1;"
+    head = f'nest s {{ param n: int; param g: int in [0, 1] base "(b != 0)"; {arrays} '
+    loops = "for i: int in [0, n) step 1 { S0: a[i] = g ? b[%s] : %s; } }"
+    nest = parse_nest(head + loops % ("i", "0.0"))
+    text = runtime_condition(nest, Model(nest)) or ""
+    (test,) = (part for part in text.split(" && ") if "&b[0]" in part)
+    assert test.startswith("(!g || pe_apart(&a[0], ")
+    for subscript, other in (("opaque((long)a[i])", "0.0"), ("i", "t[i][i]")):
+        assert untestable(parse_nest(head + loops % (subscript, other)))
