@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scheduler.codegen.emit.integer_text import OR, IntegerPrinter, wrap
 from scheduler.codegen.runtime_checks.integers import PLAIN, limits
-from scheduler.codegen.tree.nodes import IntExpr
+from scheduler.codegen.tree.nodes import IntExpr, IntOp
 from scheduler.ir.affine import Affine
 from scheduler.ir.types import ScalarType
 
@@ -212,7 +212,7 @@ class Intervals:
 
         if interval.function == "?:":
             condition, low, high, otherwise = interval.operands
-            assert isinstance(condition, IntExpr)
+            assert isinstance(condition, Affine | IntOp)
             when = wrap(self.printer.integer(condition), OR)
             return f"{when} ? pe_between({text(low)}, {text(high)}) : {text(otherwise)}"
         return f"pe_{interval.function}({', '.join(map(text, interval.operands))})"

@@ -176,7 +176,9 @@ class Ranges:
         for k, iterator in enumerate(self.model.iterators(statement.name)):
             ends = extremes(domain, k)
             if ends is not None:
-                inner.iterators[iterator] = self.intervals.between(*map(self.elements.bound, ends))
+                inner.iterators[iterator] = self.intervals.between(
+                    self.elements.bound(ends[0]), self.elements.bound(ends[1])
+                )
         self._actions(statement.body, inner, statement.name)
         env.values, env.defined, env.facts = inner.values, inner.defined, inner.facts
 

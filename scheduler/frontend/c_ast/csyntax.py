@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
-from typing import Union
+from typing import TypeGuard, Union
 
 from scheduler.frontend.c_ast.arith import bits
 from scheduler.frontend.clang.dialect import Dialect
@@ -513,7 +513,7 @@ def all_expressions(stmt: CStmt) -> Iterator[CExpr]:
             yield from subexpressions(expr)
 
 
-def is_loop(stmt: CStmt) -> bool:
+def is_loop(stmt: CStmt) -> TypeGuard[ForStmt | OtherStmt]:
     return isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what in LOOPS)
 
 

@@ -48,12 +48,12 @@ class NormalizeLoops(FunctionPass):
         variable = iterator_of(loop)
         if variable is not None and (place is None or (place >= 0 and not self.dead(variable))):
             return stmt  # it has no start of its own, or what the iterator is behind it is read
-        if variable is not None and place >= 0:
+        if variable is not None and place is not None and place >= 0:
             take_start(variable, before, place)
         return loop
 
 
-def _asking(stmt: CStmt) -> CStmt:
+def _asking(stmt: ForStmt | OtherStmt) -> ForStmt | OtherStmt:
     """`i != 0` where the condition of a loop is `i`."""
     tests = stmt.exprs if isinstance(stmt, OtherStmt) else (stmt.condition,)
     test = tests[0] if len(tests) == 1 else None

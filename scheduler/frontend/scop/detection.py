@@ -152,7 +152,7 @@ class Detection:
     def printed(self) -> tuple[tuple[str, str], ...]:
         """(function, text) after the pass that is asked for."""
         if self.print_after == "detect_scops":
-            return tuple((nest.function, format_nest(nest)) for nest in self.found.nests)
+            return tuple((nest.function or "", format_nest(nest)) for nest in self.found.nests)
         return tuple(self.found.printed)
 
     # ----------------------------------------------------------------------------------- the walk
