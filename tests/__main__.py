@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-ALONE = ("tests/profilers",)  # what contains processes and measures time
-OTHERS = ("-n", "2", "--deselect", "tests/profilers")
+ALONE = ("-m", "machine and not slow")  # what contains processes and measures time
+OTHERS = ("-n", "2", "-m", "not machine and not slow")
 
 if __name__ == "__main__":
     sys.exit(max([subprocess.call((sys.executable, "-m", "pytest", *part, *sys.argv[1:])) for part in (ALONE, OTHERS)]))

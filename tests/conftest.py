@@ -9,7 +9,7 @@ import pytest
 from perfembed.report import documents
 from profilers import lock
 from scheduler.frontend import parsing
-from tests.needs import is_unit, parsed_here
+from tests.needs import FOLDERS, NEEDS, ROOT, Watch, is_unit, parsed_here
 from tests.perfembed.documents_support import check_document
 
 
@@ -43,4 +43,29 @@ def _documents_are_as_their_schemas_say() -> Iterator[None]:
 def _parser_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser process of its own for each file would take longer than most tests of what it finds."""
     if is_unit(request.node):
+        parsing.compiler_headers("gcc")  # which asks gcc, once
         monkeypatch.setattr(parsing, "_asked", parsed_here)
+
+
+_watch = Watch()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole folders need the same."""
+    for item in items:
+        if (name := FOLDERS.get(item.path.relative_to(ROOT).parts[0])) is not None:
+            item.add_marker(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A test that says of itself that it is a unit test, by having no mark of what it needs, is one."""
+    _watch.begin(is_unit(item))
+    try:
+        yield
+    finally:
+        seen = _watch.seen
+        _watch.begin(False)
+    if seen:
+        pytest.fail(f"a unit test {'; '.join(seen[:3])}: mark it {', '.join(NEEDS[:-1])} or {NEEDS[-1]}", pytrace=False)

@@ -1,10 +1,15 @@
-"""What tests need: a unit test starts no process and does not wait; what it reads is parsed in this process."""
+"""What tests need. A unit test starts no process and does not wait, and fails where it does; its parser runs here.
+
+Tests that need more have one of the marks `gcc`, `machine` and `campaign` (see pyproject.toml).
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +19,11 @@ from scheduler.frontend.model import Failure, Request
 
 NEEDS = ("gcc", "machine", "campaign")
 """Marks: processes (compilers, parsers, solvers); a machine's clock, limits and signals; many random programs."""
+ROOT = Path(__file__).parent
+FOLDERS = {"profilers": "machine", "campaigns": "campaign", "differential": "campaign"}
 _STACK_BYTES = 256 << 20
+_STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
+_LONGEST_S = 0.05  # that a unit test may sleep
 
 
 def is_unit(item: pytest.Item) -> bool:
@@ -32,3 +41,24 @@ def parsed_here(request: Request, options: ParseOptions) -> SourceFile | Failure
     finally:
         threading.stack_size(before)
         sys.setrecursionlimit(recursion)
+
+
+class Watch:
+    """Notes what the unit test that runs does that it may not."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self._on = False
+        self._process = os.getpid()
+        sys.addaudithook(self._note)
+
+    def begin(self, unit: bool) -> None:
+        self.seen, self._on = [], unit
+
+    def _note(self, event: str, arguments: tuple[object, ...]) -> None:
+        if not self._on or os.getpid() != self._process:
+            return
+        if event in _STARTS:
+            self.seen.append(f"starts a process ({event}: {str(arguments[:2])[:200]})")
+        elif event == "time.sleep" and isinstance(arguments[0], int | float) and arguments[0] > _LONGEST_S:
+            self.seen.append(f"sleeps for {arguments[0]} s")

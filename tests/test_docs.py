@@ -60,6 +60,7 @@ def run_python(code: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.gcc
 def test_python_example_of_the_database(tmp_path: Path) -> None:
     (code,) = blocks(TEXTS[ROOT / "docs/guides/sql.md"], "python")
     lines = run_python(code, tmp_path).splitlines()

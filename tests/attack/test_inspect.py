@@ -13,7 +13,7 @@ from tests.attack import broken_bytes, deep, encodings, forms, names, paths, sem
 from tests.attack.harness import check, known_open, perfembed
 from tests.attack.registry import CASES, Case
 
-pytestmark = pytest.mark.machine
+pytestmark = pytest.mark.gcc
 
 LIMIT_S = 10.0
 

@@ -24,7 +24,7 @@ from tests.attack.rewritten import REWRITTEN, Rewritten
 from tests.generator.schedules import random_schedule
 from tests.rewriting import rewritten
 
-pytestmark = pytest.mark.machine
+pytestmark = pytest.mark.gcc
 
 _VARIANTS = 2
 _BUILD = ("gcc", "-O1", "-w", "-fopenmp", "-ffp-contract=off")

@@ -12,7 +12,7 @@ import pytest
 
 from optdb.safe_sql import QueryFailed, QueryLimits, QueryResult, run_query
 
-pytestmark = pytest.mark.machine
+pytestmark = pytest.mark.gcc
 
 SENTINEL = "SENTINEL-6f1d"
 secret_frame = {"x": [SENTINEL]}  # what a replacement scan would find

@@ -13,7 +13,7 @@ from perfembed.cli.building import default_output
 from tests.attack.behaviours import BEHAVIOURS, Behaviour
 from tests.attack.harness import check, children, end_survivors, known_open, perfembed
 
-pytestmark = pytest.mark.machine
+pytestmark = pytest.mark.gcc
 
 LIMIT_S = 60.0
 

@@ -25,6 +25,8 @@ from scheduler.replay import Allowed
 from tests.doubles.recording import OtherStep, Recording, Replay, read_steps
 from tests.perfembed.measuring.test_less_work import PRODUCT
 
+pytestmark = pytest.mark.gcc
+
 FOLDER = Path(__file__).parent / "recordings"
 TARGET = Target(2, vector_bytes=32, l1_bytes=32 << 10, l2_bytes=256 << 10, l3_bytes=1 << 20)
 SEARCHES = {

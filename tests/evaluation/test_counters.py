@@ -14,6 +14,7 @@ from tests.evaluation.counters import COUNTS, CountersBench, agreement, run_coun
 KERNELS = Path(__file__).parents[1] / "kernels"
 
 
+@pytest.mark.gcc
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
 def test_a_stencil_agrees() -> None:
     flags = ("-DSMALL", "-DN=300", "-DTSTEPS=12")  # enough of the program's time, whatever else runs

@@ -102,6 +102,7 @@ def test_no_permission(tmp_path: Path) -> None:
         Database.open(tmp_path / "a.db")
 
 
+@pytest.mark.gcc
 def test_who_has_it_open_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     Database.open(path).close()
@@ -115,6 +116,7 @@ def test_who_has_it_open_is_named(tmp_path: Path) -> None:
     Database.open(path).close()
 
 
+@pytest.mark.gcc
 def test_readers_share_and_keep_a_writer_waiting(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     Database.open(path).close()
@@ -127,6 +129,7 @@ def test_readers_share_and_keep_a_writer_waiting(tmp_path: Path) -> None:
         child.communicate("")
 
 
+@pytest.mark.gcc
 def test_waiting_helps(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     Database.open(path).close()
@@ -152,6 +155,7 @@ Database.open(sys.argv[1], migrations=(*MIGRATIONS, dies))
 """
 
 
+@pytest.mark.gcc
 def test_a_killed_creation_leaves_no_database(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     done = subprocess.run([sys.executable, "-c", DIE, str(path)], capture_output=True)
@@ -181,6 +185,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.campaign
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_statement_is_an_interrupt(tmp_path: Path) -> None:
     with Database.open(tmp_path / "a.db") as database:

@@ -166,6 +166,7 @@ with Database.open(sys.argv[1], read_only=True, wait_s=30.0) as database:
 """
 
 
+@pytest.mark.gcc
 def test_a_reader_gets_in_while_much_is_ingested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It sees a part; the ingester waits until it has read, lets no other writer in, and ends with everything."""
     path = tmp_path / "a.db"
@@ -239,6 +240,7 @@ except DiskFull:
 """
 
 
+@pytest.mark.gcc
 def test_a_full_disk_stops_it_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     spool = spooled(path, 60, 20)
@@ -281,6 +283,7 @@ module.ingest(database, spool_directory(path), part_bytes=5000)
 """
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(("moment", "count"), [("commit", 0), ("commit", 2), ("checkpoint", 0), ("deleted", 0)])
 def test_killed_at_the_worst_moments(tmp_path: Path, moment: str, count: int) -> None:
     """Before a commit, after the commits but before the checkpoint, after the deletion."""
@@ -297,6 +300,7 @@ def test_killed_at_the_worst_moments(tmp_path: Path, moment: str, count: int) ->
     assert os.listdir(spool) == []
 
 
+@pytest.mark.gcc
 def test_losing_the_log_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     spool = spooled(path)

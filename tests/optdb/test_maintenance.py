@@ -48,6 +48,7 @@ maintenance.compact(Path(sys.argv[1]))
 """
 
 
+@pytest.mark.gcc
 def test_compact_killed_before_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with filled(path) as database:

@@ -37,6 +37,7 @@ def failed(database: Path, sql: str, limits: QueryLimits | None = None, **more: 
     return caught.value
 
 
+@pytest.mark.gcc
 def test_every_kind_of_value(database: Path) -> None:
     sql = """
         SELECT true AS b, -5::TINYINT AS i, 170141183460469231731687303715884105727 AS h, 0.1::FLOAT AS f,
@@ -87,6 +88,7 @@ def test_every_kind_of_value(database: Path) -> None:
     assert (kinds["h"], kinds["dec"], kinds["a"]) == ("HUGEINT", "DECIMAL(38,20)", "INTEGER[2]")
 
 
+@pytest.mark.gcc
 def test_json_that_nobody_should_expand(database: Path) -> None:
     sql = "SELECT '1e999999999'::JSON, '[1e99999999999999999999]'::JSON, ($deep)::JSON, ($flat)::JSON"
     deep, flat = "[" * 500 + "]" * 500, f"[{', '.join(['[]'] * 500)}]"
@@ -94,6 +96,7 @@ def test_json_that_nobody_should_expand(database: Path) -> None:
     assert row == (Decimal("1e999999999"), "[1e99999999999999999999]", deep, [[]] * 500)
 
 
+@pytest.mark.gcc
 def test_rows_keep_their_order_and_are_cut(database: Path) -> None:
     result = run_query(database, "FROM times ORDER BY id DESC", limits=QueryLimits(rows=3))
     assert [row[0] for row in result.rows] == [999, 998, 997]
@@ -105,6 +108,7 @@ def test_rows_keep_their_order_and_are_cut(database: Path) -> None:
     assert [column.name for column in none.columns] == ["id", "seconds"]
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("sql", "rows"),
     [
@@ -122,12 +126,14 @@ def test_what_counts_as_one_query(database: Path, sql: str, rows: tuple[tuple[ob
     assert run_query(database, sql).rows == rows
 
 
+@pytest.mark.gcc
 def test_explain(database: Path) -> None:
     result = run_query(database, "EXPLAIN FROM times WHERE id = $n", parameters={"n": 3})
     assert [column.name for column in result.columns] == ["explain_key", "explain_value"]
     assert "times" in str(result.rows)
 
 
+@pytest.mark.gcc
 def test_parameters_are_values(database: Path) -> None:
     evil = "'; DROP TABLE times; --\x1b"
     values = {"s": evil, "i": 2**100, "d": Decimal("1.50"), "x": b"\0\xff", "l": [1, None], "f": 0.5, "n": None}
@@ -137,6 +143,7 @@ def test_parameters_are_values(database: Path) -> None:
     assert moments.rows == (("2024-01-02 03:04:05.000006", "2024-01-02"),)
 
 
+@pytest.mark.gcc
 def test_parameters_that_do_not_fit(database: Path) -> None:
     assert failed(database, "SELECT $n").kind == "parameter"
     assert failed(database, "SELECT $n", parameters={"m": 1}).kind == "parameter"
@@ -145,6 +152,7 @@ def test_parameters_that_do_not_fit(database: Path) -> None:
     assert "type set" in failed(database, "SELECT ?", parameters=[{1}]).message
 
 
+@pytest.mark.gcc
 def test_an_error_says_where(database: Path) -> None:
     problem = failed(database, "SELECT 'é', id\nFROM time")
     assert (problem.kind, problem.position) == ("name", (2, 6))
@@ -158,6 +166,7 @@ def test_an_error_says_where(database: Path) -> None:
     assert failed(database, "SELECT " + "(" * 2_000 + "1" + ")" * 2_000).message == "the query is nested too deeply"
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
@@ -176,10 +185,12 @@ def test_what_is_not_one_query(database: Path, sql: str, words: str) -> None:
     assert problem.kind == "statement" and words in problem.message
 
 
+@pytest.mark.gcc
 def test_pivot_with_named_columns(database: Path) -> None:
     assert run_query(database, "PIVOT times ON id IN (4, 8) USING sum(seconds)").rows == ((1.0, 2.0),)
 
 
+@pytest.mark.gcc
 def test_limits(database: Path) -> None:
     quick = QueryLimits(seconds=0.5, memory_bytes=128 << 20, result_bytes=1 << 20)
     late = failed(database, "SELECT count(*) FROM range(1000000000000)", quick)
@@ -198,6 +209,7 @@ def test_limits_that_cannot_be(database: Path, limits: QueryLimits) -> None:
     assert failed(database, "SELECT 1", limits).kind == "parameter"
 
 
+@pytest.mark.gcc
 def test_databases_that_cannot_be_opened(tmp_path: Path, database: Path) -> None:
     with pytest.raises(MissingDatabase, match="no such database"):
         run_query(tmp_path / "none.duckdb", "SELECT 1")
@@ -210,6 +222,7 @@ def test_databases_that_cannot_be_opened(tmp_path: Path, database: Path) -> None
     assert list(tmp_path.iterdir()) == [text]
 
 
+@pytest.mark.gcc
 def test_damage_that_only_a_query_meets(tmp_path: Path) -> None:
     path = tmp_path / "q.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -222,6 +235,7 @@ def test_damage_that_only_a_query_meets(tmp_path: Path) -> None:
     assert failed(path, "SELECT error('Corrupt database file')").kind == "value"
 
 
+@pytest.mark.gcc
 def test_a_database_in_use(tmp_path: Path) -> None:
     path = tmp_path / "busy.duckdb"
     with duckdb.connect(str(path)) as writer:
@@ -235,6 +249,7 @@ def test_a_database_in_use(tmp_path: Path) -> None:
         assert run_query(path, "FROM t").rows == ((1,),)
 
 
+@pytest.mark.gcc
 def test_a_query_waits_for_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "busy.duckdb"
     writer = duckdb.connect(str(path))
@@ -249,6 +264,7 @@ def test_a_query_waits_for_a_writer(tmp_path: Path) -> None:
     assert not reader_waits(path)
 
 
+@pytest.mark.gcc
 def test_what_a_killed_writer_left_is_read_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "wal.duckdb"
     code = (
@@ -262,6 +278,7 @@ def test_what_a_killed_writer_left_is_read_and_left_alone(tmp_path: Path) -> Non
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
+@pytest.mark.gcc
 def test_describe_database(database: Path) -> None:
     result = describe_database(database)
     assert result.rows == (
@@ -285,6 +302,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
+@pytest.mark.gcc
 def test_the_child_dies_with_its_parent(database: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from optdb.safe_sql import *;"
@@ -310,6 +328,7 @@ def test_the_child_dies_with_its_parent(database: Path) -> None:
     assert not os.path.exists(f"/proc/{found[0]}") or " Z " in Path(f"/proc/{found[0]}/stat").read_text()
 
 
+@pytest.mark.gcc
 def test_no_child_is_left(database: Path) -> None:
     before = children(os.getpid())
     run_query(database, "SELECT 1")

@@ -59,11 +59,13 @@ def tried(folder: Path, means: str) -> tuple[list[str], list[str]]:
     return held.split(), worked.split()
 
 
+@pytest.mark.gcc
 def test_nothing_but_computing_is_left(tmp_path: Path) -> None:
     held, worked = tried(tmp_path, "all")
     assert held and worked == ["compute"]
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(("means", "left"), [("landlock", ["socket", "fork", "compute"]), ("seccomp", ["compute"])])
 def test_each_means_alone(tmp_path: Path, means: str, left: list[str]) -> None:
     held, worked = tried(tmp_path, means)
@@ -99,6 +101,7 @@ def overwritten(folder: Path, confined: str) -> bool:
     return path.read_bytes() != before
 
 
+@pytest.mark.gcc
 def test_a_confined_query_does_not_overwrite_its_database(tmp_path: Path) -> None:
     assert not overwritten(tmp_path, "yes")
 

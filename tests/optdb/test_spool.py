@@ -72,6 +72,7 @@ def test_threads_share_a_writer(tmp_path: Path) -> None:
     assert kinds(tmp_path).count("measurement") == 40
 
 
+@pytest.mark.gcc
 def test_a_forked_child_gets_its_own_file(tmp_path: Path) -> None:
     writer = SpoolWriter(tmp_path)
     writer.append([one(0)])
@@ -126,6 +127,7 @@ print(stored + [100])
 """
 
 
+@pytest.mark.gcc
 def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """A limit on the size of files stands for the full disk: the same partial write, then the same kind of error."""
     done = subprocess.run(

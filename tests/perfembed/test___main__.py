@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.test_imports import ROOT
+
+pytestmark = pytest.mark.gcc
 
 
 def test_is_the_command() -> None:

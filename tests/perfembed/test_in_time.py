@@ -11,6 +11,8 @@ import pytest
 
 from perfembed.in_time import Undone, in_time
 
+pytestmark = pytest.mark.gcc
+
 
 def worked(seconds: float) -> float:
     """Of processor time; what is negative is spent waiting."""

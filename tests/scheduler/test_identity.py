@@ -30,6 +30,7 @@ def test_canonical_nests_keep_their_identity(text: str) -> None:
     assert {p.name: (p.low, p.high) for p in canonical.nest.parameters} == ranges
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("text", [nests.GEMM, nests.JACOBI, nests.CHOLESKY])
 def test_there_and_back(text: str) -> None:
     nest = nests.nest(text)

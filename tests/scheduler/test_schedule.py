@@ -49,6 +49,7 @@ steps = st.one_of(
 )
 
 
+@pytest.mark.campaign
 @given(st.lists(steps, max_size=5).map(tuple))
 def test_round_trip(schedule: Schedule) -> None:
     text = format_schedule(schedule)

@@ -12,6 +12,8 @@ from perfembed.building.command import BuildCommand
 from perfembed.errors import SourceRejected
 from profilers.child import confines_writes
 
+pytestmark = pytest.mark.gcc
+
 GRID = Path(__file__).parent / "grid"
 ENVIRONMENT = {"PATH": os.defpath}
 

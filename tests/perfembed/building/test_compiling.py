@@ -9,6 +9,8 @@ from perfembed.building.build import Changes, Made, NotBuilt, Unit, made
 from perfembed.building.compiling import CompileAndLink, one_file
 from profilers.build import CompilerConfig
 
+pytestmark = pytest.mark.gcc
+
 MAIN = b'#include <stdio.h>\nint f(void);\nint main(void) { printf("%d\\n", f()); return 0; }\n'
 
 

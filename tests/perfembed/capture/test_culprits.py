@@ -58,6 +58,7 @@ int main(void)
 """
 
 
+@pytest.mark.gcc
 def test_a_nest_our_calls_do_not_fit_at_is_left_alone(tmp_path: Path) -> None:
     source = marked(tmp_path / "p.c", program(), *(NEST.format(name) for name in "xyz"))
     profile = profiled(source, tmp_path / "work", compiler=GCC)
@@ -68,6 +69,7 @@ def test_a_nest_our_calls_do_not_fit_at_is_left_alone(tmp_path: Path) -> None:
     assert [type(captured[name]) for name in "xyz"] == [CapturedNest, CaptureFailed, CapturedNest]
 
 
+@pytest.mark.gcc
 def test_what_changes_the_output_is_left_alone(tmp_path: Path) -> None:
     text = program().replace("n += sizeof(char[PLUS(/*<*/)/*>*/ 1]) - 1;", "")
     told = text.replace("z[i] += 1.0;/*>*/", "z[i] += 1.0;/*>*/\n#ifdef PERFEMBED_INSTRUMENT_H\nz[3] = 7;\n#endif\n")
@@ -77,6 +79,7 @@ def test_what_changes_the_output_is_left_alone(tmp_path: Path) -> None:
     assert all("output changes" in nest.problem for nest in profile.nests) and profile.stdout == b"1 1\n"
 
 
+@pytest.mark.gcc
 def test_a_capture_that_fails_at_one_nest_keeps_the_others(tmp_path: Path) -> None:
     """The address of a register variable cannot be taken where its name is hidden from -Dregister=."""
     text = """#include <stdio.h>
@@ -105,6 +108,7 @@ int main(void)
     assert len(bad) == 1 and "register" in bad[0].reason, bad
 
 
+@pytest.mark.gcc
 def test_a_statement_that_ends_in_a_macro_call_is_watched(tmp_path: Path) -> None:
     path = tmp_path / "m.c"
     path.write_text("""#define S(x) x
@@ -120,6 +124,7 @@ int main(void)
     assert [(nest.calls, nest.problem) for nest in profile.nests] == [(1, "")]
 
 
+@pytest.mark.gcc
 def test_where_the_time_is_over_nests_are_left_alone_and_it_is_said(tmp_path: Path) -> None:
     text = program().replace("n += sizeof(char[PLUS(/*<*/)/*>*/ 1]) - 1;", "")
     source = marked(tmp_path / "p.c", text, NEST.format("x"), NEST.format("z"))
@@ -132,6 +137,7 @@ def test_where_the_time_is_over_nests_are_left_alone_and_it_is_said(tmp_path: Pa
     assert all("the budget was spent" in one.reason for one in captured.values() if isinstance(one, CaptureFailed))
 
 
+@pytest.mark.gcc
 def test_the_first_run_of_a_program_takes_as_long_as_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only then it is known how long that is: no deadline ends it."""
     text = program().replace("n += sizeof(char[PLUS(/*<*/)/*>*/ 1]) - 1;", "")

@@ -9,6 +9,8 @@ from profilers.build import CompilerConfig
 from scheduler.frontend import ParseOptions, read_source
 from tests.perfembed.capture_support import assert_replays, good, good_profile
 
+pytestmark = pytest.mark.gcc
+
 KERNELS = Path(__file__).parents[2] / "kernels"
 SMALL = CompilerConfig("gcc", ("-O2", "-ffp-contract=off", "-DSMALL"))
 

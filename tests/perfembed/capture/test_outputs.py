@@ -13,6 +13,8 @@ from perfembed.world import World
 from profilers.build import CompilerConfig
 from profilers.child import Limits
 
+pytestmark = pytest.mark.gcc
+
 FLAGS = ("-O1", "-fopenmp", "-pthread")
 HEAD = """#define _GNU_SOURCE
 #include <omp.h>

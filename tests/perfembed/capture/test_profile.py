@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.mark.gcc
 def test_counts_calls_and_finds_the_typical_one(tmp_path: Path) -> None:
     source = marked(tmp_path / "sum.c", PROGRAM, sum_nest())
     profile = good_profile(source, tmp_path / "work", "one", "two")
@@ -62,6 +63,7 @@ def test_counts_calls_and_finds_the_typical_one(tmp_path: Path) -> None:
     assert nest.other_threads == 0
 
 
+@pytest.mark.gcc
 def test_many_calls_keep_a_sample(tmp_path: Path) -> None:
     text = PROGRAM.replace("r < 40", "r < 100000").replace("20000 - (r == 3)", "r % 50 + 1")
     nest = good_profile(marked(tmp_path / "sum.c", text, sum_nest()), tmp_path / "work").nest("sum")
@@ -70,6 +72,7 @@ def test_many_calls_keep_a_sample(tmp_path: Path) -> None:
     assert nest.typical_call is not None and 1 <= nest.values["n"] <= 50
 
 
+@pytest.mark.gcc
 def test_time_inside_of_another_nest_is_told_apart(tmp_path: Path) -> None:
     text = """#include <stdio.h>
 static double a[20000];
@@ -90,12 +93,14 @@ int main(void)
     assert 0.5 * inner.share < inner.inside < inner.share
 
 
+@pytest.mark.gcc
 def test_a_nest_that_is_never_run(tmp_path: Path) -> None:
     text = PROGRAM.replace("r < 40", "r < 0").replace("total += sum(10, a);", "")
     nest = good_profile(marked(tmp_path / "sum.c", text, sum_nest()), tmp_path / "work").nest("sum")
     assert (nest.calls, nest.typical_call, nest.share, dict(nest.values)) == (0, None, 0.0, {})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_unbraced_places_pragmas_and_lines_stay(tmp_path: Path, newline: bytes) -> None:
     """An else must find its if, a pragma its loop, __LINE__ its line, and a BOM must not matter."""
@@ -124,6 +129,7 @@ int main(int argc, char **argv)
     assert [nest.calls for nest in profile.nests] == [0, 1, 1, 1]
 
 
+@pytest.mark.gcc
 def test_include_next_to_the_file_input_and_working_folder(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "size.h").write_text("#define SIZE 5\n")
@@ -150,6 +156,7 @@ int main(void)
     assert profile.nest("sum").values == {"n": 5}
 
 
+@pytest.mark.gcc
 def test_unsigned_values_and_integer_scalars(tmp_path: Path) -> None:
     text = """static double a[4]; double s; unsigned char flag = 200;
 int main(void)
@@ -186,6 +193,7 @@ def run_body(tmp_path: Path, body: str, limits: Limits = LIMITS, flags: tuple[st
     return failed.reason
 
 
+@pytest.mark.gcc
 def test_failures_have_reasons(tmp_path: Path) -> None:
     assert "SIGSEGV" in run_body(tmp_path, "*(volatile int *)8 = 1;")
     assert "SIGABRT" in run_body(tmp_path, 'fputs("no such matrix", stderr); abort();')
@@ -195,12 +203,14 @@ def test_failures_have_reasons(tmp_path: Path) -> None:
     assert "bad.c:" in run_body(tmp_path, "undeclared(;")
 
 
+@pytest.mark.gcc
 def test_an_exit_code_is_no_failure(tmp_path: Path) -> None:
     source = marked(tmp_path / "three.c", PROGRAM.replace("return 0;", "return 3;"), sum_nest())
     profile = good_profile(source, tmp_path / "work")
     assert profile.exit_code == 3 and profile.nest("sum").calls
 
 
+@pytest.mark.gcc
 def test_no_main(tmp_path: Path) -> None:
     text = PROGRAM.replace("int main(", "int not_main(").replace("static double sum", "double sum")
     failed = profiled(marked(tmp_path / "lib.c", text, sum_nest()), tmp_path / "work")
@@ -208,6 +218,7 @@ def test_no_main(tmp_path: Path) -> None:
     assert "no main" in failed.reason
 
 
+@pytest.mark.gcc
 def test_calls_from_other_threads_are_told(tmp_path: Path) -> None:
     pragma = '_Pragma("omp parallel for reduction(+:total)")'
     text = PROGRAM.replace("for (int r = 0; r < 40", f"{pragma}\n    for (int r = 0; r < 40")
@@ -219,6 +230,7 @@ def test_calls_from_other_threads_are_told(tmp_path: Path) -> None:
     assert nest.calls + nest.other_threads == 41
 
 
+@pytest.mark.gcc
 def test_the_thread_that_others_wait_for_counts(tmp_path: Path) -> None:
     """The main thread's part is short; the share is that of the other one, for which it waits."""
     text = PROGRAM.replace("int main(int", "#include <omp.h>\nint main(int").replace(
@@ -235,6 +247,7 @@ def test_the_thread_that_others_wait_for_counts(tmp_path: Path) -> None:
     assert nest.share > 5 * nest.seconds / profile.wall_s
 
 
+@pytest.mark.gcc
 def test_forked_children_and_exit_do_not_disturb(tmp_path: Path) -> None:
     text = PROGRAM.replace("<stdio.h>", "<stdio.h>\n#include <stdlib.h>\n#include <sys/wait.h>\n#include <unistd.h>")
     text = text.replace('printf("', 'if (!fork()) { sum(3, a); exit(0); } wait(0); printf("').replace(

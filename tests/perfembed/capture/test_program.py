@@ -17,6 +17,7 @@ int failed(void) { return errno != 0; }
 """
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("other", "flags", "looks"), [("", (), False), (READS, (), True), ("", ("-static",), True), (READS, ("-s",), True)]
 )

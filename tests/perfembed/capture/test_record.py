@@ -53,6 +53,7 @@ GLOBALS_IR = """nest globals {
 """
 
 
+@pytest.mark.gcc
 def test_global_arrays_and_scalars(tmp_path: Path) -> None:
     source = marked(tmp_path / "globals.c", GLOBALS, GLOBALS_IR)
     [capture] = captured(source, tmp_path / "work")
@@ -101,6 +102,7 @@ FLAT_IR = """nest flat {
 """
 
 
+@pytest.mark.gcc
 def test_flat_pointers_at_the_heavy_call(tmp_path: Path) -> None:
     """The extent of `in` follows from its subscripts; that of `out` is more than was allocated."""
     source = marked(tmp_path / "flat.c", FLAT, FLAT_IR)
@@ -113,6 +115,7 @@ def test_flat_pointers_at_the_heavy_call(tmp_path: Path) -> None:
     assert_replays(source.nests[0], capture, tmp_path)
 
 
+@pytest.mark.gcc
 def test_pointer_without_enough_memory_behind_it(tmp_path: Path) -> None:
     text = FLAT.replace("malloc(sizeof *a * n * m)", "malloc(sizeof *a * n * m - 4)").replace(
         "b[i];\n", "b[i];\n a[0]=0;"
@@ -153,6 +156,7 @@ VLA_IR = """nest vla {
 """
 
 
+@pytest.mark.gcc
 def test_vla_parameters(tmp_path: Path) -> None:
     source = marked(tmp_path / "vla.c", VLA, VLA_IR)
     capture = good(captured(source, tmp_path / "work")[0])
@@ -206,6 +210,7 @@ STATIC = "static int start[51], col[300]; static double val[400], x[50], y[50];"
 ON_STACK = "int start[51], col[300]; double val[400], x[50], y[50];"
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("place", ["heap", "static", "static in main"])
 def test_csr_sizes_come_from_the_allocation(tmp_path: Path, place: str) -> None:
     declare = STATIC if place == "static" else ""
@@ -228,6 +233,7 @@ def test_csr_sizes_come_from_the_allocation(tmp_path: Path, place: str) -> None:
         assert_replays(source.nests[0], capture, tmp_path)
 
 
+@pytest.mark.gcc
 def test_csr_on_the_stack_is_refused(tmp_path: Path) -> None:
     source = marked(tmp_path / "csr.c", CSR.format(declare="", define=ON_STACK), CSR_IR)
     [capture] = captured(source, tmp_path / "work")
@@ -235,6 +241,7 @@ def test_csr_on_the_stack_is_refused(tmp_path: Path) -> None:
     assert capture.reason.startswith("the size of col is unknown: its subscripts depend on data")
 
 
+@pytest.mark.gcc
 def test_several_nests_in_one_run_and_exit_once_done(tmp_path: Path) -> None:
     """The second nest is typical at its last call; what comes later in the program is not run."""
     text = """#include <stdio.h>
@@ -303,6 +310,7 @@ OVERLAP_IR = """nest shift {
 """
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("offset", "pairs", "harmful"),
     [("1", (("a", "b"),), True), ("100", (), False), ("101", (("b", "c"),), False)],
@@ -316,6 +324,7 @@ def test_overlapping_pointers(tmp_path: Path, offset: str, pairs: tuple[tuple[st
     assert isinstance(made, CaptureFailed) == harmful
 
 
+@pytest.mark.gcc
 def test_cap_before_and_at_the_run(tmp_path: Path) -> None:
     flat = marked(tmp_path / "flat.c", FLAT, FLAT_IR)
     [capture] = captured(flat, tmp_path / "work", cap=8000)
@@ -327,6 +336,7 @@ def test_cap_before_and_at_the_run(tmp_path: Path) -> None:
     assert "GiB, more than the limit" in capture.reason
 
 
+@pytest.mark.gcc
 def test_reasons(tmp_path: Path) -> None:
     """Null pointers, accesses before the start, assumptions, long double, programs that change or die."""
 
@@ -364,6 +374,7 @@ int main"""
         assert expected in reason("again", text, OVERLAP_IR)
 
 
+@pytest.mark.gcc
 def test_randomised_inputs_keep_what_decides_addresses(tmp_path: Path) -> None:
     source = marked(tmp_path / "csr.c", CSR.format(declare=STATIC, define=""), CSR_IR)
     nest = source.nests[0]
@@ -380,6 +391,7 @@ def test_randomised_inputs_keep_what_decides_addresses(tmp_path: Path) -> None:
     assert fills["y"].low == 0 and fills["y"].high == 1  # type: ignore[union-attr]
 
 
+@pytest.mark.gcc
 def test_partial_functions_stay_near_the_captured_values(tmp_path: Path) -> None:
     text = VLA.replace("x[j] * A[j][i]", "x[j] / A[j][i]").replace("i - j;", "1 + i + j;")
     ir = VLA_IR.replace("x[j] * A[j][i]", "x[j] / A[j][i]")

@@ -42,6 +42,7 @@ IR = """nest rows {
 """
 
 
+@pytest.mark.gcc
 def test_replayed(tmp_path: Path) -> None:
     source = marked(tmp_path / "rows.c", PROGRAM, IR)
     capture = good(captured(source, tmp_path / "work")[0])
@@ -54,6 +55,7 @@ def test_replayed(tmp_path: Path) -> None:
     assert_replays(source.nests[0], capture, tmp_path / "replay")
 
 
+@pytest.mark.gcc
 def test_every_second_row(tmp_path: Path) -> None:
     """The pointers between are not looked at."""
     head, loops = PROGRAM.replace("a[0] = (double *)16;", "for (int i = 0; i < N; i += 2) a[i] = 0;").split("/*<*/")
@@ -65,6 +67,7 @@ def test_every_second_row(tmp_path: Path) -> None:
     assert_replays(source.nests[0], capture, tmp_path / "replay")
 
 
+@pytest.mark.gcc
 def test_rows_that_are_written_and_overlap_cannot_be_measured(tmp_path: Path) -> None:
     source = marked(tmp_path / "rows.c", PROGRAM.replace("a[0] = (double *)16", "a[2] = a[3] + 1"), IR)
     capture = good(captured(source, tmp_path / "work")[0])

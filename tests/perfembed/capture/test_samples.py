@@ -41,6 +41,7 @@ def sampled(tmp_path: Path, text: str, *flags: str) -> Samples | ProgramFailed:
     return sample_program((source,), build, World(tmp_path), tmp_path / "work")
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("end", ["return s > 1e9", "_exit(s > 1e9)"])
 def test_lines_and_callers(tmp_path: Path, end: str) -> None:
     found = sampled(tmp_path, PROGRAM.replace("END", end))
@@ -52,6 +53,7 @@ def test_lines_and_callers(tmp_path: Path, end: str) -> None:
     assert 0 < found.cpu_s <= found.wall_s * 1.1
 
 
+@pytest.mark.gcc
 def test_sleeping_calls_are_not_interrupted(tmp_path: Path) -> None:
     end = "unsigned left = 0; for (int k = 0; k < 3; k++) left += usleep(30000) != 0; return left ? 3 : 0"
     found = sampled(tmp_path, PROGRAM.replace("END", f"{end}; return s > 1e9"))
@@ -59,12 +61,14 @@ def test_sleeping_calls_are_not_interrupted(tmp_path: Path) -> None:
     assert found.wall_s > 0.09
 
 
+@pytest.mark.gcc
 def test_without_debugging_information(tmp_path: Path) -> None:
     found = sampled(tmp_path, PROGRAM.replace("END", "return s > 1e9"), "-s")
     assert isinstance(found, ProgramFailed)
     assert "without debugging information" in found.reason
 
 
+@pytest.mark.gcc
 def test_crash(tmp_path: Path) -> None:
     found = sampled(tmp_path, PROGRAM.replace("END", "return *(volatile int *)8"))
     assert isinstance(found, ProgramFailed)

@@ -16,6 +16,8 @@ from perfembed.world import Left, Ran, World
 from profilers.child import Limits, confines_writes
 from profilers.scratch import scratch_folder
 
+pytestmark = pytest.mark.gcc
+
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 confined = pytest.mark.skipif(not confines_writes(), reason="no Landlock")
 

@@ -44,6 +44,7 @@ def runs(nest: LoopNest, capture: CapturedNest, workdir: Path, inputs: Randomise
     return path.read_bytes()[32:]
 
 
+@pytest.mark.gcc
 def test_affine_nest(tmp_path: Path) -> None:
     nest = parse_nest(VLA_IR)
     capture = made(nest, tmp_path, {"n": 40, "unused": 1})
@@ -58,6 +59,7 @@ def test_affine_nest(tmp_path: Path) -> None:
     assert synthesize(nest, {"n": 40}, 7, tmp_path) == capture
 
 
+@pytest.mark.gcc
 def test_csr(tmp_path: Path) -> None:
     nest = parse_nest(CSR_IR)
     capture = made(nest, tmp_path, {"n": 1000})
@@ -102,6 +104,7 @@ SCATTER_IR = """nest scatter {
 }"""
 
 
+@pytest.mark.gcc
 def test_rows_of_arrays_that_come_by_pointer(tmp_path: Path) -> None:
     nest = parse_nest(SCATTER_IR)
     capture = made(nest, tmp_path, {"n": 300})
@@ -109,6 +112,7 @@ def test_rows_of_arrays_that_come_by_pointer(tmp_path: Path) -> None:
     runs(nest, capture, tmp_path)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("room", [40, 150, 900, 10_000])
 def test_rows_stay_within_what_is_declared(tmp_path: Path, room: int) -> None:
     declared = SCATTER_IR.replace("A: double[?] restrict const", f"A: double[{room}] const")
@@ -117,6 +121,7 @@ def test_rows_stay_within_what_is_declared(tmp_path: Path, room: int) -> None:
     runs(nest, capture, tmp_path)
 
 
+@pytest.mark.gcc
 def test_counts_and_indices_by_way_of_a_scalar(tmp_path: Path) -> None:
     nest = parse_nest(ELL)
     capture = made(nest, tmp_path, {"n": 50})
@@ -139,6 +144,7 @@ HISTOGRAM = """nest histogram {
 """
 
 
+@pytest.mark.gcc
 def test_histogram_fits_the_type(tmp_path: Path) -> None:
     nest = parse_nest(HISTOGRAM)
     assert made(nest, tmp_path, {"n": 9}).array("image").fill == RandomFill(7 * 4096, 0, 256)

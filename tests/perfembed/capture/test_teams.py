@@ -12,6 +12,8 @@ from profilers.child import Limits
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from tests.perfembed.capture_support import contents
 
+pytestmark = pytest.mark.gcc
+
 FLAGS = ("-O1", "-fopenmp")
 PROGRAM = """#include <omp.h>
 #include <stdio.h>

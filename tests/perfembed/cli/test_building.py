@@ -62,6 +62,7 @@ def tuner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tuner:
     return double
 
 
+@pytest.mark.gcc
 def test_several_files_and_a_folder(tuner: Tuner, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "a.c", "b.c", "-o", "out", "--run", "./p 1 'x y'", "--args", "z", "-DN=3"], Session({})) == 0
     assert tuner.asked is not None
@@ -73,6 +74,7 @@ def test_several_files_and_a_folder(tuner: Tuner, capsys: pytest.CaptureFixture[
     assert "wrote    out/a.c (1 of 1 nest tuned)" in out and "needed   -fopenmp, where" in out
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("files", [[], ["-"]])
 def test_all_files_of_a_build(tuner: Tuner, files: list[str]) -> None:
     assert main(["tune", *files, "--build", "make p", "--run", "./p 1", "--in-place"], Session({})) == 0

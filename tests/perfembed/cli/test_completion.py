@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.gcc
+
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "import sys; sys.argv[0] = 'perfembed'; from perfembed.cli.main import run; run()"
 

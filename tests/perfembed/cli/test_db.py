@@ -396,6 +396,7 @@ def test_what_is_no_database(run: Run, path: Path, tmp_path: Path, foreign: byte
             assert (code, out) == (7, "") and err == f"perfembed db: {other}: not a DuckDB database\n"
 
 
+@pytest.mark.gcc
 def test_in_use(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for waits in (inspect.unwrap(Database.open), compact, settle):
         monkeypatch.setitem(waits.__kwdefaults__, "wait_s", 0.1)

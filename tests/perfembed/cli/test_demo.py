@@ -89,12 +89,14 @@ def test_ctrl_c_ends_it(tuner: Tuner, capsys: pytest.CaptureFixture[str]) -> Non
     assert len(tuner.calls) == 1 and "matrix-product.opt.c" in capsys.readouterr().out
 
 
+@pytest.mark.gcc
 def test_every_loop_of_the_programs_is_understood(capsys: pytest.CaptureFixture[str]) -> None:
     for name in PROGRAMS:
         assert main(["inspect", str(DEMO / name), "--format", "remarks"], Session({})) == 0
         assert capsys.readouterr().out == ""
 
 
+@pytest.mark.gcc
 def test_the_programs_compile_without_a_word_and_say_what_they_show(tmp_path: Path) -> None:
     assert {path.name for path in DEMO.iterdir()} == set(PROGRAMS)
     for name in PROGRAMS:

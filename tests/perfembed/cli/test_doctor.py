@@ -100,6 +100,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, st
     return {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(tmp_path / "cache"), VARIABLE: str(tmp_path)}
 
 
+@pytest.mark.gcc
 def test_calibrate_measures_shows_and_keeps(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -130,6 +131,7 @@ def test_calibrate_measures_shows_and_keeps(
     assert Calibration.from_json(json.dumps({"version": 1, **found})) == kept
 
 
+@pytest.mark.gcc
 def test_calibrate_waits_for_its_turn_and_shows_figures_that_cannot_be_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -168,6 +170,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Calibration:
     return replace(found, other_load=0.0)
 
 
+@pytest.mark.gcc
 def test_doctor_tells_when_the_machine_was_calibrated(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

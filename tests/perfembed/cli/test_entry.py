@@ -6,6 +6,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.gcc
+
 ROOT = Path(__file__).parents[3]
 RUN = "import sys; from perfembed.cli.entry import run; sys.argv = ['perfembed', *{arguments!r}]; run()"
 

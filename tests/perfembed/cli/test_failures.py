@@ -120,6 +120,7 @@ def test_empty_and_binary_files(run: Run, source: Path, command: str, content: b
     assert err.count("\n") == 1
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [
@@ -197,6 +198,7 @@ def test_messages_cannot_steer_the_terminal(run: Run) -> None:
     assert "\033" not in err and "\a" not in err
 
 
+@pytest.mark.gcc
 def test_reader_that_leaves() -> None:
     code = "from perfembed.cli.main import run; import sys; sys.argv = ['perfembed', 'doctor', '--json']; run()"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -32,6 +32,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "a.c"
 
 
+@pytest.mark.gcc
 def test_what_there_is_no_time_for(
     source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,6 +45,7 @@ def test_what_there_is_no_time_for(
     assert "a.c: not read: the C parser needed more than 0.01 s of processor time" in capsys.readouterr().err
 
 
+@pytest.mark.gcc
 def test_without_a_compiler(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--cc", "no-such"], Session({})) == EXIT_DONE
     Path("a.c").write_text(f"#include <stddef.h>\n{SOURCE}")
@@ -51,6 +53,7 @@ def test_without_a_compiler(source: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "there is no compiler no-such" in capsys.readouterr().err
 
 
+@pytest.mark.gcc
 def test_sarif(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--format", "sarif"], Session({})) == 0
     log = json.loads(capsys.readouterr().out)
@@ -61,6 +64,7 @@ def test_sarif(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert result["ruleId"] == "refused" and "break" in result["message"]["text"]
 
 
+@pytest.mark.gcc
 def test_remarks(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--format", "remarks"], Session({})) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -68,6 +72,7 @@ def test_remarks(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert line.endswith("[-Rpass-missed=perfembed]")
 
 
+@pytest.mark.gcc
 def test_json_is_a_format(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--format", "json"], Session({})) == 0
     named = capsys.readouterr().out
@@ -84,6 +89,7 @@ def test_forms_that_there_are_not(source: str, capsys: pytest.CaptureFixture[str
     assert "exclude each other" in capsys.readouterr().err
 
 
+@pytest.mark.gcc
 def test_a_file_without_findings(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(source).write_text(SOURCE.replace("break", "a[i] = 1.0"))
     assert main(["inspect", source, "--format", "sarif"], Session({})) == 0
@@ -92,6 +98,7 @@ def test_a_file_without_findings(source: str, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.gcc
 def test_summary(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     more = "int g(int);\nint h(int);\nvoid e(int n) { for (int i = 0; i < n; i++) a[i] = g(i);\n"
     more += "for (int i = 0; i < n; i++) a[i] = h(i); }\n"
@@ -133,6 +140,7 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.mark.gcc
 def test_summary_of_a_run(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(source).write_text(PROGRAM)
     session = Session({"PATH": os.environ["PATH"]})
@@ -149,6 +157,7 @@ def test_summary_of_a_run(source: str, capsys: pytest.CaptureFixture[str]) -> No
     assert abs(sum(loop["share"] for loop in run["loops"]) + run["elsewhere"] - 1) < 1e-9
 
 
+@pytest.mark.gcc
 def test_all_files_of_a_program(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     """One table for the program: what one file's loop calls in another one is the other's."""
     Path(source).write_text(
@@ -176,6 +185,7 @@ def test_all_files_of_a_program(source: str, capsys: pytest.CaptureFixture[str])
     assert {line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if ".c: " in line} >= {"a.c", "b.c"}
 
 
+@pytest.mark.gcc
 def test_run_by_a_build(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(source).write_text(PROGRAM.replace("int main(", "int all("))
     Path("main.c").write_text("int all(int, char **);\nint main(int n, char **v) { return all(n, v); }\n")
@@ -187,6 +197,7 @@ def test_run_by_a_build(source: str, capsys: pytest.CaptureFixture[str]) -> None
     assert not Path("prog").exists()
 
 
+@pytest.mark.gcc
 def test_runs_that_are_refused(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--run", "./a"], Session({})) == 2
     assert "--summary or --json" in capsys.readouterr().err

@@ -81,6 +81,7 @@ def test_wrong_options(arguments: list[str], words: str, tmp_path: Path, capsys:
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.gcc
 def test_the_job_script(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Accepted by bash, and each task does its shard, however odd the names."""
     odd = tmp_path / "it's $(touch hacked)\nx"

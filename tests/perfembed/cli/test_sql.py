@@ -44,6 +44,7 @@ def run(capsys: pytest.CaptureFixture[str], database: Path) -> Run:
     return call
 
 
+@pytest.mark.gcc
 def test_a_table(run: Run) -> None:
     assert run("SELECT id, name FROM nests ORDER BY id LIMIT 2") == (
         0,
@@ -52,18 +53,21 @@ def test_a_table(run: Run) -> None:
     )
 
 
+@pytest.mark.gcc
 def test_there_is_more(run: Run) -> None:
     code, out, err = run("FROM nests", "--limit", "2", "--format", "jsonl")
     assert (code, err) == (0, "2 rows shown, there are more: --limit ROWS shows more\n")
     assert [json.loads(line)["id"] for line in out.splitlines()] == [0, 1]
 
 
+@pytest.mark.gcc
 def test_without_a_query_the_views_are_listed(run: Run) -> None:
     assert run() == (0, "nests: what was tuned\n  id    BIGINT\n  name  VARCHAR\n", "")
     code, out, _ = run("--format", "json")
     assert code == 0 and json.loads(out)[1]["column"] == "name"
 
 
+@pytest.mark.gcc
 def test_parameters(run: Run) -> None:
     code, out, _ = run(
         *("SELECT $n + 1 AS n, $t AS t, typeof($q) AS q, $e = '' AS e", "--format", "json"),
@@ -91,6 +95,7 @@ def test_sizes_of_memory() -> None:
             memory_bytes(wrong)
 
 
+@pytest.mark.gcc
 def test_an_error_points_at_its_place(run: Run) -> None:
     code, out, err = run("SELECT id\nFROM nest")
     assert (code, out) == (2, "")
@@ -102,6 +107,7 @@ def test_an_error_points_at_its_place(run: Run) -> None:
     ]
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -129,11 +135,13 @@ def test_failures(run: Run, arguments: list[str], code: int, words: str) -> None
     assert err.startswith("perfembed sql: ") and words in err and "Traceback" not in err
 
 
+@pytest.mark.gcc
 def test_a_failure_as_json(run: Run) -> None:
     code, out, _ = run("SELEC 1", "--format", "json")
     assert code == 2 and json.loads(out)["error"]["exit_code"] == 2
 
 
+@pytest.mark.gcc
 def test_a_database_in_use(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(run_query.__kwdefaults__, "wait_s", 0.1)
     path = tmp_path / "busy.duckdb"
@@ -143,6 +151,7 @@ def test_a_database_in_use(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert code == 7 and f"process {os.getpid()} " in err
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("format_", ["json", "parquet"])
 def test_output_to_a_file(run: Run, tmp_path: Path, format_: str) -> None:
     path = tmp_path / "result"
@@ -155,6 +164,7 @@ def test_output_to_a_file(run: Run, tmp_path: Path, format_: str) -> None:
         assert "é" in content.decode() and "1.5" in content.decode()
 
 
+@pytest.mark.gcc
 def test_an_output_that_exists_is_kept_on_failure(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "old.csv"
     path.write_text("old")
@@ -175,6 +185,7 @@ def test_the_database_is_no_output(run: Run, database: Path, tmp_path: Path) -> 
     assert database.read_bytes() == before
 
 
+@pytest.mark.gcc
 def test_a_query_on_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("SELECT 'é' AS a -- end".encode())))
     assert run("-", "--format", "csv") == (0, "a\né\n", "")
@@ -199,6 +210,7 @@ def command(database: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-c", code, "sql", "--db", str(database), *arguments]
 
 
+@pytest.mark.gcc
 def test_a_reader_that_leaves(database: Path) -> None:
     words = command(database, "SELECT repeat('x', 1000) FROM range(5000)", "--format", "csv")
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -225,11 +237,13 @@ def on_a_terminal(words: list[str]) -> tuple[int, bytes]:
     return process.wait(60), output
 
 
+@pytest.mark.gcc
 def test_parquet_does_not_go_to_a_terminal(database: Path) -> None:
     code, output = on_a_terminal(command(database, "SELECT 1", "--format", "parquet"))
     assert code == 2 and b"not written to a terminal" in output
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("format_", ["table", "csv"])
 def test_a_terminal_is_not_steered(database: Path, format_: str) -> None:
     evil = "SELECT chr(27) || '[2Jx' AS \"a\x1b]0;t\x07\", repeat('y', 100) AS b"

@@ -50,6 +50,7 @@ PRODUCT = """for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) for (int k 
     C[i][j] += 1.5f * A[i][k] * B[k][j];"""
 
 
+@pytest.mark.gcc
 def test_a_product(tmp_path: Path) -> None:
     """1.5 * A[i][k] does not change with j, and need not be computed each time."""
     work = work_of(program(PRODUCT, "float A[N][N], B[N][N], C[N][N]", calls=3), tmp_path)
@@ -60,6 +61,7 @@ def test_a_product(tmp_path: Path) -> None:
     assert all(work.traffic[level] >= 3 * (4 * 4 * 100 * 100 - 2 * 256) for level in work.traffic)
 
 
+@pytest.mark.gcc
 def test_bytes_and_operations_of_a_copy(tmp_path: Path) -> None:
     loops = "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = A[j][i] / 3.0;"
     work = work_of(program(loops, "double A[N][N], C[N][N]"), tmp_path)
@@ -69,6 +71,7 @@ def test_bytes_and_operations_of_a_copy(tmp_path: Path) -> None:
     assert products_of(work) == ()
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("loops", "arrays", "reason"),
     [
@@ -81,12 +84,14 @@ def test_what_cannot_be_said(tmp_path: Path, loops: str, arrays: str, reason: st
     assert reason in work_of(program(loops, arrays), tmp_path).reason
 
 
+@pytest.mark.gcc
 def test_other_sizes_in_every_call(tmp_path: Path) -> None:
     text = program("for (int i = 0; i < n; i++) C[0][i] = C[1][i] + 1.0;", "double C[N][N]", 3)
     text = text.replace("work(void)", "work(int n)").replace("work();", "work(10 + r);")
     assert "other sizes" in work_of(text, tmp_path).reason
 
 
+@pytest.mark.gcc
 def test_only_the_kernel_of_main_counts(tmp_path: Path) -> None:
     text = """#include <stdio.h>
     static double A[100], B[100];
@@ -128,6 +133,7 @@ def test_capacities() -> None:
     assert capacities(MACHINE, 2) == (("L2", 128), ("L3", 256), (MEMORY, 256))
 
 
+@pytest.mark.gcc
 def test_openblas_adds_products_up(tmp_path: Path) -> None:
     products = (Product(20, 30, 40, "double"), Product(20, 30, 40, "double"), Product(8, 9, 10, "float"))
     finished = run_openblas(products, 1, {"PATH": os.environ["PATH"]}, tmp_path)

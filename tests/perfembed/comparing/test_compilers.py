@@ -25,6 +25,7 @@ def test_the_newest_clang(tmp_path: Path) -> None:
     assert newest_clang({"PATH": f"/nowhere:{tmp_path}"}) == "clang-14"
 
 
+@pytest.mark.gcc
 def test_what_is_missing_says_why(tmp_path: Path) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -41,6 +42,7 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
         assert found[name].version == "clang 99"
 
 
+@pytest.mark.gcc
 def test_graphite_is_used_where_gcc_has_it(tmp_path: Path) -> None:
     (_, found) = configurations(("graphite",), Toolbox(threads=3), ENVIRONMENT, tmp_path)
     assert found.name == "graphite" and "-ftree-parallelize-loops=3" in found.compiler.flags
@@ -56,6 +58,7 @@ def test_graphite_is_used_where_gcc_has_it(tmp_path: Path) -> None:
     assert not gcc.missing and "Graphite loop optimizations cannot be used" in found.missing
 
 
+@pytest.mark.gcc
 def test_no_clang_at_all(tmp_path: Path) -> None:
     found = {c.name: c for c in configurations(("clang",), Toolbox(clang="no-such-clang"), ENVIRONMENT, tmp_path)}
     assert list(found) == ["gcc", "clang"]

@@ -95,6 +95,7 @@ def run(tmp_path: Path, content: bytes, cc: str = "gcc", flags: tuple[str, ...] 
     return shown.stdout, marks.read_bytes()
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("flags", [(), ("-std=c99",), ("-fopenmp",), ("-flto",)], ids=str)
 def test_a_function_is_timed_at_every_return(tmp_path: Path, flags: tuple[str, ...]) -> None:
     result = marked(tmp_path, KERNEL_FUNCTION)
@@ -108,6 +109,7 @@ def test_a_function_is_timed_at_every_return(tmp_path: Path, flags: tuple[str, .
     assert 0 < found[0] < 1
 
 
+@pytest.mark.gcc
 def test_the_form_kept_apart(tmp_path: Path) -> None:
     result = marked(tmp_path, KERNEL_FUNCTION)
     assert result.apart is not None
@@ -116,6 +118,7 @@ def test_the_form_kept_apart(tmp_path: Path) -> None:
     assert marked(tmp_path, IN_MAIN).apart is None
 
 
+@pytest.mark.gcc
 def test_loops_of_main_are_timed_without_input_and_checksum(tmp_path: Path) -> None:
     result = marked(tmp_path, IN_MAIN)
     assert (result.functions, result.loops) == (("main",), 1)
@@ -128,6 +131,7 @@ def test_loops_of_main_are_timed_without_input_and_checksum(tmp_path: Path) -> N
     assert (read_marks(data) or (0, 0))[1] == 1
 
 
+@pytest.mark.gcc
 def test_a_function_called_in_loops_is_timed_where_those_are(tmp_path: Path) -> None:
     result = marked(tmp_path, CALLED_BY_ANOTHER)
     assert (result.functions, result.inner) == (("rows",), ("row", "rows"))

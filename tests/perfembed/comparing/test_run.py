@@ -94,6 +94,7 @@ def result_of(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch, tune: Tune
     return compare(bench, lambda text: None)
 
 
+@pytest.mark.gcc
 def test_a_tuned_kernel(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     def tune(path: str, options: TuneOptions, progress: object) -> TuneResult:
         assert options.functions == ("work",)
@@ -114,6 +115,7 @@ def test_a_tuned_kernel(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch) 
     assert Store(bench.out).load() == {row.key: row}
 
 
+@pytest.mark.gcc
 def test_what_is_finished_is_not_measured_again(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     first = result_of(bench, monkeypatch, tuned_as(lambda text: text))
 
@@ -129,6 +131,7 @@ def test_what_is_finished_is_not_measured_again(bench: CompareOptions, monkeypat
     assert result_of(bench, monkeypatch, tuned_as(lambda text: text)).rows[0].key != first.rows[0].key
 
 
+@pytest.mark.gcc
 def test_a_wrong_result_is_found(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = result_of(bench, monkeypatch, tuned_as(lambda text: text.replace("* 0.5", "* 0.75"))).rows
     assert row.status == "wrong"
@@ -137,6 +140,7 @@ def test_a_wrong_result_is_found(bench: CompareOptions, monkeypatch: pytest.Monk
     assert row.seconds("ours") is None
 
 
+@pytest.mark.gcc
 def test_a_tuned_file_that_does_not_compile_or_run(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = result_of(bench, monkeypatch, tuned_as(lambda text: text + "garbage\n")).rows
     assert row.status == "wrong"
@@ -148,6 +152,7 @@ def test_a_tuned_file_that_does_not_compile_or_run(bench: CompareOptions, monkey
     assert "crashed" in row.programs["ours"].failure
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("error", "status", "reason"),
     [
@@ -172,6 +177,7 @@ def with_peers(bench: CompareOptions, *peers: str) -> CompareOptions:
     return dataclasses.replace(bench, peers=tuple(parse_peer(text, (), environment) for text in peers))
 
 
+@pytest.mark.gcc
 def test_peers_build_the_original(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wrapper = tmp_path / "my cc"
     wrapper.write_text('#!/bin/sh\ns=$1 o=$2\nshift 2\nexec gcc "$@" -w "$s" -o "$o" -lm\n')
@@ -205,6 +211,7 @@ def test_peers_build_the_original(bench: CompareOptions, monkeypatch: pytest.Mon
     assert result_of(other, monkeypatch, tuned_as(lambda text: text, "kept")).rows[0].key != row.key
 
 
+@pytest.mark.gcc
 def test_flags_and_arguments_of_any_program(
     bench: CompareOptions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -221,6 +228,7 @@ def test_flags_and_arguments_of_any_program(
     assert row.work is not None and not row.work.reason and row.work.flops["double"] == 2500
 
 
+@pytest.mark.gcc
 def test_an_interrupt_keeps_what_is_finished(
     bench: CompareOptions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -239,6 +247,7 @@ def test_an_interrupt_keeps_what_is_finished(
     assert "interrupted" in render_comparison(result, Style())
 
 
+@pytest.mark.gcc
 def test_a_file_that_cannot_be_timed_is_said(bench: CompareOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     for text, reason in (("int main(void) { return 0; }\n", "no kernel found"), ("int main(void) { retur 0; }\n", "")):
         Path(bench.paths[0]).write_text(text)
@@ -426,6 +435,7 @@ def test_another_checkout_beside_ours() -> None:
     assert "ours over theirs: 1.26x" in text and "tuning, median: theirs 20 s, ours 10 s" in text
 
 
+@pytest.mark.gcc
 def test_this_checkout_against_itself(bench: CompareOptions) -> None:
     asked = dataclasses.replace(bench, against=OWN, search="random", budget_s=1.0)
     (row,) = compare(asked, lambda text: None).rows

@@ -7,6 +7,8 @@ import pytest
 
 from tests.perfembed.fuzzing_support import fuzzed
 
+pytestmark = pytest.mark.gcc
+
 SIZES = b"""#include <stdint.h>
 #include <stdio.h>
 #define M 60

@@ -20,6 +20,8 @@ from scheduler.machine.target import Target
 from scheduler.replay import Allowed, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 
+pytestmark = pytest.mark.gcc
+
 PRODUCT = """nest product { param n: int in [1, ?];
 array A: double[n][n] restrict const; array B: double[n][n] restrict const; array C: double[n][n] restrict;
 for i: int in [0, n) step 1 { for j: int in [0, n) step 1 { for k: int in [0, n) step 1 {

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from perfembed.measuring.target import compiled_target, core_of, target_of
 from profilers.build import CompilerConfig
 from profilers.calibration import FLAGS
@@ -42,6 +44,7 @@ def test_pipelines_of_known_families() -> None:
     assert of("SomebodyElse", 1, 1) == (Target(1).core.latency, Target(1).core.per_cycle)
 
 
+@pytest.mark.gcc
 def test_vectors_are_those_of_the_flags_not_of_the_machine() -> None:
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
     plain = compiled_target(HERE, 2, CompilerConfig("gcc", ("-O3",)), environment)

@@ -44,6 +44,7 @@ def scheduled(measurer: Measurer, *texts: str) -> list[ScheduledNest]:
     return [one for one in found if isinstance(one, ScheduledNest)]
 
 
+@pytest.mark.gcc
 def test_where_reading_takes_long_candidates_run_on_less_and_the_best_then_on_all(whole: Measurer) -> None:
     told = Told()
     tried = trials(whole, told, 5.0)
@@ -63,6 +64,7 @@ def test_where_reading_takes_long_candidates_run_on_less_and_the_best_then_on_al
     assert final[0].seconds != 1.0 and final[0].seconds == tried.tried.seconds[final[0].scheduled.schedule]
 
 
+@pytest.mark.gcc
 def test_where_candidates_take_long_those_after_the_first_run_on_less(
     whole: Measurer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +91,7 @@ def test_short_nests_and_those_without_a_spared_original_run_whole(whole: Measur
     assert not tried.begin_short() and not tried.tried.less_work
 
 
+@pytest.mark.gcc
 def test_one_candidate_is_measured_however_late_it_is(whole: Measurer) -> None:
     """Where finding candidates took all of a small budget, the first of them is still worth a run."""
     tried = Trials(whole, TrialLimits(0.0, 1.5, 8.0, 4), Tried(), lambda event: None, NoLedger(), 5.0)

@@ -49,6 +49,7 @@ def cluster(options: PopulateOptions) -> Iterator[Any]:
         yield found
 
 
+@pytest.mark.gcc
 def test_a_program_apart(options: PopulateOptions, tmp_path: Path) -> None:
     one, _, bad, _ = write_programs(tmp_path / "programs")
     found, broken = (search_apart(p.read(), options) for p in programs_of([str(one), str(bad)], 0, 5))
@@ -118,6 +119,7 @@ def test_interrupted(options: PopulateOptions, cluster: Any, tmp_path: Path) -> 
         assert database.value("SELECT count(*) FROM _store.measurements WHERE kind = 'search'") == 6
 
 
+@pytest.mark.gcc
 def test_what_is_missing(options: PopulateOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as bare,

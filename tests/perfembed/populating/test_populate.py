@@ -71,6 +71,7 @@ def alone(programs: Programs, whole: Path, tmp_path: Path) -> Iterator[Callable[
     yield check
 
 
+@pytest.mark.gcc
 def test_what_there_was_no_time_to_read_is_not_done(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +95,7 @@ def test_what_there_was_no_time_to_read_is_not_done(
     assert not make_plan(listed, options).waiting
 
 
+@pytest.mark.gcc
 def test_a_share_is_drawn_from_all_that_is_legal(programs: Programs, tmp_path: Path) -> None:
     path = tmp_path / "db.duckdb"
     code, out, err = run(path, programs[1], "--search=beam", "--schedules=5", "--drawn=0.6")
@@ -123,6 +125,7 @@ def test_programs() -> None:
     assert source_record(sparse, sparse.content()).place == "seed 7 number 0 only sparse"
 
 
+@pytest.mark.gcc
 def test_plan(programs: Programs, whole: Path, tmp_path: Path) -> None:
     listed = programs_of(list(map(str, programs)), 3, 5)
     options = PopulateOptions(whole, "random", 3, 5, cflags=("-O1",), threads=1, environment=tuple(os.environ.items()))
@@ -149,12 +152,14 @@ def test_plan(programs: Programs, whole: Path, tmp_path: Path) -> None:
         make_plan([Program("missing.c", "missing")], replace(options, database=tmp_path / "none"))
 
 
+@pytest.mark.gcc
 def test_dry_run_touches_nothing(programs: Programs, tmp_path: Path) -> None:
     code, out, _ = run(tmp_path / "db.duckdb", "--dry-run", *programs[:2])
     assert code == 0 and out.startswith("2 programs, 0 of them done already") and str(programs[0]) in out
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
+@pytest.mark.gcc
 def test_what_is_done_is_left_alone(programs: Programs, whole: Path) -> None:
     before = measurements(whole)
     code, out, err = run(whole, *programs)
@@ -162,6 +167,7 @@ def test_what_is_done_is_left_alone(programs: Programs, whole: Path) -> None:
     assert measurements(whole) == before
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
 )
@@ -196,6 +202,7 @@ def times_measured(path: Path) -> dict[str, float]:
         return dict(opened.rows("SELECT measurement_id, measured_at FROM _store.measurements"))
 
 
+@pytest.mark.gcc
 def test_interrupted_while_it_stores(programs: Programs, alone: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "db.duckdb"
     process = start(path, programs[0])
@@ -233,6 +240,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.mark.gcc
 def test_full_disk(programs: Programs, alone: Callable[[Path], None], small_disk: Path, tmp_path: Path) -> None:
     path, real = tmp_path / "db.duckdb", small_disk / "db.duckdb"
     Database.open(real).close()

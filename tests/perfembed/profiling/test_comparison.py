@@ -16,6 +16,7 @@ def test_a_nest_of_each_algorithm_ships() -> None:
     assert [donor.algorithm for donor in compared_donors()] == list(ALGORITHMS)
 
 
+@pytest.mark.gcc
 def test_a_shipped_nest_is_counted_by_both(tmp_path: Path) -> None:
     environment = replayed(tmp_path / "likwid")
     compiler = CompilerConfig("gcc", ("-O1", "-fopenmp"))
@@ -35,6 +36,7 @@ def test_a_shipped_nest_is_counted_by_both(tmp_path: Path) -> None:
     assert any("whole sockets" in line for line in lines)
 
 
+@pytest.mark.gcc
 def test_what_cannot_be_compared_says_so(tmp_path: Path) -> None:
     environment = replayed(tmp_path / "likwid")
     found = compare_counters(

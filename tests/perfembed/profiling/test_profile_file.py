@@ -12,6 +12,8 @@ from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from profilers.counters import counters, metrics
 
+pytestmark = pytest.mark.gcc
+
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>
 static void scale(int n, double *restrict a, const double *restrict b)

@@ -58,6 +58,7 @@ def test_a_third_size_is_not_drawn(tmp_path: Path) -> None:
         assert variant(str(third), number, 3).flags == variant(str(path), number, 3).flags
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("files", [True, False])
 def test_nests_are_profiled_once(tmp_path: Path, files: bool) -> None:
     path = tmp_path / "some.c"
@@ -85,6 +86,7 @@ def test_nests_are_profiled_once(tmp_path: Path, files: bool) -> None:
         assert database.value("SELECT count(*) FROM _store.profiles") == result.profiles
 
 
+@pytest.mark.gcc
 def test_donors_are_profiled_at_their_sizes(tmp_path: Path) -> None:
     donors = tuple(d for d in read_donors(donor_shards()).values() if d.speedups[0] < 2)[:2]
     options = ProfilingOptions(

@@ -58,6 +58,7 @@ def test_sql() -> None:
     assert len(found) == 2
 
 
+@pytest.mark.gcc
 def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(KERNELS / "spmv.c"), "-DSMALL", "--json"], Session({})) == 0
     found = json.loads(capsys.readouterr().out)

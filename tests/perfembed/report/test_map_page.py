@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from perfembed.mapping.embed_file import NestEmbedding
 from perfembed.mapping.plane import Point, map_points, node_points
@@ -62,6 +63,7 @@ def test_points_of_donors() -> None:
     assert all(len(p.metrics) == 20 for p in found)
 
 
+@pytest.mark.gcc
 def test_nodes_of_a_nest() -> None:
     vectors = np.random.default_rng(0).standard_normal((6, 128)).astype(np.float32)
     kinds = ("access", "loop_entry", "loop_exit", "body", "access", "access")

@@ -36,6 +36,7 @@ def test_written_and_read(tmp_path: Path) -> None:
         read_donations([shard])
 
 
+@pytest.mark.gcc
 def test_donors_of_other_algorithms_are_asked_once(tmp_path: Path) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)
     space = usable_space()

@@ -22,6 +22,7 @@ def test_worth_is_of_the_best_and_of_drawn_ones_where_nobody_asked() -> None:
     assert found[0, 1:].tolist() == [1.0, 0.5, 0.5]
 
 
+@pytest.mark.campaign
 def test_trained_on_what_ships(tmp_path: Path) -> None:
     shard = donor_shards()[0]
     ids = sorted(read_donors([shard]))

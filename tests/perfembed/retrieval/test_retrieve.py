@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from perfembed.retrieval.donors import Donors, StoredDonor, nearest
 from perfembed.retrieval.families import LeftOut
@@ -18,6 +19,8 @@ from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Eliminate
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
+
+pytestmark = pytest.mark.gcc
 
 SPACE = NestSpace(tiny_model())
 

@@ -32,6 +32,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     )
 
 
+@pytest.mark.campaign
 def test_donors_whose_schedules_are_alike_change_the_model(shards: tuple[Path, Path], tmp_path: Path) -> None:
     profiles, donors = shards
     said: list[str] = []

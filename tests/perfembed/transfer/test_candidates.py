@@ -50,6 +50,7 @@ def offered(given, target):
     return found
 
 
+@pytest.mark.gcc
 def test_one_product_teaches_both_of_two():
     best = offered(donor(GEMM, GEMM_SCHEDULE), side(TWO))[0].scheduled
     assert count(best.schedule, RegisterBlock) == 2 and count(best.schedule, Tile) == 2
@@ -57,6 +58,7 @@ def test_one_product_teaches_both_of_two():
     assert sum(loop.parallel is not None for loop in tree_loops(best.tree)) >= 2
 
 
+@pytest.mark.gcc
 def test_candidates_have_adapted_and_the_donors_own_parameters_and_a_version_without_buffers():
     found = offered(donor(GEMM, GEMM_SCHEDULE), side(TRANSPOSED))
     assert {c.parameters for c in found} == {"adapted", "literal"}
@@ -66,6 +68,7 @@ def test_candidates_have_adapted_and_the_donors_own_parameters_and_a_version_wit
     assert any(not count(c.scheduled.schedule, Pack) for c in found)
 
 
+@pytest.mark.gcc
 def test_the_log_has_the_steps_of_the_candidate_itself():
     found = offered(donor(GEMM, GEMM_SCHEDULE), side(TRANSPOSED))
     assert {c.parameters for c in found} == {"adapted", "literal"}
@@ -73,6 +76,7 @@ def test_the_log_has_the_steps_of_the_candidate_itself():
         assert [step for entry in candidate.log for step in entry.steps] == list(candidate.scheduled.schedule)
 
 
+@pytest.mark.gcc
 def test_wavefronts_come_in_the_sizes_of_the_machine_too():
     target = side(JACOBI)
     found = offered(donor(JACOBI, JACOBI_SCHEDULE), target)
@@ -83,6 +87,7 @@ def test_wavefronts_come_in_the_sizes_of_the_machine_too():
         assert [step for entry in candidate.log for step in entry.steps] == list(candidate.scheduled.schedule)
 
 
+@pytest.mark.gcc
 def test_the_kernels_of_real_programs():
     """Read by the front end: gemm's schedule on 2mm, a stencil's on heat-3d."""
     given = donor(kernel("gemm", "gemm"), GEMM_SCHEDULE)
@@ -93,6 +98,7 @@ def test_the_kernels_of_real_programs():
     assert {entry.action for entry in heat.log} == {"applied"}
 
 
+@pytest.mark.gcc
 def test_inside_a_time_loop_the_nests_are_targets_of_their_own():
     smooth = "nest smooth { array A: double[900][900]; array B: double[900][900]; "
     smooth += "for i: int in [1, 899) step 1 { for j: int in [1, 899) step 1 "
@@ -125,11 +131,13 @@ def test_the_papers_recipe_is_all_or_nothing():
     assert candidates(donor(GEMM, GEMM_SCHEDULE), side(TWO), repair=False) == ()
 
 
+@pytest.mark.gcc
 def test_a_donor_that_does_nothing_offers_what_is_usual_or_nothing():
     for c in offered(donor(GEMM, ""), side(TWO)):
         assert c.completed
 
 
+@pytest.mark.gcc
 def test_a_transfer_is_the_same_every_time():
     def once():
         found = candidates(donor(JACOBI, JACOBI_SCHEDULE), side(LINE))

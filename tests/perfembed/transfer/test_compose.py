@@ -3,6 +3,8 @@
 from dataclasses import replace
 from itertools import chain
 
+import pytest
+
 from perfembed.transfer.candidates import candidates
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from scheduler.ir.tree import find_loop
@@ -104,6 +106,7 @@ def test_what_donors_gained_most_with_is_put_together_whatever_the_score_says() 
     assert any(sum(isinstance(step, Tile) for step in c.scheduled.schedule) == 2 for c in found)
 
 
+@pytest.mark.gcc
 def test_candidates_of_the_whole_are_taken_apart():
     target = side(MVT)
     trees = trees_of(target)[-1]
@@ -120,6 +123,7 @@ def test_candidates_of_the_whole_are_taken_apart():
     assert compositions(target, trees, [(), ()], pool, scored(Tile), lambda: True) == ()
 
 
+@pytest.mark.gcc
 def test_a_time_loop_is_tiled_along_a_wavefront_though_no_donor_does() -> None:
     target = side(JACOBI)
     pool = candidates(donor(MVT, MVT_SCHEDULE), target)

@@ -17,6 +17,8 @@ from tests.generator.nests.random_nest import random_nest
 from tests.generator.schedules import random_schedule
 from tests.perfembed.transfer_support import EMBEDDER, MACHINE
 
+pytestmark = pytest.mark.gcc
+
 
 def mangled(rng, step):
     """The step with one field replaced by something absurd."""

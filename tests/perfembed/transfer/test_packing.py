@@ -1,5 +1,7 @@
 """Packing follows the loops that an array is read along."""
 
+import pytest
+
 from perfembed.transfer.candidates import candidates
 from perfembed.transfer.match import Matcher
 from perfembed.transfer.packing import pack
@@ -40,17 +42,20 @@ def test_what_is_written_or_read_along_other_loops_is_not_packed():
     assert isinstance(packed(Pack("k_t", "Q", (0, 1)), GEMM, "", "i_2"), str)
 
 
+@pytest.mark.gcc
 def test_a_whole_recipe_with_packs_reaches_the_transposed_product():
     best = candidates(donor(GEMM, GEMM_SCHEDULE), side(TRANSPOSED))[0]
     arrays = {step.array for step in best.scheduled.schedule if isinstance(step, Pack)}
     assert arrays == {"X", "Y"}
 
 
+@pytest.mark.gcc
 def test_what_is_read_once_is_not_packed():
     found = candidates(donor(GEMM, GEMM_SCHEDULE), side(MVT))
     assert found and not any(isinstance(step, Pack) for c in found for step in c.scheduled.schedule)
 
 
+@pytest.mark.gcc
 def test_a_donor_whose_loops_were_split_keeps_its_packs():
     """Both parts of a split loop come from the same one; only the part that is packed says which iterator is which."""
     scaled = """nest scaled {

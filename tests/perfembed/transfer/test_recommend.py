@@ -19,6 +19,7 @@ from tests.perfembed.transfer_support import (
 )
 
 
+@pytest.mark.gcc
 def test_every_tree_is_recommended_once_and_no_more_than_asked():
     target = side(TWO)
     given = [donor(GEMM, GEMM_SCHEDULE, "a"), donor(GEMM, GEMM_SCHEDULE, "b"), donor(GEMM, "parallelize(i_2)", "c")]
@@ -28,6 +29,7 @@ def test_every_tree_is_recommended_once_and_no_more_than_asked():
     assert set(found.chosen) <= set(found.pool)
 
 
+@pytest.mark.gcc
 def test_what_no_code_can_be_made_for_takes_no_ones_place():
     target = side(TWO)
     given = [donor(GEMM, GEMM_SCHEDULE, "a"), donor(GEMM, "parallelize(i_2)", "b")]
@@ -43,6 +45,7 @@ def test_what_no_code_can_be_made_for_takes_no_ones_place():
     assert len(asked) == 5
 
 
+@pytest.mark.gcc
 def test_the_scorer_decides_by_turns_with_what_donors_gained():
     target = side(TWO)
     given = [donor(GEMM, GEMM_SCHEDULE, "far"), donor(GEMM, "interchange(j_2, k); parallelize(i_2)", "near")]
@@ -56,6 +59,7 @@ def test_the_scorer_decides_by_turns_with_what_donors_gained():
     assert lengths == sorted(lengths) and lengths[0] == min(len(c.scheduled.schedule) for c in found.pool)
 
 
+@pytest.mark.gcc
 def test_a_way_to_share_loops_that_no_order_favours_is_tried_too():
     target = side(MVT)
     fused = "interchange(i_2, j_2); fuse(i, j_2); fuse(j, i_2); vectorize(j)"
@@ -71,6 +75,7 @@ def test_a_way_to_share_loops_that_no_order_favours_is_tried_too():
     assert sum(fused_ones) == 1 and len(found.chosen) == 6
 
 
+@pytest.mark.gcc
 def test_what_was_derived_from_the_target_has_its_share():
     target = side(JACOBI)
 
@@ -88,6 +93,7 @@ def test_what_was_derived_from_the_target_has_its_share():
     assert tried(5) == 1 and tried(4) == 0
 
 
+@pytest.mark.gcc
 def test_without_a_model_gain_nearness_and_fit_count():
     target = side(TWO)
     quick, slow, far = (
@@ -101,6 +107,7 @@ def test_without_a_model_gain_nearness_and_fit_count():
     assert fits[0] == min(fits)
 
 
+@pytest.mark.gcc
 def test_a_donor_that_is_no_good_is_named():
     scan = "nest scan { array A: double[100]; for i: int in [1, 100) step 1 { S0: A[i] = A[i - 1] + 1.0; } }"
     found = recommend([donor(GEMM, GEMM_SCHEDULE, "gemm"), donor(MVT, MVT_SCHEDULE, "mvt")], side(scan))
@@ -113,6 +120,7 @@ def test_no_donors_no_candidates():
     assert found.chosen == found.pool == found.scores == found.failed == ()
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("measure", [0, 1])
 def test_little_may_be_measured(measure):
     assert len(recommend([donor(MVT, MVT_SCHEDULE)], side(BICG), measure=measure).chosen) == measure

@@ -56,6 +56,7 @@ def test_a_loop_that_runs_backwards_gets_the_time_of_its_partner() -> None:
     assert isinstance(side(BACKWARDS).replayer.replay(found.schedule), ScheduledNest)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("target", "why"),
     [(JACOBI, "no statement of the donor stands for S1"), (MVT, "no loop of the target"), (GEMM, "no statement")],
@@ -66,18 +67,21 @@ def test_what_does_not_match_gets_what_isl_computes(target: str, why: str) -> No
     assert isinstance(side(target).replayer.replay(found.schedule), ScheduledNest)
 
 
+@pytest.mark.gcc
 def test_other_dimensions_are_not_forced() -> None:
     found = aligned(SEIDEL, WAVEFRONT, LINE)
     assert found.log[0].action in ("substituted", "skipped")
     assert not any(e.action == "applied" and isinstance(e.donor, Reschedule) for e in found.log)
 
 
+@pytest.mark.gcc
 def test_rows_with_sizes_are_not_carried_over() -> None:
     with_size = SEIDEL.replace("nest seidel {", "nest seidel { param n: int in [1, ?];")
     found = aligned(with_size, "reschedule([S0 -> (0, t, 0, i + 2*t + n, 0, j, 0)])", TWO_STATEMENTS)
     assert found.log[0].action != "applied" and "nothing of the target stands for n" in found.log[0].reason
 
 
+@pytest.mark.gcc
 def test_computed_structures_are_what_other_donors_begin_with() -> None:
     target = side(TRANSPOSED)
     begun = [schedule for schedule, _ in bases(target)]
@@ -91,6 +95,7 @@ def test_computed_structures_are_what_other_donors_begin_with() -> None:
         assert steps == list(candidate.scheduled.schedule), format_schedule(candidate.scheduled.schedule)
 
 
+@pytest.mark.gcc
 def test_loops_that_are_marked_already_are_not_made_anew() -> None:
     given = donor(SEIDEL, WAVEFRONT)
     found = align(given.side, given.schedule, side(TWO_STATEMENTS), base=parse_schedule("parallelize(p)"))

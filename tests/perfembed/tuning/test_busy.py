@@ -38,6 +38,7 @@ def most_s(budget_s: float, program_s: float) -> float:
     return 1.2 * budget_s + 3 * program_s
 
 
+@pytest.mark.machine
 @pytest.mark.usefixtures("busy")
 def test_a_short_budget_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "p.c"

@@ -74,6 +74,7 @@ class Told(NoLedger):
         self.schedules.append(schedule)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("load", [0.0, 1.2])
 def test_what_only_looks_faster_is_not_kept(tmp_path: Path, load: float) -> None:
     """Neither as the winner nor in the database, where it would be a donor."""
@@ -114,6 +115,7 @@ def test_one_thread_is_not_confirmed_beside_others(tmp_path: Path, load: float) 
         assert "1.2 cores" in confirmation._unfair(turns, scheduled)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(("took", "tuned"), [((4.4, 4.6), True), ((5.4, 5.6), False)])
 def test_after_turns_on_less_work_the_times_are_of_all_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took: tuple[float, float], tuned: bool

@@ -68,6 +68,7 @@ def test_where_data_decide() -> None:
     assert found.work is None and found.problem == "its data decide how much it computes" and found.dependences
 
 
+@pytest.mark.gcc
 def test_all_of_them_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pictures([described(PRODUCT), described(ROWS)]) == [picture(described(PRODUCT)), picture(described(ROWS))]
     monkeypatch.setattr("perfembed.tuning.describe._NEST_S", 0.0)

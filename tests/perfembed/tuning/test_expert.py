@@ -74,6 +74,7 @@ int main(void)
 """
 
 
+@pytest.mark.gcc
 def test_why_nothing_of_it_could_be_run(tmp_path: Path) -> None:
     source = tmp_path / "sums.c"
     source.write_text(UNBOUNDED)
@@ -86,6 +87,7 @@ def test_why_nothing_of_it_could_be_run(tmp_path: Path) -> None:
     assert nest.reason == "a candidate cannot be run: no code: the block of a read in j_t has no constant bound"
 
 
+@pytest.mark.gcc
 def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
     source, db = tmp_path / "product.c", tmp_path / "db.duckdb"
     source.write_text(SOURCE)
@@ -102,6 +104,7 @@ def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
     assert rows == [("interchange(L1, L2)",)]  # under the names that loops have in the database
 
 
+@pytest.mark.gcc
 def test_a_schedule_that_was_confirmed_makes_a_donor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("product.c").write_text(SOURCE)

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from perfembed.report.explanation import render_explanation
 from perfembed.report.style import Style
 from perfembed.retrieval.retrieve import Retrieval
@@ -15,6 +17,8 @@ from tests.perfembed.report.test_explanation import NEST, RESULT
 from tests.perfembed.retrieval.test_retrieve import SPACE, Counting, source, stored
 from tests.perfembed.transfer.test_rescheduled import WAVEFRONT
 from tests.perfembed.transfer_support import MACHINE, SEIDEL
+
+pytestmark = pytest.mark.gcc
 
 PROJECTED = """#include <stdio.h>
 #define ROWS 900

@@ -11,6 +11,8 @@ from perfembed.tuning.result import Event, Message
 from perfembed.world import World
 from profilers.child import Limits
 
+pytestmark = pytest.mark.gcc
+
 # By columns: some 0.4 s as it is written, a tenth of that with the loops interchanged.
 SLOW = r"""#include <stdio.h>
 static double A[1600][1600], B[1600][1600];

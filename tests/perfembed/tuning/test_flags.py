@@ -11,6 +11,8 @@ import pytest
 from scheduler.codegen.runtime_checks.premises import Untestable
 from tests.rewriting import identity, read, surveyed, without_originals
 
+pytestmark = pytest.mark.gcc
+
 _HEAD = "#include <stdio.h>\n#include <stdlib.h>\n#include <math.h>\n#include <wchar.h>\n"
 
 

@@ -52,6 +52,7 @@ def said(source: Path, folder: Path, *flags: str) -> bytes:
     return subprocess.run([program], check=True, capture_output=True).stdout
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
 def test_lines_and_names(text: str, tmp_path: Path) -> None:
     text = text.replace("\nLINE", "\n")
@@ -74,6 +75,7 @@ def test_lines_and_names(text: str, tmp_path: Path) -> None:
     assert said(path, tmp_path) == before
 
 
+@pytest.mark.gcc
 def test_the_original_keeps_its_lines(tmp_path: Path) -> None:
     content = b"""double A[99];
 int main(void)
@@ -91,6 +93,7 @@ int main(void)
     assert text.count(b"A[i] = 5") == 1
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("line", ["#if X\n#line 500\n#endif\n", "#line N\n"])
 def test_unknown_numbers(line: str, tmp_path: Path) -> None:
     """Where nobody knows what numbers lines have elsewhere, the nests behind stay."""

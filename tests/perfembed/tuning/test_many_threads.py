@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import perfembed
+
+pytestmark = pytest.mark.gcc
 
 # Sizes differ from call to call, and which thread makes which call from run to run. The order of loops is bad.
 PROGRAM = r"""#include <stdio.h>

@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from perfembed.capture import CapturedNest, ProgramProfile, capture_nests
 from perfembed.tuning.rewrite import Rewrite
 from profilers.build import CompilerConfig
@@ -54,6 +56,7 @@ def run(path: Path) -> str:
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.gcc
 def test_a_program_with_names_in_utf8(tmp_path: Path) -> None:
     path, written = tmp_path / "p.c", tmp_path / "written.c"
     path.write_text(PROGRAM, encoding="utf-8")
@@ -114,6 +117,7 @@ int main(void)
 """
 
 
+@pytest.mark.gcc
 def test_names_of_ours_that_the_program_has(tmp_path: Path) -> None:
     (tmp_path / "theirs.h").write_text("#define pe_size 4\nenum { pe_alloc = 5 };\n#ifdef MORE\n#define pe_raw\n#endif")
     path, written = tmp_path / "p.c", tmp_path / "written.c"
@@ -139,11 +143,13 @@ def test_names_of_ours_that_the_program_has(tmp_path: Path) -> None:
     assert run(written) == before
 
 
+@pytest.mark.gcc
 def test_plain_names_where_they_are_free(tmp_path: Path) -> None:
     text = b"double pet[9], ape_x[9]; void f(void) { for (int i = 0; i < 9; i++) pet[i] = ape_x[i]; }"
     assert b"defined pe_tuned\n" in identity(read(tmp_path / "a.c", text))
 
 
+@pytest.mark.gcc
 def test_words_that_mean_something_else(tmp_path: Path) -> None:
     """Macros of the program's that new loops would be written with leave the nests alone."""
 

@@ -92,6 +92,7 @@ def statuses(result: TuneResult) -> dict[str, tuple[str, str]]:
     return {nest.nest: (nest.file, nest.status) for nest in result.nests}
 
 
+@pytest.mark.gcc
 def test_a_project_with_a_makefile_is_tuned_in_place_and_made_again(grid: Path) -> None:
     subprocess.run(["make", "-s", "grid"], check=True)
     expected, before = output(), (grid / "src/product.c").read_bytes()
@@ -113,6 +114,7 @@ def test_a_project_with_a_makefile_is_tuned_in_place_and_made_again(grid: Path) 
     assert output() == expected
 
 
+@pytest.mark.gcc
 def test_files_that_there_was_no_time_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are left out, which is said and has an exit code; where they are named or nothing is left, it fails."""
     monkeypatch.chdir(tmp_path)
@@ -134,6 +136,7 @@ def test_files_that_there_was_no_time_to_read(tmp_path: Path, monkeypatch: pytes
         tuned([], HowBuilt(command="gcc -O1 a.c b.c -o p"), dry_run=True)
 
 
+@pytest.mark.gcc
 def test_a_library_that_another_program_calls(grid: Path) -> None:
     before = {path: path.read_bytes() for path in grid.rglob("*") if path.is_file()}
     result = tuned(["src/product.c"], HowBuilt(command="make grid check", program="./check"), output_folder="out")
@@ -143,6 +146,7 @@ def test_a_library_that_another_program_calls(grid: Path) -> None:
     assert {path: after[path] for path in before} == before and set(after) - set(before) == {grid / "out/src/product.c"}
 
 
+@pytest.mark.gcc
 def test_files_that_are_compiled_and_linked_together(grid: Path) -> None:
     subprocess.run(["make", "-s", "build/size.h"], check=True)
     result = tuned(FILES, HowBuilt(), output="", dry_run=True, cflags=FLAGS, world=World(Path.cwd(), ("1",)))
@@ -150,6 +154,7 @@ def test_files_that_are_compiled_and_linked_together(grid: Path) -> None:
     assert result.program_output_equal and not any(file.output_path for file in result.files)
 
 
+@pytest.mark.gcc
 def test_a_file_of_a_compile_commands_json_with_all_that_it_needs(grid: Path) -> None:
     subprocess.run(["make", "-s", "build/size.h"], check=True)
     entries = [
@@ -171,6 +176,7 @@ def test_names_of_nests_are_those_of_one_nest(tmp_path: Path) -> None:
     assert [list(source.premises) for source in sources] == [["f_0"], ["f_0_b"], ["f_0_c"]]
 
 
+@pytest.mark.gcc
 def test_what_is_wrong_is_said(grid: Path) -> None:
     subprocess.run(["make", "-s", "build/size.h"], check=True)
     make = HowBuilt(command="make grid")
@@ -193,6 +199,7 @@ def test_what_is_wrong_is_said(grid: Path) -> None:
         tuned([], make)
 
 
+@pytest.mark.gcc
 def test_a_file_that_cannot_be_read_is_no_reason_to_leave_the_others(grid: Path) -> None:
     told: list[Event] = []
     strange = "int f(int k) { return k; }"

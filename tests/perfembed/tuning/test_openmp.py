@@ -95,6 +95,7 @@ def test_flags() -> None:
     assert not has_openmp(("-O3", "-fopenmp-simd"))
 
 
+@pytest.mark.gcc
 def test_a_program_that_uses_openmp_itself(tmp_path: Path) -> None:
     result, said = tuned(tmp_path, WORK + OWN, 30.0, threads=1)
     assert result.exit_code == EXIT_DONE and result.flags == ("-O3", "-march=native", "-fopenmp")
@@ -102,6 +103,7 @@ def test_a_program_that_uses_openmp_itself(tmp_path: Path) -> None:
     assert {nest.status for nest in result.nests if nest.function == "work"} <= {"tuned", "kept"}
 
 
+@pytest.mark.gcc
 def test_one_whose_header_does_so_is_told_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.h").write_text("#include <omp.h>\n#define WHO omp_get_thread_num()\n")
     text = '#include "mine.h"\n' + WORK + OWN.replace("#include <omp.h>\n", "").replace("omp_get_thread_num()", "WHO")
@@ -112,6 +114,7 @@ def test_one_whose_header_does_so_is_told_what_to_do(tmp_path: Path, capsys: pyt
     assert "the program calls omp_get_thread_num, so it has to be compiled with OpenMP: --cflags" in said
 
 
+@pytest.mark.gcc
 def test_without_the_library_there_is_one_message(
     tmp_path: Path, incomplete: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,6 +135,7 @@ def test_without_the_library_there_is_one_message(
     assert "libomp-19-dev" in capsys.readouterr().err
 
 
+@pytest.mark.gcc
 def test_without_the_library_one_thread_is_tuned(tmp_path: Path, incomplete: str) -> None:
     result, said = tuned(tmp_path, WORK + MAIN, 30.0, threads=1, cc=incomplete)
     assert result.exit_code == EXIT_DONE and result.flags[-1] == "-fopenmp-simd"
@@ -139,12 +143,14 @@ def test_without_the_library_one_thread_is_tuned(tmp_path: Path, incomplete: str
     assert {nest.status for nest in result.nests if nest.function == "work"} <= {"tuned", "kept"}
 
 
+@pytest.mark.gcc
 def test_a_program_that_needs_the_library_cannot_do_without(tmp_path: Path, incomplete: str) -> None:
     with pytest.raises(perfembed.errors.EnvironmentMissing, match="cannot make parallel programs") as problem:
         tuned(tmp_path, WORK + OWN, threads=1, cc=incomplete)
     assert "--threads" not in problem.value.advice
 
 
+@pytest.mark.gcc
 def test_the_doctor_says_what_is_missing(incomplete: str) -> None:
     checks = {check.name: check for check in diagnose(os.environ, incomplete, None)}
     assert not checks["OpenMP"].ok and "cannot find -lomp" in checks["OpenMP"].found
@@ -152,6 +158,7 @@ def test_the_doctor_says_what_is_missing(incomplete: str) -> None:
     assert openmp_advice("no-such-compiler", os.environ).startswith("install")
 
 
+@pytest.mark.gcc
 def test_gcc_needs_nothing() -> None:
     assert openmp_problem("gcc", ("-O3",), os.environ) == ""
     assert openmp_works("gcc", environment=os.environ) == (True, "2 threads ran in parallel")

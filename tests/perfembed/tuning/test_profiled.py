@@ -59,6 +59,7 @@ def test_reasons() -> None:
     assert "different things" in profiler("auto").reason(plain_nest, [*same[:1], donor("c", "unroll(k, 4)")])
 
 
+@pytest.mark.gcc
 def test_a_profile_and_what_cannot_be_profiled(tmp_path: Path) -> None:
     nest = plain(nests.nest(nests.GEMM))
     captured = cast("CapturedNest", synthesize(nest, {"n": 40, "m": 40, "l": 40}, 1, tmp_path / "inputs"))
@@ -94,6 +95,7 @@ def test_bad_options(arguments: list[str], code: int, tmp_path: Path, monkeypatc
     assert main(arguments, Session(ENVIRONMENT)) == code
 
 
+@pytest.mark.gcc
 def test_who_does_not_count_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if choose("auto", ENVIRONMENT).name != "simulated":

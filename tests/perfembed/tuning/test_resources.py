@@ -40,6 +40,7 @@ def nests(total_bytes: int) -> list:  # of captured data only the size is asked 
     return [SimpleNamespace(captured=SimpleNamespace(total_bytes=total_bytes))]
 
 
+@pytest.mark.gcc
 def test_data_beyond_the_caches_have_them_measured(tmp_path: Path, told: list[Event]) -> None:
     made = resources(tmp_path, told, cache=tmp_path / "cache")
     made.learn_rates(nests(1 << 20), "gcc 1", 60.0)
@@ -67,6 +68,7 @@ def test_small_data_short_budgets_and_no_folder_have_none(
     assert made.rates is None and told == [] and not (tmp_path / "cache").exists()
 
 
+@pytest.mark.gcc
 def test_where_they_cannot_be_measured_nothing_is_lost(tmp_path: Path, told: list[Event]) -> None:
     made = resources(tmp_path, told, cache=tmp_path / "cache")
     made.machine = replace(SMALL, memory_bytes=1 << 10)

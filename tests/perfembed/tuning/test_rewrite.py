@@ -44,6 +44,7 @@ def printed(source: Path) -> bytes:
     return subprocess.run([str(program)], check=True, capture_output=True, timeout=60, env=environment).stdout
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("kernel", sorted(path.stem for path in KERNELS.glob("*.c")))
 def test_kernel(kernel: str, tmp_path: Path) -> None:
     path = KERNELS / f"{kernel}.c"
@@ -59,6 +60,7 @@ def test_kernel(kernel: str, tmp_path: Path) -> None:
     assert printed(after) == printed(before)
 
 
+@pytest.mark.gcc
 def test_expanded_scalar_beside_the_original(tmp_path: Path) -> None:
     """The text that runs where memory is short uses the user's `t`; the expanded one needs another name."""
     content = b"""#include <stdio.h>
@@ -87,6 +89,7 @@ int main(void) { f(); printf("%g\\n", B[3][4]); return 0; }
     assert printed(after) == printed(before)
 
 
+@pytest.mark.gcc
 def test_a_written_file_is_tuned_again(tmp_path: Path) -> None:
     """Function by function: the helper functions of each have names of their own; what was written before stays."""
     content = b"""#include <stdio.h>
@@ -117,12 +120,14 @@ void roots(void) { for (int i = 0; i < 50; i++) a[i] = sqrt(a[i]); }
 """
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("behind", [b"", b"#include <errno.h>\n", b"#include <fenv.h>\n"])
 def test_roots_report_where_the_file_may_look_further_down(tmp_path: Path, behind: bytes) -> None:
     written = identity(read(tmp_path / "roots.c", ROOTS + behind))
     assert b"pe_sqrt(a[i])" in written and (b"sqrtf64" in written) is not behind.startswith(b"#")
 
 
+@pytest.mark.gcc
 def test_roots_report_where_another_file_may_look(tmp_path: Path) -> None:
     source = read(tmp_path / "roots.c", ROOTS)
     looked_at = replace(surveyed(source), errno=True)
@@ -130,6 +135,7 @@ def test_roots_report_where_another_file_may_look(tmp_path: Path) -> None:
     assert b"__builtin_sqrt(" in written and b"sqrtf64" not in written
 
 
+@pytest.mark.gcc
 def test_a_store_that_changes_a_size(tmp_path: Path) -> None:
     """A pointer may lead to the variable that bounds the loop: that is found out when the code runs."""
     content = b"""#include <stdio.h>
@@ -165,6 +171,7 @@ int main(void)
     assert b"&n, &n + 1" in after.read_bytes() and b"&m, &m + 1" in after.read_bytes()
 
 
+@pytest.mark.gcc
 def test_parameters_that_only_a_schedule_counts_with_are_tested(tmp_path: Path) -> None:
     source = read(
         tmp_path / "a.c",

@@ -21,6 +21,8 @@ from profilers.deadline import within
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.ir.walk import opaque_parts
 
+pytestmark = pytest.mark.gcc
+
 # A convolution whose stride is a variable; the sums of a row are by columns, so that there is something to gain.
 CONVOLVED = r"""#include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,12 @@
 import os
 from pathlib import Path
 
+import pytest
+
 import perfembed
 from tests.perfembed.tuning.test_tune_transfer import SOURCE
+
+pytestmark = pytest.mark.gcc
 
 
 def test_the_best_predicted_are_measured_and_then_the_neighbours_of_the_best(tmp_path: Path) -> None:

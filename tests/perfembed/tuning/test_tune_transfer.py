@@ -15,6 +15,8 @@ from perfembed.report.tuning_page import tuning_page
 from perfembed.tuning.result import TuneResult
 from scheduler.polyhedral.model import QuotaExceeded
 
+pytestmark = pytest.mark.gcc
+
 SOURCE = """#include <stdio.h>
 #define N 320
 static double a[N][N], b[N][N], c[N][N];

@@ -32,6 +32,8 @@ from scheduler.schedule import parse_schedule
 from tests.perfembed.tuning.test_opening import as_if_faster
 from tests.rewriting import read, surveyed
 
+pytestmark = pytest.mark.gcc
+
 GCC = CompilerConfig("gcc", ("-O1",))
 ORIGINAL = """#include <stdio.h>
 int main(void) { printf("%d %d %d\\n", A, B, C); return 0; }

@@ -30,6 +30,8 @@ from scheduler.schedule import parse_schedule
 from tests.perfembed.documents_support import check_document
 from tests.perfembed.tuning.test_opening import as_if_faster
 
+pytestmark = pytest.mark.gcc
+
 PROGRAM = """#include <stdio.h>
 #define N 300
 static double a[N][N], b[N][N];

@@ -20,6 +20,8 @@ from scheduler.frontend import ParseOptions, read_source
 from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
 
+pytestmark = pytest.mark.gcc
+
 ROOT = Path(__file__).parents[3]
 FLAGS = ("-O2", "-march=native")
 WORK = """#include <assert.h>

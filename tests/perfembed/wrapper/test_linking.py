@@ -8,6 +8,8 @@ import pytest
 from perfembed.building.arguments import CommandLine
 from perfembed.wrapper.linking import expects_code, openmp_for
 
+pytestmark = pytest.mark.gcc
+
 PARALLEL = "int f(int *a) {\n#pragma omp parallel for\nfor (int i = 0; i < 9; i++) a[i] = i;\nreturn 0; }\n"
 
 

@@ -46,6 +46,7 @@ def structures(text: str) -> tuple[Replayer, tuple[Reschedule, ...]]:
     return replayer, tuple(step for (step,) in found if isinstance(step, Reschedule))
 
 
+@pytest.mark.gcc
 def test_the_band_that_tiles_a_stencil_in_time() -> None:
     replayer, found = structures(nests.JACOBI)
     fused = "reschedule([S0 -> (0, t, 0, i + 2*t, 0, j + 2*t, 0), S1 -> (0, t, 0, i2 + 2*t + 1, 0, j2 + 2*t + 1, 1)])"
@@ -56,6 +57,7 @@ def test_the_band_that_tiles_a_stencil_in_time() -> None:
     assert "tile(" in format_schedule(tiled) and "parallelize(" in format_schedule(tiled)
 
 
+@pytest.mark.gcc
 def test_what_was_sequential_has_a_parallel_loop() -> None:
     """Diagonals of a triangle: no loop as written is parallel, and guards leave a statement fewer times."""
     replayer, found = structures(TRIANGLE)
@@ -64,6 +66,7 @@ def test_what_was_sequential_has_a_parallel_loop() -> None:
     assert any(space.parallelized((step,)) != (step,) for step in found)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("text", [nests.GEMM, nests.JACOBI, nests.CHOLESKY, nests.LU, TRIANGLE])
 def test_each_is_another_legal_order_and_computes_the_same(text: str) -> None:
     replayer, found = structures(text)
@@ -78,6 +81,7 @@ def test_each_is_another_legal_order_and_computes_the_same(text: str) -> None:
         assert all(value.tobytes() == actual[name].tobytes() for name, value in expected.items())
 
 
+@pytest.mark.gcc
 def test_none_that_is_known() -> None:
     replayer, found = structures(nests.GEMM)
     known = [(found[0],)]
@@ -94,6 +98,7 @@ def test_bounds_that_depend_on_data() -> None:
     assert computed.structures() == () and "data-dependent" in computed.reason
 
 
+@pytest.mark.gcc
 def test_a_setting_that_takes_for_ever_does_not_keep_the_others_from_their_answers() -> None:
     replayer = Replayer(nests.nest(nests.CHOLESKY))
     asked = question(replayer, (Setting("default"), Setting("no such", (("no_such_option", 1),)), Setting("again")))
@@ -102,6 +107,7 @@ def test_a_setting_that_takes_for_ever_does_not_keep_the_others_from_their_answe
     assert pickle.loads(pickle.dumps(answers[0])) == answers[0]
 
 
+@pytest.mark.gcc
 def test_what_is_quick_comes_first_and_harder_questions_are_not_asked_in_vain() -> None:
     never = (("no_such_option", 1),)
     settings = (Setting("a", never), Setting("b", after="a"), Setting("c", quick=True), Setting("d", after="c"))
@@ -109,12 +115,14 @@ def test_what_is_quick_comes_first_and_harder_questions_are_not_asked_in_vain() 
     assert [a.setting for a in answers if a.tree] == ["c", "d"] and "b" not in {a.setting for a in answers}
 
 
+@pytest.mark.gcc
 def test_no_longer_than_it_may_take() -> None:
     before = time.monotonic()
     assert Asked(question(Replayer(nests.nest(nests.CHOLESKY)))).answers(0.0) == ()
     assert time.monotonic() - before < 5.0
 
 
+@pytest.mark.gcc
 def test_a_question_that_nobody_waits_for_is_dropped() -> None:
     asked = Asked(question(Replayer(nests.nest(nests.CHOLESKY))))
     process = asked._process

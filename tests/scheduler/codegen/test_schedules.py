@@ -17,6 +17,7 @@ GEMM_SIZES = (
 )
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -36,6 +37,7 @@ def test_gemm(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, GEMM, schedule, *GEMM_SIZES, sanitize=schedule.startswith(("tile", "reg", "skew")))
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -59,6 +61,7 @@ def test_jacobi(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.JACOBI, schedule, *sizes)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -72,11 +75,13 @@ def test_seidel(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.SEIDEL, schedule, {"t_max": 5, "n": 17}, {"t_max": 1, "n": 3})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("schedule", ["", "tile([k], [4])", "sink(S1, k, j); tile([j, k], [4, 4])"])
 def test_cholesky(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.CHOLESKY, schedule, {"n": 23}, {"n": 1}, {"n": 0})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -92,6 +97,7 @@ def test_triangular(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.SYRK, schedule, {"n": 27, "m": 13}, {"n": 32, "m": 8}, {"n": 1, "m": 1})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -121,11 +127,13 @@ def test_spmm(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nest, schedule, {"rows": 11, "m": 21}, data=data)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("schedule", ["", "distribute(i, 1)", "distribute(i, 1); parallelize(i_d)", "tile([i], [4])"])
 def test_guards_and_predicates(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.GUARDS, schedule, {"n": 25, "m": 7}, {"n": 11, "m": 40}, {"n": 4, "m": 0})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule", ["", "interchange(i, j)", "tile([i, j], [4, 8]); parallelize(i_t)", "skew(i, j, 1)"]
 )
@@ -133,11 +141,13 @@ def test_bounds(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.BOUNDS, schedule, {"n": 25, "m": 17}, {"n": 3, "m": 40}, {"n": 4, "m": 0})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("schedule", ["", "reverse(i)", "tile([i], [8])", "tile([l], [4])"])
 def test_steps(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.STEPS, schedule, {"n": 25}, {"n": 1})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -153,6 +163,7 @@ def test_private(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.PRIVATE, schedule, {"n": 9, "m": 8}, {"n": 1, "m": 1})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule", ["", "distribute(i, 1); interchange(i, j)", "distribute(i, 1); tile([i, j], [4, 4])", "unroll(j, 4)"]
 )
@@ -160,6 +171,7 @@ def test_flat(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.FLAT, schedule, {"n": 9, "m": 8}, {"n": 1, "m": 1}, {"n": 3, "m": 0})
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule", ["", "fuse(i, j)", "shift(j, S1, 3); fuse(i, j)", "shift(j, S1, 1); fuse(i, j); tile([i], [8])"]
 )
@@ -167,6 +179,7 @@ def test_fusion(tmp_path: Path, schedule: str) -> None:
     check_same(tmp_path, nests.CHAIN, schedule, {"n": 25}, {"n": 2}, {"n": 1})
 
 
+@pytest.mark.gcc
 def test_ternary(tmp_path: Path) -> None:
     check_same(tmp_path, nests.MINPLUS, "interchange(j, k); vectorize(j); parallelize(i)", {"n": 21})
 
@@ -181,11 +194,13 @@ def test_what_is_collapsed_was_proved_parallel() -> None:
     assert "collapse(2)" in text_of(both, "parallelize(i, 0, 0, 2)")
 
 
+@pytest.mark.gcc
 def test_the_time_of_a_loop_that_vanished_is_not_declared_for_nothing(tmp_path: Path) -> None:
     nest = "nest fill { param n: int; array A: double[n];\nfor q: int in [0, n) step 1 { S0: A[q] = q; } }"
     check_same(tmp_path, nest, "tile([q], [3]); tile([q_t, q], [5, 5]); unroll_jam(q_t2, 4)", {"n": 50}, {"n": 1})
 
 
+@pytest.mark.gcc
 def test_divisions_in_limits_of_parallel_vector_loops(tmp_path: Path) -> None:
     """gcc's undefined-behavior sanitizer tests divisors: gcc 12 ends in an internal error where a header has one."""
     nest = """nest total { param n: long in [0, 50]; param t: long in [0, 50];

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from scheduler.codegen.emit.workload import plain
 from scheduler.computed.columns import columns
 from scheduler.identity import canonical_nest, carry_over, in_names_of
@@ -43,6 +45,7 @@ def proposed(text: str, **sizes: int) -> tuple[Schedule, ...]:
     return columns(Space(Replayer(plain(parse_nest(text))), Target(2), sizes))
 
 
+@pytest.mark.gcc
 def test_bodies_side_by_side(tmp_path: Path) -> None:
     found = proposed(BODIES, n=200)
     assert found
@@ -64,6 +67,7 @@ def test_it_is_found_again_under_other_names() -> None:
         assert in_names_of(format_schedule(kept), canonical, there, replayer) == schedule
 
 
+@pytest.mark.gcc
 def test_a_chain_without_lanes(tmp_path: Path) -> None:
     found = proposed(POLYNOMIAL, n=200, m=100)
     assert found and all(schedule[0] == Columns("b") for schedule in found)

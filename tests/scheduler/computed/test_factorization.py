@@ -57,6 +57,7 @@ def well_conditioned(nest: LoopNest, n: int) -> dict[str, np.ndarray]:
     return data
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("name", FACTORIZATIONS)
 @pytest.mark.parametrize("width", [0, 64])
 def test_blocked_forms_compute_the_same(tmp_path: Path, name: str, width: int) -> None:

@@ -51,6 +51,7 @@ def blocks(schedule: Schedule) -> list[int]:
     return [size for step in schedule if isinstance(step, Tile) for size in step.sizes]
 
 
+@pytest.mark.gcc
 def test_lines_side_by_side_compute_what_one_after_the_other_do(tmp_path: Path) -> None:
     found = proposed(solver())
     assert [blocks(schedule) for schedule in found] == [[32], [8]]

@@ -40,6 +40,7 @@ def proposed(text: str, threads: int = 2) -> tuple[Schedule, ...]:
     return pivots(Space(Replayer(nests.nest(text)), Target(threads), {"n": 1000}))
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("text", [PATHS, SHIFTED])
 def test_loops_are_parallel_around_the_pivot(tmp_path: Path, text: str) -> None:
     nest = nests.nest(text)

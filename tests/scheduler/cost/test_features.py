@@ -51,6 +51,7 @@ def test_the_table_names_each_feature_once() -> None:
     )
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "text", [nests.GEMM, nests.JACOBI, nests.CHOLESKY, nests.SPMM, nests.COVARIANCE, nests.PRIVATE, nests.SEIDEL]
 )

@@ -53,6 +53,7 @@ def same(one: RecursiveLstmCostModel, other: RecursiveLstmCostModel) -> bool:
     return all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
+@pytest.mark.campaign
 def test_it_learns_what_it_is_shown() -> None:
     done: list[EpochDone] = []
     settings, training = replace(SMALL, dropout=0.0), TrainSettings(rate=2e-3)

@@ -44,6 +44,7 @@ def test_kernel(kernel: Path) -> None:
         assert any(n.function in named for n in found.nests), named
 
 
+@pytest.mark.campaign
 def test_data_dependent_loops_are_those_of_the_sparse_kernels() -> None:
     dependent = set()
     for kernel in KERNELS:
@@ -53,6 +54,7 @@ def test_data_dependent_loops_are_those_of_the_sparse_kernels() -> None:
     assert dependent == {"spmm", "spmv"}
 
 
+@pytest.mark.campaign
 def test_every_access_of_a_dense_kernel_is_affine() -> None:
     data_dependent = {"spmm", "spmv", "histogram", "box-blur"}
     for kernel in KERNELS:

@@ -55,6 +55,7 @@ def check(source: SourceFile, folder: Path, *flags: str) -> None:
     assert output(rewritten(source), folder, "new", *flags) == output(source.content, folder, "old", *flags)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str, tmp_path: Path) -> None:
     source = read_source("t.c", ParseOptions(), PROGRAMS[name].encode())
@@ -70,6 +71,7 @@ def test_kernels(kernel: Path, tmp_path: Path) -> None:
     check(read_source(kernel, ParseOptions(("-DSMALL",))), tmp_path, "-DSMALL")
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("seed", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(100, 120))])
 def test_random_helpers(seed: int, tmp_path: Path) -> None:
     source = read_source("t.c", ParseOptions(), random_helpers(seed, 4).encode())

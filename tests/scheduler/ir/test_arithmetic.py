@@ -38,6 +38,7 @@ def samples(ctype: str, nonzero: bool = False, small: bool = False) -> np.ndarra
     return np.array([v or 3 if nonzero else v for v in values], dtype)
 
 
+@pytest.mark.gcc
 def test_binary_operators(tmp_path) -> None:
     cases = []
     for left, right in product(TYPES, TYPES):
@@ -57,6 +58,7 @@ def test_binary_operators(tmp_path) -> None:
         assert same(run_elementwise(result, operands, action, arrays), call(library, f"f{k}", arrays, 12)), action
 
 
+@pytest.mark.gcc
 def test_casts_unary_operators_and_compound_assignments(tmp_path) -> None:
     cases = []
     for source, target in product(TYPES, TYPES):
@@ -84,6 +86,7 @@ def test_casts_unary_operators_and_compound_assignments(tmp_path) -> None:
             result, operands, action)  # fmt: skip
 
 
+@pytest.mark.gcc
 def test_library_functions(tmp_path) -> None:
     cases = []
     for name, (parameters, result) in FUNCTIONS.items():

@@ -97,6 +97,7 @@ def test_tiles_and_marks() -> None:
     assert plain.sparse_iterators == tiled.sparse_iterators and plain.access_pattern == tiled.access_pattern
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("first", [0, 15])
 def test_all_in_range_on_samples_of_random_programs(first: int) -> None:
     seen = 0

@@ -65,6 +65,7 @@ def test_no_block_where_places_depend_on_data() -> None:
     assert "pe_alloc" in text_of(nest, "tile([i], [4]); distribute(i, 1)")
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("size", [2, 3, 8])
 @pytest.mark.parametrize(("extent", "first"), [("64", 0), ("m", 0), ("m", 3), ("n + 40", 2)])
 def test_blocks_compute_the_same(tmp_path: Path, size: int, extent: str, first: int) -> None:

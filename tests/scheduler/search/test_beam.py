@@ -42,6 +42,7 @@ def at_random(rng: random.Random) -> Evaluate:
     return lambda schedules: [rng.random() for _ in schedules]
 
 
+@pytest.mark.gcc
 def test_finds_the_blocked_packed_matmul() -> None:
     result, _ = search(nests.GEMM)
     best = result.ranked[0].scheduled
@@ -51,11 +52,13 @@ def test_finds_the_blocked_packed_matmul() -> None:
     assert any(x.parallel for x in loops)
 
 
+@pytest.mark.gcc
 def test_blocks_for_registers_come_first_and_only_where_something_is_used_again() -> None:
     assert all("register_block" in schedule for schedule in search(nests.GEMM, 4)[1])
     assert not any("register_block" in schedule for schedule in search(nests.JACOBI, 12)[1])
 
 
+@pytest.mark.gcc
 def test_finds_the_wavefront_of_a_time_tiled_stencil() -> None:
     _, seen = search(nests.JACOBI)
     assert any("skew(t_t" in schedule and "parallelize(t_t)" in schedule for schedule in seen)
@@ -66,6 +69,7 @@ def test_finds_the_spmm_interchange() -> None:
     assert any(schedule.startswith("interchange(p, j)") for schedule in seen)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("nest", [nests.GEMM, nests.JACOBI, nests.COVARIANCE, nests.CHOLESKY, nests.PRIVATE])
 def test_deterministic_and_without_repetition(nest: str) -> None:
     first, again = search(nest), search(nest)
@@ -78,6 +82,7 @@ def test_deterministic_and_without_repetition(nest: str) -> None:
         assert replayed.tree == candidate.scheduled.tree
 
 
+@pytest.mark.gcc
 def test_a_spent_budget_keeps_the_best_so_far() -> None:
     result, seen = search(nests.GEMM, limit=8)
     assert not result.complete
@@ -85,6 +90,7 @@ def test_a_spent_budget_keeps_the_best_so_far() -> None:
     assert result.ranked[0].seconds == min(c.seconds for c in result.ranked)
 
 
+@pytest.mark.gcc
 def test_failures_are_not_ranked() -> None:
     space = Space(Replayer(nests.nest(nests.GEMM)), Target(threads=2), PARAMETERS)
     result = Beam(space, lambda schedules: [None] * len(schedules)).run()
@@ -92,6 +98,7 @@ def test_failures_are_not_ranked() -> None:
     assert result.evaluated > 0
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("width", [3, 8])
 @pytest.mark.parametrize("nest", [nests.BLUR, nests.COVARIANCE, nests.JACOBI, nests.PRIVATE])
 def test_whatever_turns_out_fast_the_search_goes_on(nest: str, width: int) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
@@ -46,6 +48,7 @@ def test_data_dependent_nests_have_sequences_only() -> None:
     assert seen and not any(isinstance(step, Reschedule) for one in seen for step in one.schedule)
 
 
+@pytest.mark.gcc
 def test_a_search_goes_on_where_they_end() -> None:
     first, seen, space = drawn(nests.GEMM, 10)
     new: list[ScheduledNest] = []

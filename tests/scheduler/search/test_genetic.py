@@ -39,6 +39,7 @@ class Watched:
         return found.run()
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("nest", [nests.GEMM, nests.JACOBI, nests.CHOLESKY])
 def test_repeatable_legal_and_various(nest: str) -> None:
     first, second = Watched(nest), Watched(nest)
@@ -52,12 +53,14 @@ def test_repeatable_legal_and_various(nest: str) -> None:
     assert any("reschedule" in text for text in texts)
 
 
+@pytest.mark.gcc
 def test_it_ends_when_nothing_is_gained() -> None:
     watched = Watched(nests.GEMM, lambda scheduled: 1.0)
     search = Genetic(watched.space, watched.evaluate, seed=1, population=12)
     assert search.run().complete and search.generation == 8
 
 
+@pytest.mark.gcc
 def test_it_ends_after_so_many_generations() -> None:
     best = [1.0]
 
@@ -70,6 +73,7 @@ def test_it_ends_after_so_many_generations() -> None:
     assert search.run().complete and search.generation == 12
 
 
+@pytest.mark.gcc
 def test_the_better_half_has_children() -> None:
     """Times that only reward a reversed loop: later generations have more of them than samples do."""
 
@@ -84,6 +88,7 @@ def test_the_better_half_has_children() -> None:
     assert late < early
 
 
+@pytest.mark.gcc
 def test_a_guard_saves_evaluations() -> None:
     def untiled(scheduled: ScheduledNest) -> bool:
         return not any(loop.tile for loop in tree_loops(scheduled.tree))
@@ -98,6 +103,7 @@ def test_a_guard_saves_evaluations() -> None:
     assert len(others) <= 1 + 2 * len(known) + 6  # only what it begins with
 
 
+@pytest.mark.gcc
 def test_given_schedules_are_bred() -> None:
     watched = Watched(nests.GEMM)
     given = parse_schedule("interchange(j, k); tile([i, k], [32, 64]); parallelize(i_t)")
@@ -115,6 +121,7 @@ def test_nests_without_matrices_breed_steps() -> None:
     assert not any("reschedule" in format_schedule(s.schedule) for s in watched.seen)
 
 
+@pytest.mark.gcc
 def test_time_that_is_up_ends_it() -> None:
     watched = Watched(nests.GEMM)
     asked: list[int] = []
@@ -127,6 +134,7 @@ def test_time_that_is_up_ends_it() -> None:
     assert not found.complete and found.evaluated <= 30
 
 
+@pytest.mark.gcc
 def test_failed_candidates_have_no_children() -> None:
     def sometimes(scheduled: ScheduledNest) -> float | None:
         return None if any(loop.vector for loop in tree_loops(scheduled.tree)) else 1.0
@@ -135,6 +143,7 @@ def test_failed_candidates_have_no_children() -> None:
     assert all(not any(loop.vector for loop in tree_loops(c.scheduled.tree)) for c in result.ranked)
 
 
+@pytest.mark.gcc
 def test_structures_of_isl_are_completed() -> None:
     watched = Watched(nests.COVARIANCE)
     result = watched.search("isl", limit=40)

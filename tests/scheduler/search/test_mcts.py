@@ -39,6 +39,7 @@ def search(
     return make_search(name, space, evaluate, seed=seed, limit=limit, expired=lambda: False).run(), seen
 
 
+@pytest.mark.gcc
 def test_tree_search_meets_all_that_there_is() -> None:
     """On a small tree both end by themselves, with the same schedules and so the same best."""
     everything, _ = search("exhaustive", PAIR, None, parameters=TINY)
@@ -48,6 +49,7 @@ def test_tree_search_meets_all_that_there_is() -> None:
     assert len(everything.ranked) > 20
 
 
+@pytest.mark.gcc
 def test_a_short_clock_ends_with_something_known_however_large_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, legal = [0], Space.legal
 
@@ -66,6 +68,7 @@ def test_a_short_clock_ends_with_something_known_however_large_the_batch(monkeyp
     assert asked[0] < 250  # walks ask the clock, too
 
 
+@pytest.mark.gcc
 def test_free_sequences_and_all_parallel_loops_are_met() -> None:
     _, seen = search("exhaustive", PAIR, None, parameters=TINY)
     assert any("reverse(i)" in one and "reverse(j)" in one and "interchange(i, j)" in one for one in seen)
@@ -73,6 +76,7 @@ def test_free_sequences_and_all_parallel_loops_are_met() -> None:
     assert {f"unroll(j, {factor})" for factor in (4, 8, 16)} <= {step for one in seen for step in one.split("; ")}
 
 
+@pytest.mark.gcc
 def test_tile_sizes_are_chosen_for_each_loop_and_in_two_levels() -> None:
     _, seen = search("mcts", nests.GEMM, 400)
     tiles = {step for one in seen for step in one.split("; ") if step.startswith("tile(")}
@@ -81,6 +85,7 @@ def test_tile_sizes_are_chosen_for_each_loop_and_in_two_levels() -> None:
     assert any(one.count("tile([j, k") > 1 or one.count("tile([i, j") > 1 for one in seen)
 
 
+@pytest.mark.gcc
 def test_goes_where_it_was_good() -> None:
     """Schedules with register blocks are ten times as fast: more of them are drawn than where all are equally fast."""
 
@@ -101,6 +106,7 @@ def test_goes_where_it_was_good() -> None:
     assert share(0.1) > share(1.0) > share(10.0)
 
 
+@pytest.mark.gcc
 def test_the_same_for_the_same_seed_and_within_the_limit() -> None:
     result, seen = search("mcts", nests.GEMM, 30, 5)
     assert seen == search("mcts", nests.GEMM, 30, 5)[1]

@@ -11,6 +11,8 @@ from scheduler.search import make_search
 from scheduler.search.explorer import SearchResult
 from tests.scheduler import nests
 
+pytestmark = pytest.mark.gcc
+
 PARAMETERS = {"n": 1000, "m": 1000, "l": 1000, "T": 100}
 
 

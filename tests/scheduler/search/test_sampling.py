@@ -31,6 +31,7 @@ def search(nest: str, seed: int, limit: int = 30) -> tuple[SearchResult, list[Sc
     return found.run(), seen
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("nest", [nests.GEMM, nests.JACOBI, nests.COVARIANCE, nests.CHOLESKY])
 def test_repeatable_legal_and_various(nest: str) -> None:
     result, seen = search(nest, 1)

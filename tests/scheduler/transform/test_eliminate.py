@@ -105,6 +105,7 @@ def test_the_nest_computes_the_same(seed: int) -> None:
     assert_same(expected, interpret_scheduled(scheduled, parameters, data), format_nest(written))
 
 
+@pytest.mark.campaign
 def test_often_it_applies() -> None:
     applied = 0
     for seed in range(40):

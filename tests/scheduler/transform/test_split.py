@@ -47,6 +47,7 @@ def test_the_nest_computes_the_same(seed: int) -> None:
     assert_same(expected, actual, splits)
 
 
+@pytest.mark.campaign
 def test_random_first_steps_are_often_some() -> None:
     found = [random_first_steps(Replayer(nests.nest(nests.LU)), random.Random(seed)) for seed in range(20)]
     assert len(set(found)) > 10

@@ -160,6 +160,7 @@ def test_refused_settings(wrong: dict[str, int]) -> None:
         NetworkSettings(**wrong)
 
 
+@pytest.mark.gcc
 def test_nothing_is_left_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
     code = "from perfembed.embedding.network import gnn, interface; gnn.Network(interface.NetworkSettings(1))"
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)

@@ -66,6 +66,7 @@ def kernel_nests() -> list[StoredDonor]:
     return list(found.values())
 
 
+@pytest.mark.campaign
 def test_the_shipped_network_on_the_nests_of_all_kernels(
     shipped: EmbeddingModel, kernel_nests: list[StoredDonor]
 ) -> None:
@@ -82,6 +83,7 @@ def test_the_shipped_network_on_the_nests_of_all_kernels(
     assert_same(shipped, model, graphs, profiles)
 
 
+@pytest.mark.campaign
 def test_the_same_donors_in_the_same_order(shipped: EmbeddingModel, kernel_nests: list[StoredDonor]) -> None:
     faiss = pytest.importorskip("faiss")
     schedules = ScheduleMap.load(SHIPPED / MAP)

@@ -46,6 +46,7 @@ def hits(rows: np.ndarray, worth: np.ndarray) -> float:  # type: ignore[type-arg
     return float(worth[np.arange(len(rows)), distances.argmin(1)].mean())
 
 
+@pytest.mark.campaign
 def test_nests_it_has_not_seen_get_better_neighbours() -> None:
     found = train_schedule_map(invented(500, 1), seed=1)
     other = invented(100, 2)
@@ -55,6 +56,7 @@ def test_nests_it_has_not_seen_get_better_neighbours() -> None:
     assert found.card["nests"] == 500 and found.card["groups"] == 9
 
 
+@pytest.mark.campaign
 def test_a_part_counts_as_much_as_it_tells_of_nests_the_map_has_not_seen() -> None:
     nests = invented(500, 1)
     found = train_schedule_map(nests, seed=1)
@@ -74,6 +76,7 @@ def test_a_part_counts_as_much_as_it_tells_of_nests_the_map_has_not_seen() -> No
     assert ours >= hits(found.apply(other.features), other.worth)
 
 
+@pytest.mark.campaign
 def test_the_same_seed_gives_the_same_map_and_a_file_keeps_it(tmp_path: Path) -> None:
     data = invented(40, 1)
     one, other = train_schedule_map(data, seed=3), train_schedule_map(data, seed=4)
@@ -86,6 +89,7 @@ def test_the_same_seed_gives_the_same_map_and_a_file_keeps_it(tmp_path: Path) ->
         ScheduleMap.load(path)
 
 
+@pytest.mark.campaign
 def test_a_map_of_other_features_is_refused(tmp_path: Path) -> None:
     path = tmp_path / MAP
     found = train_schedule_map(invented(20, 1), seed=1)
@@ -99,6 +103,7 @@ def test_two_groups_at_least() -> None:
         train_schedule_map(replace(invented(10, 1), groups=("g",) * 10), seed=1)
 
 
+@pytest.mark.campaign
 def test_what_is_unknown_does_not_count() -> None:
     nests = invented(30, 1)
     nests.worth[3], nests.worth[:, 3] = np.nan, np.nan

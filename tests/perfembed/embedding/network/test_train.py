@@ -71,6 +71,7 @@ def test_profiles_have_unknown_counters(examples: tuple[Example, ...]) -> None:
     assert any(math.isnan(v) for v in examples[0].metrics) and not all(math.isnan(v) for v in examples[0].metrics)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("dropout", [0.0, 1.0])
 def test_learns_what_it_sees(examples: tuple[Example, ...], dropout: float) -> None:
     seen: list[EpochDone] = []

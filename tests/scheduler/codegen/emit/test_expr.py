@@ -96,6 +96,7 @@ def test_original_keeps_the_structure() -> None:
     assert "    double t;\n    double row[m];\n    t = 0.0;\n" in text and "pe_" not in text
 
 
+@pytest.mark.gcc
 def test_failed_allocation_runs_the_original(tmp_path: Path) -> None:
     nest = parse_nest(nests.PRIVATE)
     result, model = scheduled(nest, "distribute(i, 2)")
@@ -124,6 +125,7 @@ def test_workload_keeps_what_the_compiler_knows() -> None:
         kernel_source(nest, "", {})
 
 
+@pytest.mark.gcc
 def test_hoisted_predicate_is_not_evaluated_for_empty_loops(tmp_path: Path) -> None:
     nest = """nest p { param n: int; param m: int; array flag: int[n]; array y: double[n][m];
     for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { when (flag[i] > 3) { S0: y[i][j] += 1.0; } } } }"""

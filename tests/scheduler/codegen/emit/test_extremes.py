@@ -92,6 +92,7 @@ def threads() -> Iterator[None]:
     library.omp_set_num_threads(before)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("ctype", ["double", "float", "int"])
 @pytest.mark.parametrize(
     ("form", "comparison"),
@@ -102,6 +103,7 @@ def test_places_and_values(tmp_path: Path, ctype: str, form: str, comparison: st
     _check(tmp_path, NEST.format(ctype=ctype, body=form.format(c=comparison)), ctype, mark)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("ctype", ["int", "unsigned int", "long"])
 @pytest.mark.parametrize(
     "body",
@@ -118,6 +120,7 @@ def test_integers_in_any_order(tmp_path: Path, ctype: str, body: str, schedule: 
     _check(tmp_path, NEST.format(ctype=ctype, body=body), ctype, schedule)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "body",
     [
@@ -134,6 +137,7 @@ def test_flags_and_counters(tmp_path: Path, body: str, schedule: str) -> None:
     _check(tmp_path, NEST.format(ctype="double", body=body), "double", schedule)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_compilers(tmp_path: Path, cc: str) -> None:
     cc = usable(cc, "-fopenmp")
@@ -179,6 +183,7 @@ def test_floating_point_is_reordered_when_asked(body: str) -> None:
     assert isinstance(Replayer(parse_nest(noted), reassociate=True).replay(parse_schedule("reverse(i)")), Illegal)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("comparison", ["A[j][i] > m", "m >= A[j][i]"])
 @pytest.mark.parametrize("schedule", ["parallelize(j); vectorize(i)", "parallelize(j, 1, 1); vectorize(i)"])
 def test_lanes_inside_of_threads(tmp_path: Path, comparison: str, schedule: str) -> None:

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from scheduler.codegen.emit.text import preamble
 from scheduler.ir.text import parse_nest
@@ -19,6 +20,7 @@ for l: int in [0, 4) step 1 { S2: v[l] = l; }
 for p: int in [0, m) step 1 { S3: B[i][p] = t[m - p - 1] + u[1][19999 - p] + v[2]; } } }"""
 
 
+@pytest.mark.gcc
 def test_large_private_arrays_are_allocated(tmp_path: Path) -> None:
     text = check_same(tmp_path, NEST, "parallelize(i)", {"n": 7, "m": 5}, {"n": 0, "m": 1}, {"n": 3, "m": 1})
     assert "double v[4] __attribute__((__aligned__(64)));" in text
@@ -32,6 +34,7 @@ def test_in_source_order_they_stay_where_they_were() -> None:
     assert "double t[m]" in text and "pe_alloc" not in text
 
 
+@pytest.mark.gcc
 def test_threads_with_small_stacks(tmp_path: Path) -> None:
     body = text_of(parse_nest(NEST), "parallelize(i)")
     source = f"#include <stdio.h>\n{preamble(body)}static double A[9][500], B[9][500];\nint main(void)\n{{\n"
@@ -50,6 +53,7 @@ for j: int in [0, m - 2) step 1 { S0: t[j][j] = A[i] * 2; }
 for p: int in [0, m - 2) step 1 { S1: B[i] = t[p][p]; } } }"""
 
 
+@pytest.mark.gcc
 def test_extents_of_loops_that_do_not_run(tmp_path: Path) -> None:
     body = text_of(parse_nest(EMPTY), "parallelize(i)")
     assert "double (*restrict t)[pe_max(m - 2L, 1)] = " in body

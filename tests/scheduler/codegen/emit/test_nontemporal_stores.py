@@ -34,6 +34,7 @@ def streamed(text: str) -> int:
     return text.count("pe_stream(")
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("ctype", ["double", "float", "int", "long"])
 @pytest.mark.parametrize("schedule", ["stream(j, a)", "parallelize(i); stream(j, a); vectorize(j)"])
 def test_the_same_bits_whatever_the_type_and_the_alignment(tmp_path: Path, ctype: str, schedule: str) -> None:
@@ -42,6 +43,7 @@ def test_the_same_bits_whatever_the_type_and_the_alignment(tmp_path: Path, ctype
         assert streamed(text) == 1
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", COMPILERS)
 @pytest.mark.parametrize("flags", ["-O0", "-O3 -mno-avx", "-O3 -march=native", "-O2 -m32", "-O2 -m32 -mno-sse"])
 def test_every_compiler_makes_the_same_of_it(tmp_path: Path, cc: str, flags: str) -> None:
@@ -81,6 +83,7 @@ def test_every_compiler_makes_the_same_of_it(tmp_path: Path, cc: str, flags: str
     assert all(found[name].tobytes() == expected[name].tobytes() for name in expected)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", COMPILERS)
 def test_the_stores_go_past_the_caches(tmp_path: Path, cc: str) -> None:
     nest = plain(parse_nest(sweep("double")))
@@ -92,6 +95,7 @@ def test_the_stores_go_past_the_caches(tmp_path: Path, cc: str) -> None:
     assert "movnt" in found and "sfence" in found
 
 
+@pytest.mark.gcc
 def test_several_arrays_of_one_loop(tmp_path: Path) -> None:
     nest = """nest two {
       param n: int in [1, ?];
@@ -102,6 +106,7 @@ def test_several_arrays_of_one_loop(tmp_path: Path) -> None:
     assert streamed(text) == 2
 
 
+@pytest.mark.gcc
 def test_threads_fence_what_they_wrote(tmp_path: Path) -> None:
     nest = """nest fill { param n: int in [1, ?]; array a: double[n];
       for i: int in [0, n) step 1 { S0: a[i] = 1.5; } }"""
@@ -111,6 +116,7 @@ def test_threads_fence_what_they_wrote(tmp_path: Path) -> None:
     assert re.search(r"pe_streamed\(\);\n +}\n +pe_leave_team", text) and text.count("pe_streamed();") == 1
 
 
+@pytest.mark.gcc
 def test_loops_are_not_collapsed_around_a_fence(tmp_path: Path) -> None:
     text = check_same(tmp_path, sweep("double"), "tile([i], [2]); parallelize(i_t, 0, 0, 2); stream(j, a)", *SIZES[:2])
     assert streamed(text) == 1 and "collapse" not in text
@@ -127,6 +133,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("reason", REFUSED)
 def test_where_it_would_be_wrong_stores_stay_plain(tmp_path: Path, reason: str) -> None:
     nest = f"""nest refused {{
@@ -138,6 +145,7 @@ def test_where_it_would_be_wrong_stores_stay_plain(tmp_path: Path, reason: str) 
     assert not streamed(text)
 
 
+@pytest.mark.gcc
 def test_a_loop_that_runs_in_parallel_itself_stays_plain(tmp_path: Path) -> None:
     text = check_same(tmp_path, sweep("double"), "parallelize(j); stream(j, a)", SIZES[0], sanitize=False)
     assert not streamed(text)

@@ -10,6 +10,8 @@ from scheduler.ir.text import parse_nest
 from tests.compilers import usable
 from tests.scheduler.codegen.support import check_same, text_of
 
+pytestmark = pytest.mark.gcc
+
 SUM = """nest sum {
   param n: int in [0, ?];
   array s: int;

@@ -7,6 +7,8 @@ import pytest
 
 from tests.scheduler.codegen.support import check_same
 
+pytestmark = pytest.mark.gcc
+
 HEAD = """nest rows {
   param n: int in [1, ?];
   array A: double[n][n];

@@ -61,6 +61,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return compiled(request.param, tmp_path_factory.mktemp(request.param), errno=True)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("case", CASES)
 def test_programs(program: Path, case: str) -> None:
     if case in AS_ANOTHER and os.geteuid():
@@ -68,12 +69,14 @@ def test_programs(program: Path, case: str) -> None:
     run(program, case)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("size", STACKS)
 def test_stacks_of_threads(program: Path, size: str) -> None:
     """Too small for what a loop has of its own, and larger than the memory."""
     run(program, "one_thread", OMP_STACKSIZE=size)
 
 
+@pytest.mark.gcc
 def test_libraries(program: Path, tmp_path: Path) -> None:
     """Closed while threads wait in the OpenMP runtime, and loaded by a process that was forked beside such.
 

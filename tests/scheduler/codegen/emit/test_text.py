@@ -44,6 +44,7 @@ def compiled(folder: Path, cc: str, text: str, *flags: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60).stderr
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", ["gcc", "clang-14", "clang-19"])
 @pytest.mark.parametrize("openmp", ["-fopenmp", "-w"])
 def test_definitions(tmp_path: Path, cc: str, openmp: str) -> None:
@@ -52,17 +53,20 @@ def test_definitions(tmp_path: Path, cc: str, openmp: str) -> None:
     assert compiled(tmp_path, cc, preamble(HELPERS), openmp, *STRICT) == ""
 
 
+@pytest.mark.gcc
 def test_macros_of_ordinary_names(tmp_path: Path) -> None:
     defines = "".join(f"#define {name} 1 + (\n" for name in MACROS)
     assert compiled(tmp_path, "gcc", f"{defines}{preamble(HELPERS)}", *STRICT, "-fopenmp") == ""
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_no_header_is_needed(tmp_path: Path, cc: str) -> None:
     """Clang has no omp.h where libomp is not installed, and a file without OpenMP compiles there."""
     assert compiled(tmp_path, usable(cc), preamble(HELPERS), *STRICT, "-fopenmp", "-nostdinc") == ""
 
 
+@pytest.mark.gcc
 def test_omp_h_may_be_there_too(tmp_path: Path) -> None:
     text = "#include <omp.h>\n" + preamble("pe_threads") + "#include <omp.h>\n"
     assert compiled(tmp_path, "gcc", text, *STRICT, "-fopenmp") == ""
@@ -136,6 +140,7 @@ def roots(includes: str = "", check: str = "0") -> str:
     return text.replace("PREAMBLE", preamble("pe_sqrt pe_sqrtf"))
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("standard", ["gnu17", "c99"])
 def test_roots_have_the_bits_of_sqrt(tmp_path: Path, cc: str, standard: str) -> None:
@@ -146,6 +151,7 @@ def test_roots_have_the_bits_of_sqrt(tmp_path: Path, cc: str, standard: str) -> 
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.gcc
 def test_gcc_makes_vector_loops_of_roots(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text(roots())
     command = ["gcc", "-O3", "-fopt-info-vec-optimized", "-c", "a.c"]
@@ -155,6 +161,7 @@ def test_gcc_makes_vector_loops_of_roots(tmp_path: Path) -> None:
     assert f"a.c:{first}:" in done.stderr and f"a.c:{first + 2}:" in done.stderr, done.stderr
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_roots_set_errno_where_the_file_looks_at_it(tmp_path: Path, cc: str) -> None:
     (tmp_path / "a.c").write_text(

@@ -44,6 +44,7 @@ STENCIL = """nest s { param n: int; array a: double[n] pointer; array b: double[
 for i: int in [1, n - 1) step 1 { S0: a[i] = b[i - 1] + b[i + 1] + c[i]; } }"""
 
 
+@pytest.mark.gcc
 def test_pointers_are_tested(tmp_path: Path) -> None:
     text = condition(STENCIL)
     assert text is not None and text.count("pe_apart") == 1
@@ -76,6 +77,7 @@ def test_flat_and_triangular_ranges() -> None:
     )
 
 
+@pytest.mark.gcc
 def test_no_address_of_an_array_without_elements(tmp_path: Path) -> None:
     rows = """nest s { param n: int; param m: int in [1, ?];
     array a: double[n][m] pointer; array b: double[n][m] pointer;

@@ -62,6 +62,7 @@ def numbers(values: list[int], dtype: type = np.int32) -> ctypes.c_void_p:
 kept: list[np.ndarray] = []
 
 
+@pytest.mark.gcc
 def test_products(tmp_path: Path) -> None:
     check = checker(tmp_path, nest_text("S0: a[opaque(i * s + j)] = b[j];"))
     # a[0 .. 3s + 4], b[0 .. 4]
@@ -72,6 +73,7 @@ def test_products(tmp_path: Path) -> None:
     assert not check(0, 1000, big, big, big)  # too far to tell
 
 
+@pytest.mark.gcc
 def test_a_column_that_is_tested(tmp_path: Path) -> None:
     body = "S0: if (i * s + j >= 0 && i * s + j < m) { a[i] = b[opaque(i * s + j)]; }"
     check = checker(tmp_path, nest_text(body))
@@ -79,6 +81,7 @@ def test_a_column_that_is_tested(tmp_path: Path) -> None:
     assert check(5, 0, 9, 5, -7)
 
 
+@pytest.mark.gcc
 def test_unsigned_conditions(tmp_path: Path) -> None:
     """`(size_t)(i * s) < n` keeps negative numbers out; `(unsigned)i - j < n` says nothing of i - j."""
     body = "S0: if ((unsigned long)(i * s - j) < (unsigned long)m) { a[i] = b[opaque(i * s - j)]; }"
@@ -93,6 +96,7 @@ def _with_model(text: str):  # type: ignore[no-untyped-def]
     return nest, Model(nest)
 
 
+@pytest.mark.gcc
 def test_narrow_types_wrap(tmp_path: Path) -> None:
     check = checker(tmp_path, nest_text("S0: a[i] = b[opaque((unsigned char)(i * s))];"))
     assert check(10, 0, 3, 1, 4) and not check(8, 0, 3, 1, 4)
@@ -100,6 +104,7 @@ def test_narrow_types_wrap(tmp_path: Path) -> None:
     assert check(256, 0, 3, 1, -1) and not check(255, 0, 3, 1, -1)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [
@@ -123,6 +128,7 @@ def test_operators(text: str, low: int, high: int, tmp_path: Path) -> None:
 INDEX = "array c: int[?] pointer const;"
 
 
+@pytest.mark.gcc
 def test_gathered(tmp_path: Path) -> None:
     check = checker(tmp_path, nest_text("S0: a[i] = b[opaque(c[j])];", INDEX), ", const int *c")
     index = numbers([3, 9, -2, 4])
@@ -161,6 +167,7 @@ for i: int in [0, n) step 1 {
   S2: a[i] = sum; } }"""
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("flags", [FAST, CHECKED], ids=["fast", "checked"])
 def test_rows_of_a_sparse_matrix(flags: tuple[str, ...], tmp_path: Path) -> None:
     if flags is CHECKED:
@@ -186,6 +193,7 @@ def test_rows_that_are_left_out() -> None:
         assert untestable(parse_nest(ROWS.replace(old, new))), new
 
 
+@pytest.mark.gcc
 def test_loops_inside_statements(tmp_path: Path) -> None:
     """`q` only rises: it is between what it began with and the limit."""
     body = "S0: q = j; S1: while (q < s) { a[i] = b[opaque(q)]; q += 2; }"
@@ -197,6 +205,7 @@ def test_loops_inside_statements(tmp_path: Path) -> None:
     assert untestable(parse_nest(nest_text(carried, "array q: int private;")))
 
 
+@pytest.mark.gcc
 def test_numbers_that_are_wrapped(tmp_path: Path) -> None:
     body = """S0: x = i - s; S1: if (x < 0) { x += n; } else { if (x >= n) { x -= n; } }
     S2: a[opaque(j)] = b[opaque(x)];"""
@@ -218,6 +227,7 @@ def test_too_long() -> None:
         runtime_condition(*_with_model(nest_text(f"S0: a[i] = b[opaque({value})];")))
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("flag", ["-fsigned-char", "-funsigned-char"])
 def test_char_with_and_without_sign(flag: str, tmp_path: Path) -> None:
     """A char may be any number from -128 to 255."""
@@ -230,6 +240,7 @@ def test_char_with_and_without_sign(flag: str, tmp_path: Path) -> None:
     assert not check(200, 0, 2, 4, -56) and not check(200, 0, 2, 4, 200)
 
 
+@pytest.mark.gcc
 def test_what_ranges_are_made_of_must_not_be_written(tmp_path: Path) -> None:
     """An index array, rows and a size in memory are apart from what is written, too."""
     text = """nest s { param n: int; array h: int pointer const base "*p"; array a: int[?] pointer;

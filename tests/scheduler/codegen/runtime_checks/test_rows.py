@@ -39,6 +39,7 @@ def table(memory: np.ndarray, places: list[int]) -> ctypes.Array[ctypes.c_void_p
     return (ctypes.c_void_p * len(places))(*(memory.ctypes.data + 8 * place for place in places))
 
 
+@pytest.mark.gcc
 def test_tables(tmp_path: Path) -> None:
     check = checker(tmp_path, nest_of(COPY), "double **a, double **b")
     memory = np.zeros(1000)
@@ -60,6 +61,7 @@ def test_tables(tmp_path: Path) -> None:
     assert not apart(rows, beyond, 0) and not apart(rows[:2], beyond[:2])  # nothing runs: the original may do it
 
 
+@pytest.mark.gcc
 def test_tables_that_are_written(tmp_path: Path) -> None:
     check = checker(tmp_path, nest_of(COPY), "double **a, double **b")
     memory = np.zeros(1000)
@@ -71,6 +73,7 @@ def test_tables_that_are_written(tmp_path: Path) -> None:
     assert check(inside, rows, 5, 5) == 0
 
 
+@pytest.mark.gcc
 def test_other_arrays(tmp_path: Path) -> None:
     arrays = "array a: double[?][?] pointer rows 1; array x: double[?] pointer const; array k: int[?] pointer const;"
     check = checker(tmp_path, nest_of("S0: a[i][j] = x[j] + (double)k[j];", arrays), "double **a, double *x, int *k")
@@ -84,6 +87,7 @@ def test_other_arrays(tmp_path: Path) -> None:
     assert apart(40) and apart(100) and apart(0) and not apart(1) and not apart(39)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("header", "body", "used"),
     [
@@ -115,6 +119,7 @@ def test_every_so_many_rows(tmp_path: Path, header: str, body: str, used: Sequen
     assert all(not apart([*rows[:k], rows[used[1 if k == used[0] else 0]] + 9, *rows[k + 1 :]]) for k in used)
 
 
+@pytest.mark.gcc
 def test_every_so_many_tables_and_rows(tmp_path: Path) -> None:
     loops = "for i: int in [0, n) step 1 { for j: int in [0, n) step 2 { S0: a[3*i][j + 1][0] = 0.0; } }"
     nest = parse_nest(f"nest s {{ param n: int; array a: double[?][?][?] pointer rows 2; {loops} }}")
@@ -135,6 +140,7 @@ for i: int in [1, n - 1) step 1 { for j: int in [1, n - 1) step 1 { for k: int i
 S0: v[i][j][k] = u[i - 1][j][k] + u[i + 1][j][k] + u[i][j - 1][k] + u[i][j + 1][k]; } } } }"""
 
 
+@pytest.mark.gcc
 def test_only_pointers_that_the_nest_follows_are_read(tmp_path: Path) -> None:
     check = checker(tmp_path, parse_nest(CUBE), "double ***u, double ***v")
     n = 6

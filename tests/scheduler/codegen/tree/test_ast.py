@@ -10,6 +10,8 @@ from scheduler.schedule import parse_schedule
 from tests.compilers import usable
 from tests.rewriting import read, rewritten
 
+pytestmark = pytest.mark.gcc
+
 RECTANGLE = "for (unsigned i = 0; i < n; i++) for (long j = 0; j < k; j++) x[i] += b[j & 31];"
 TRIANGLE = "for (long i = 0; i < (long)n; i++) for (long j = -k; j < i; j++) x[i] += b[j & 31];"
 PROGRAM = """#include <stdio.h>

@@ -46,6 +46,7 @@ for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { for k: int in [0, l)
 S0: C[i][j] += A[i][k] * B[k][j]; S1: D[i][j] = D[i][j] * 0.5 + C[i][j] / (B[k][j] + 3.0); } } } }"""
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("nest", "schedule"),
     [
@@ -87,6 +88,7 @@ def test_blocks(tmp_path: Path, nest: str, schedule: str) -> None:
     check_same(tmp_path, nest, schedule, *SIZES)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("parallel", ["i_t", "j_t"])
 def test_large_buffers_are_allocated_for_each_thread(tmp_path: Path, parallel: str) -> None:
     schedule = BLIS.replace("[16, 32, 24]", "[256, 256, 252]")
@@ -99,6 +101,7 @@ def test_large_buffers_are_allocated_for_each_thread(tmp_path: Path, parallel: s
     build(tmp_path, "serial", source, ("-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas"))
 
 
+@pytest.mark.gcc
 def test_a_buffer_that_is_packed_again_inside_is_left_out(tmp_path: Path) -> None:
     """Compilers warn of variables that are set and not used."""
     nest = """nest s { param n: int; array s: double; array p: double[n];
@@ -107,6 +110,7 @@ def test_a_buffer_that_is_packed_again_inside_is_left_out(tmp_path: Path) -> Non
     assert text.count("__aligned__") == 1
 
 
+@pytest.mark.gcc
 def test_nothing_is_packed_where_no_block_of_blocks_begins(tmp_path: Path) -> None:
     """The loop over blocks of blocks stands between them, too: elements behind the array were copied there."""
     nest = """nest s { param n: int; array s: double; array p: double[n];
@@ -115,6 +119,7 @@ def test_nothing_is_packed_where_no_block_of_blocks_begins(tmp_path: Path) -> No
     check_same(tmp_path, nest, schedule, {"n": 5}, {"n": 4}, {"n": 8}, {"n": 1})
 
 
+@pytest.mark.gcc
 def test_a_block_of_an_array_that_changes_elsewhere_is_packed(tmp_path: Path) -> None:
     nest = """nest s { param n: int; array A: double[n][n];
     for i: int in [0, n) step 1 { for j: int in [i, n) step 1 { for k: int in [0, i) step 1 {
@@ -124,6 +129,7 @@ def test_a_block_of_an_array_that_changes_elsewhere_is_packed(tmp_path: Path) ->
     assert "A_pack[" in text
 
 
+@pytest.mark.gcc
 def test_a_panel_wider_than_the_array_is_never_full(tmp_path: Path) -> None:
     """gcc -O2 -Wall warned of the elements that a full panel would read."""
     nest = """nest s { param n: int; array w: double[3]; array x: double[n]; array y: double[n];
@@ -140,16 +146,19 @@ def test_only_small_buffers_are_on_the_stack() -> None:
     assert "pe_alloc" not in small and "pe_alloc" in text_of(parse_nest(ALPHA), schedule)
 
 
+@pytest.mark.gcc
 def test_triangular_block(tmp_path: Path) -> None:
     text = check_same(tmp_path, nests.SYRK, "register_block([i, j], [4, 8])", {"n": 43, "m": 13}, {"n": 8, "m": 2})
     assert "pe_v4d" in text
 
 
+@pytest.mark.gcc
 def test_minimum_block(tmp_path: Path) -> None:
     text = check_same(tmp_path, nests.MINPLUS, "register_block([i, j], [4, 8])", {"n": 43})
     assert "pe_select_v8f" in text
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 def test_vector_width(tmp_path: Path, vector_bytes: int) -> None:
     text = check_same(
@@ -196,6 +205,7 @@ for i: int in [n - 1, -1) step -1 { for j: int in [0, n) step 1 {
 S0: t = 0.9 * X[i][j]; S1: A[i][j] = 0.5 * (A[i][j] + t); } } }"""
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("rest", ["", "; parallelize(j)"])
 def test_one_of_two_statements_shifted_in_the_loop_over_blocks(tmp_path: Path, rest: str) -> None:
     """Then the loop stands not only at multiples of the block, and each statement runs in iterations of its own."""

@@ -28,6 +28,7 @@ def test_what_may_never_be_read_need_not_be_there(body: str, storage: str) -> No
         text_of(nest, PACKED)
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(("body", "storage"), [(WHEN, ""), (CHOICE, ""), (ALWAYS, "pointer"), (ALWAYS, "flat")])
 def test_what_is_declared_or_read_for_certain_is_packed(tmp_path: Path, body: str, storage: str) -> None:
     nest = parse_nest(MASKED.replace("STORAGE", storage).replace("BODY", body))
@@ -46,6 +47,7 @@ for i: long in [0, n) step 1 { for j: long in [0, LAST) step 1 { for k: long in 
 S0: Y[i][k] = Y[i][k] + X[i][j]; } } } }"""
 
 
+@pytest.mark.gcc
 def test_the_box_around_a_triangle_lies_between_its_first_and_last_element(tmp_path: Path) -> None:
     """A row `i` of `i + 1` elements ends where the box does, one of `n - i` elements before it."""
     schedule = "tile([i, j], [4, 8]); pack(j_t, X, [0, 1])"
@@ -60,6 +62,7 @@ for i: long in [0, 3) step 1 { for j: long in [0, i + 1) step 1 { S0: A[i][i] = 
 for k: long in [0, n) step 1 { S1: B[k] = B[k] * 0.1; } }"""
 
 
+@pytest.mark.gcc
 def test_nothing_is_copied_in_iterations_of_other_statements(tmp_path: Path) -> None:
     """Fused loops run on where the packed one ends: the block's bounds say nothing there."""
     check_same(tmp_path, parse_nest(FUSED), "fuse(i, k); pack(i, X, [0], 0, 4)", {"n": 40})
@@ -72,6 +75,7 @@ TILED = "for i: long in [0, n) step 1 { S1: A[i] = B[i]; S2: C[i] = B[2*i + 1]; 
 SKEWED = "for t: long in [0, n) step 1 { for i: long in [0, n) step 1 { S1: D[t][i] = B[i] + t; S2: E[t][i] = 1.0; } }"
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("body", "schedule"),
     [
@@ -95,6 +99,7 @@ for i: long in [0, n) step 1 { A[i] = 0.0; for j: long in [2, -1) step -2 { S1: 
 )
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "schedule", ["tile([j], [3]); pack(j_t, X, [0, 1])", "tile([j], [3]); tile([j_t], [8]); pack(j_t_t, X, [0, 1])"]
 )
@@ -139,6 +144,7 @@ array A: double[3*n]; array X: double[2*n];
 for i: int in [0, n) step 1 { S0: A[i + n] = A[i + n] * X[2*i + 1]; S1: A[-i + n - 1] = A[2*i + n] * 0.5; } }"""
 
 
+@pytest.mark.gcc
 def test_a_block_is_copied_behind_what_its_bounds_speak_of(tmp_path: Path) -> None:
     schedule = (
         "tile([i], [2]); tile([i_t, i], [3, 3]); interchange(i_t, i); skew(i_t2, i_t, 1); pack(i_t, X, [0], 0, 2)"

@@ -59,6 +59,7 @@ def test_sound_loops_are_proved(text: str, schedule: str) -> None:
     assert uncovered(*made(text, schedule)) == ""
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("text", [nests.LU, nests.CHOLESKY])
 def test_blocked_factorizations_are_proved(text: str) -> None:
     space = Space(Replayer(nests.nest(text)), Target(2), {"n": 2000})
@@ -109,6 +110,7 @@ def test_faults_planted_in_the_loops_are_found(how: str, problem: str, schedule:
         assert found is not None and problem in found
 
 
+@pytest.mark.gcc
 def test_the_same_schedule_without_the_skew_computes_the_same(tmp_path: Path) -> None:
     check_same(tmp_path, parse_nest(LOST), BY_ISL.replace("; skew(j_t, i, 1)", ""), {"n": 3}, {"n": 4})
 
@@ -168,6 +170,7 @@ int main(void) {
 """
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("program", "function", "schedule"),
     [

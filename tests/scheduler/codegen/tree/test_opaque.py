@@ -52,6 +52,7 @@ int main(void)
 """
 
 
+@pytest.mark.gcc
 def test_bounds_under_predicates(tmp_path: Path) -> None:
     """Where the condition does not hold they may be anywhere, or be of more iterations than there is time for."""
     source = read(tmp_path / "program.c", UNDER_PREDICATES)

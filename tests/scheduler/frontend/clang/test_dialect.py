@@ -133,6 +133,7 @@ def test_flags_of_some_functions_count_for_all() -> None:
     assert Dialect().joined(()) == Dialect()
 
 
+@pytest.mark.gcc
 def test_every_optimization_of_gcc_is_known() -> None:
     """Those that it lists itself, on and off; what is refused is refused on purpose."""
     listed = subprocess.run(["gcc", "-Q", "--help=optimizers"], capture_output=True, text=True, check=True).stdout

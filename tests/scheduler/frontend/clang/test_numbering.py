@@ -34,6 +34,7 @@ def test_numbers(text: bytes, expected: dict[str, int | None]) -> None:
     assert numbered(text) == expected
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("number", [1, 32767, 32768, 2000000])
 @pytest.mark.parametrize("standard", ["c90", "c99", "gnu17"])
 def test_directive(number: int, standard: str, tmp_path: Path) -> None:

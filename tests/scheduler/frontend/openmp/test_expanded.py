@@ -54,6 +54,7 @@ _Pragma("omp SHARE /* the same */ nowait // other comment") // and one more
 """
 
 
+@pytest.mark.gcc
 def test_macros_and_comments(tmp_path: Path) -> None:
     source = rewriting.read(tmp_path / "program.c", PROGRAM, ("-fopenmp",))
     assert not source.rejections, source.rejections

@@ -50,6 +50,7 @@ int main(void)
 """
 
 
+@pytest.mark.gcc
 def test_a_sweep_of_all_threads(tmp_path: Path) -> None:
     source = rewriting.read(tmp_path / "sweep.c", SWEEP)
     assert not source.rejections, source.rejections

@@ -98,6 +98,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.gcc
 def test_where_the_assertion_fails_the_original_loops_say_so(tmp_path: Path) -> None:
     source = rewriting.read(tmp_path / "t.c", PROGRAM.encode())
     written = rewriting.identity(source)

@@ -55,6 +55,7 @@ int main(void)
 """
 
 
+@pytest.mark.gcc
 def test_pointers_that_iterations_set(tmp_path: Path) -> None:
     source = rewriting.read(tmp_path / "windows.c", WINDOWS)
     assert not source.rejections, source.rejections

@@ -227,6 +227,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / name for name in files}
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values(name: str, programs: dict[str, Path]) -> None:
     for arguments, new in FUNCTIONS[name][1].items():

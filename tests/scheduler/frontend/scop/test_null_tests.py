@@ -109,6 +109,7 @@ int main(void) {
 """
 
 
+@pytest.mark.gcc
 def test_the_new_loops_run_with_and_without_the_array(tmp_path: Path) -> None:
     """Under sanitizers: no address is formed of what is NULL, and nothing read."""
     source = rewriting.read(tmp_path / "t.c", PROGRAM.encode())

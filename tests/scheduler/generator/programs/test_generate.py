@@ -24,6 +24,7 @@ def test_the_same_always() -> None:
     assert generate(6, 0).source != first[0].source
 
 
+@pytest.mark.gcc
 def test_sparse_data_differ_between_programs_whose_loops_are_alike(tmp_path: Path) -> None:
     weights = tuple((p.name, float(p.name == "sparse")) for p in PATTERNS)
     settings = GeneratorSettings(1e4, 1e6, nests=1, weights=weights)
@@ -110,6 +111,7 @@ def test_variety() -> None:
     assert min(work) < 5.5 and max(work) > 7.5 and 6 < sorted(work)[120] < 7
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("number", range(4))
 def test_nothing_undefined(number: int, tmp_path: Path) -> None:
     checksum, total = sanitized(generate(9, number), tmp_path)

@@ -34,6 +34,7 @@ def test_every_loop_is_read(name: str) -> None:
     assert sum(1 for nest in small_nests(program) for _ in loops(nest)) == program.loops
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("name", NAMES)
 def test_gcc_has_nothing_to_say(name: str) -> None:
     for number in range(2):

@@ -42,6 +42,7 @@ def check(seed: int, number: int, folder: Path, settings: GeneratorSettings) -> 
     return program
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("number", range(6))
 def test_interpreted_as_compiled(number: int, tmp_path: Path) -> None:
     check(11, number, tmp_path, SETTINGS)
