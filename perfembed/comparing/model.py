@@ -8,6 +8,7 @@ from pathlib import Path
 from perfembed.comparing.compilers import FLAGS, Configuration, Peer
 from perfembed.comparing.measure import MeasureSettings
 from perfembed.comparing.rows import Row
+from perfembed.tuning.options import Search
 from profilers.calibration import Calibration
 
 OPENBLAS = "openblas"
@@ -28,7 +29,7 @@ class CompareOptions:
     only: tuple[str, ...]
     out: Path | None = None
     resume: bool = True
-    search: str = "beam"
+    search: Search = "beam"
     cc: str = "gcc"
     clang: str | None = None
     flags: tuple[str, ...] = FLAGS
