@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
@@ -266,7 +267,8 @@ class Given:
         """What the program is given when it runs, relative to the current folder. Raises UsageError."""
         from perfembed.cli.texts import world_of
 
-        return world_of(self.values)
+        world = world_of(self.values)
+        return replace(world, arguments=(*world.arguments, *self.program))
 
     def output_format(self) -> str:
         """What `--format` says, where `--json` is short for one of them. Raises UsageError."""

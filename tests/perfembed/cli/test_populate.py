@@ -63,7 +63,8 @@ def test_live_progress() -> None:
     ("arguments", "words"),
     [
         ([], "nothing to populate with"),
-        (["a.c", "--search", "x"], "--search 'x'"),
+        (["a.c", "--search", "x"], "'x' is not one of"),
+        (["a.c", "--search", "transfer"], "--search 'transfer'"),
         (["a.c", "--shard", "3/2"], "--shard '3/2'"),
         (["a.c", "--shard", "0/2"], "--shard '0/2'"),
         (["missing.c"], "missing.c"),

@@ -116,7 +116,7 @@ def test_evaluate_is_of_a_search(tuner: Tuner, source: Path, capsys: pytest.Capt
         assert main(["tune", str(source), "--search", search], Session({})) == 0
         assert tuner.options.evaluate == expected
     assert main(["tune", str(source), "--search", "beam", "--evaluate", "guess"], Session({})) == 2
-    assert "expected run, model, model+run" in capsys.readouterr().err
+    assert "is not one of 'run', 'model', 'model+run'" in capsys.readouterr().err
 
 
 def test_what_donors_have_in_common(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,3 +257,16 @@ def test_remarks(tuner: Tuner, source: Path, capsys: pytest.CaptureFixture[str])
     tuned, kept = capsys.readouterr().out.splitlines()
     assert tuned.startswith("a.c:48:5: remark: gemm_1 tuned 10.3x faster: ") and tuned.endswith("[-Rpass=perfembed]")
     assert kept.startswith("a.c:31:5: remark: init_1 not tuned: ") and kept.endswith("[-Rpass-missed=perfembed]")
+
+
+def test_what_stands_behind_two_dashes_is_the_program_s(tuner: Tuner, source: Path) -> None:
+    assert main(["tune", str(source), "--args", "a 'b c'", "--", "-x", "d e"], Session({})) == 0
+    assert tuner.path == str(source) and tuner.options.world.arguments == ("a", "b c", "-x", "d e")
+
+
+def test_rarely_needed_options_are_in_the_whole_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "--help"], Session({})) == 0
+    usual = capsys.readouterr().out
+    assert "Search:\n" in usual and "Examples:\n" in usual and "--tolerance" not in usual
+    assert main(["tune", "--help-all"], Session({})) == 0
+    assert "--tolerance" in capsys.readouterr().out

@@ -352,7 +352,7 @@ def test_rendering_of_nothing() -> None:
         (("--only", "icc"), "--only icc"),
         (("--against", "no/such/folder"), "no checkout of perfembed"),
         (("--peer", "theirs=cp {source} {output}"), "a column of that name"),
-        (("--format", "xml"), "--format 'xml'"),
+        (("--format", "xml"), "'xml' is not one of"),
         (("--threads", "0"), "--threads 0"),
         (("--budget", "soon"), "--budget 'soon'"),
         (("--out", "/nowhere/rows"), "--out /nowhere/rows"),

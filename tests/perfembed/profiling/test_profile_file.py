@@ -100,7 +100,7 @@ def test_report(tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--backend", "magic"], 2, "--backend 'magic': expected auto, likwid, perf, simulated"),
+        (["--backend", "magic"], 2, "'magic' is not one of 'auto', 'likwid', 'perf', 'simulated'"),
         (["--threads", "0"], 2, "--threads 0"),
         (["--function", "nowhere"], 2, "no function nowhere"),
     ],
