@@ -69,6 +69,7 @@ def test_python_example_of_the_database(tmp_path: Path) -> None:
     assert speedups == sorted(speedups, reverse=True) and all(line.endswith("; parallelize(i_t)") for line in lines[:3])
 
 
+@pytest.mark.gcc
 def test_python_example_of_a_schedule(tmp_path: Path) -> None:
     text = TEXTS[ROOT / "docs/guides/donors.md"]
     (code,), (shown,) = blocks(text, "python"), blocks(text, "text")
@@ -91,6 +92,7 @@ def test_queries(tmp_path: Path) -> None:
     assert queries
 
 
+@pytest.mark.gcc
 def test_what_inspect_prints() -> None:
     (shown,) = (
         b for b in blocks(TEXTS[ROOT / "docs/guides/tune.md"], "console") if b.startswith("$ perfembed inspect")

@@ -141,12 +141,14 @@ def loaded(*command: str) -> set[str]:
 HELP = "import sys; from perfembed.cli.main import run; sys.argv = ['perfembed', '--help']; run()"
 
 
+@pytest.mark.gcc
 def test_import_perfembed_is_light() -> None:
     names = loaded("-c", "import perfembed, optdb, profilers, scheduler")
     assert {"perfembed", "scheduler"} <= names
     assert not names & (HEAVY | {"typer"})
 
 
+@pytest.mark.gcc
 def test_finding_donors_needs_nothing_that_trains() -> None:
     code = (
         "from pathlib import Path; from perfembed.retrieval.retrieve import open_retrieval; "
@@ -158,6 +160,7 @@ def test_finding_donors_needs_nothing_that_trains() -> None:
     assert not names & {"torch", "torch_geometric", "sklearn"}
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize(
     "arguments",
     [[], ["tune"], ["inspect"], ["doctor"], ["populate"], ["sql"], ["db"], ["db", "info"], ["compare"]],
@@ -168,6 +171,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert not names & HEAVY
 
 
+@pytest.mark.gcc
 def test_help_is_quick() -> None:
     """What it costs is modules, about a third of a millisecond each: a loaded machine makes no difference."""
     bare, shown = (len(modules("-c", code)) for code in ("pass", HELP))

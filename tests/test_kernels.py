@@ -12,7 +12,7 @@ import pytest
 KERNELS = sorted((Path(__file__).parent / "kernels").glob("*.c"))
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found")
+pytestmark = [pytest.mark.gcc, pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found")]
 
 
 def gcc(source: Path, *args: str) -> None:

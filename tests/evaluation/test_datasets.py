@@ -30,6 +30,7 @@ def test_lists_of_donors_that_differ() -> None:
     assert text[-1] == "f_0, profiled: 2 different lists of donors on 2 data sets"
 
 
+@pytest.mark.gcc
 def test_a_sparse_product_on_two_matrices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)
     space = usable_space()

@@ -3,11 +3,15 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.resources import Resources
 from profilers.build import CompilerConfig
 from profilers.machine import describe_machine
 from tests.evaluation.in_turns import bench_target
+
+pytestmark = pytest.mark.gcc
 
 
 def test_benches_have_the_vectors_that_tune_has(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_installs_what_runs(tmp_path: Path) -> None:
     assert said.startswith(str(tmp_path / "ours"))
 
 
+@pytest.mark.gcc
 def test_what_cannot_be_built(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     for name in ("perfembed", "optdb", "profilers", "scheduler"):

@@ -85,6 +85,7 @@ def test_each_number_of_candidates_is_a_method_that_refines_nothing() -> None:
     ]
 
 
+@pytest.mark.gcc
 def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
     source = tmp_path / "product.c"
     source.write_text(
@@ -103,6 +104,7 @@ def test_a_real_nest_by_two_searches(tmp_path: Path) -> None:
     assert run_methods(bench, None, lambda text: None) == (row,) and len(out.read_text().splitlines()) == 1
 
 
+@pytest.mark.gcc
 def test_a_long_search_of_another_machine_is_timed_here(tmp_path: Path) -> None:
     source, database = tmp_path / "product.c", tmp_path / "long.duckdb"
     source.write_text(
@@ -125,6 +127,7 @@ def test_a_long_search_of_another_machine_is_timed_here(tmp_path: Path) -> None:
     assert "long search on machine a; what" in "\n".join(views.methods((row,), ["beam"], REFERENCE, "here"))
 
 
+@pytest.mark.gcc
 def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)
     space = usable_space()
@@ -174,6 +177,7 @@ def test_generated_programs_that_do_the_like_are_left_out_but_for_one_row(
     assert keeping == {"generated relatives too"}
 
 
+@pytest.mark.gcc
 def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)  # all of them would take a minute to embed
     space = usable_space()

@@ -21,6 +21,7 @@ def test_products_among_what_ships() -> None:
     assert set(products_among(donors)) == {"gemm", "syrk"}
 
 
+@pytest.mark.gcc
 def test_a_row_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = [shard for shard in donor_shards() if shard.name == "kernels-3.parquet"]
     monkeypatch.setattr("tests.evaluation.products.donor_shards", lambda: few)

@@ -71,6 +71,7 @@ def bench(*folders: Path) -> ProgramsBench:
     return ProgramsBench(folders, 2, 8.0, 1, small=True, environment=environment)
 
 
+@pytest.mark.gcc
 def test_a_program_is_tuned_and_measured(tiny: Path, tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
     result = run_programs(bench(tiny), {}, lambda score: append_score(out, score))
@@ -85,6 +86,7 @@ def test_a_program_is_tuned_and_measured(tiny: Path, tmp_path: Path) -> None:
     assert score.machine in page[0] and page[4].startswith("| tiny | ")
 
 
+@pytest.mark.gcc
 def test_a_program_that_does_not_build_is_said_to_be_so(tiny: Path) -> None:
     (tiny / "sum.c").write_text("double sum(\n")
     (score,) = run_programs(bench(tiny), {}, lambda score: None).scores

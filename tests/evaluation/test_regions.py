@@ -2,8 +2,12 @@
 
 import os
 
+import pytest
+
 from tests.evaluation import views
 from tests.evaluation.regions import run_regions
+
+pytestmark = pytest.mark.gcc
 
 
 def test_regions() -> None:

@@ -10,6 +10,8 @@ from tests.evaluation import views
 from tests.evaluation.commands import app
 from tests.evaluation.replay import FileTimes, ReplaySettings, time_files
 
+pytestmark = pytest.mark.gcc
+
 SETTINGS = ReplaySettings(Target(threads=2), candidates=12, seconds=30.0)
 GEMM = """
 #define N 400
