@@ -44,6 +44,7 @@ def test_the_spread_is_of_the_slowest_over_the_fastest() -> None:
     assert found.noise == pytest.approx(0.25)  # of the first one, tuned twice
 
 
+@pytest.mark.gcc
 def test_spellings_of_a_product_are_tuned(tmp_path: Path) -> None:
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)
     space = usable_space()

@@ -22,6 +22,7 @@ def test_this_checkout_against_itself() -> None:
         assert run.memory_bytes > 20 << 20 and run.processor_s > 0.3
 
 
+@pytest.mark.gcc
 def test_a_checkout_that_does_not_run(tmp_path: Path) -> None:
     (tmp_path / "perfembed").mkdir()
     (tmp_path / "perfembed" / "__init__.py").write_text("raise SystemExit('broken')")

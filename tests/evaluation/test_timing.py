@@ -3,6 +3,8 @@
 import os
 from dataclasses import replace
 
+import pytest
+
 from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings
 from tests.evaluation import views
@@ -13,6 +15,7 @@ QUICK = CompareSettings(
 )
 
 
+@pytest.mark.gcc
 def test_a_program_twice_as_slow_is_found() -> None:
     bench = TimingBench(2, slowdown=1.0, rounds=40, settings=QUICK, environment=dict(os.environ))
     result = run_timing(bench, lambda done, alarms: None, print)

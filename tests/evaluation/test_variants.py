@@ -24,6 +24,7 @@ def output(text: str, folder: Path) -> bytes:
     return subprocess.run([str(folder / "a.out")], check=True, capture_output=True).stdout
 
 
+@pytest.mark.gcc
 @pytest.mark.parametrize("name", ["mvt", "jacobi-2d", "haar", "spmv"])
 def test_a_variant_computes_the_same(name: str, tmp_path: Path) -> None:
     text = (KERNELS / f"{name}.c").read_text()

@@ -82,6 +82,7 @@ def test_all_files_of_a_build(tuner: Tuner, files: list[str]) -> None:
     assert tuner.asked[1] == HowBuilt(command="make p", program="./p") and tuner.asked[2].in_place
 
 
+@pytest.mark.gcc
 def test_compile_commands_and_flags_besides(tuner: Tuner, tmp_path: Path) -> None:
     arguments = ["tune", "a.c", "--compile-commands", "x.json", "--cflags", "-O1", "-I", "inc"]
     assert main(arguments, Session({})) == 0

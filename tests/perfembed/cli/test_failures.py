@@ -142,6 +142,7 @@ def test_own_errors(
     assert document["error"] == {"exit_code": expected, "message": "x", "advice": ""}
 
 
+@pytest.mark.gcc
 def test_internal_error(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted(monkeypatch, ZeroDivisionError("division\nby zero"))
     code, out, err = run("tune", source)
