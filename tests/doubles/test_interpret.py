@@ -13,6 +13,8 @@ from tests.doubles.interpret import InterpreterError, execution_order, interpret
 from tests.generator import SHAPES, Size, random_inputs, random_nest, random_parameters
 from tests.scheduler.ir.c_snippets import call, compile_c, same
 
+pytestmark = pytest.mark.gcc
+
 
 @dataclass(frozen=True)
 class Tree:

@@ -16,6 +16,8 @@ from perfembed.tuning.opening import HowBuilt, found_commands
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.result import Event, FileResult, NestReport, TuneResult
 
+pytestmark = pytest.mark.gcc
+
 
 class Tuner:
     """Stands in for `perfembed.tuning.opening.tune_project`."""
@@ -62,7 +64,6 @@ def tuner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tuner:
     return double
 
 
-@pytest.mark.gcc
 def test_several_files_and_a_folder(tuner: Tuner, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "a.c", "b.c", "-o", "out", "--run", "./p 1 'x y'", "--args", "z", "-DN=3"], Session({})) == 0
     assert tuner.asked is not None
@@ -74,7 +75,6 @@ def test_several_files_and_a_folder(tuner: Tuner, capsys: pytest.CaptureFixture[
     assert "wrote    out/a.c (1 of 1 nest tuned)" in out and "needed   -fopenmp, where" in out
 
 
-@pytest.mark.gcc
 @pytest.mark.parametrize("files", [[], ["-"]])
 def test_all_files_of_a_build(tuner: Tuner, files: list[str]) -> None:
     assert main(["tune", *files, "--build", "make p", "--run", "./p 1", "--in-place"], Session({})) == 0
@@ -82,7 +82,6 @@ def test_all_files_of_a_build(tuner: Tuner, files: list[str]) -> None:
     assert tuner.asked[1] == HowBuilt(command="make p", program="./p") and tuner.asked[2].in_place
 
 
-@pytest.mark.gcc
 def test_compile_commands_and_flags_besides(tuner: Tuner, tmp_path: Path) -> None:
     arguments = ["tune", "a.c", "--compile-commands", "x.json", "--cflags", "-O1", "-I", "inc"]
     assert main(arguments, Session({})) == 0

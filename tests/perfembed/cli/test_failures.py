@@ -17,6 +17,8 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_BROKEN_PIPE
 from tests.perfembed.documents_support import check_document
 
+pytestmark = pytest.mark.gcc
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -120,7 +122,6 @@ def test_empty_and_binary_files(run: Run, source: Path, command: str, content: b
     assert err.count("\n") == 1
 
 
-@pytest.mark.gcc
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [
@@ -142,7 +143,6 @@ def test_own_errors(
     assert document["error"] == {"exit_code": expected, "message": "x", "advice": ""}
 
 
-@pytest.mark.gcc
 def test_internal_error(run: Run, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted(monkeypatch, ZeroDivisionError("division\nby zero"))
     code, out, err = run("tune", source)
@@ -199,7 +199,6 @@ def test_messages_cannot_steer_the_terminal(run: Run) -> None:
     assert "\033" not in err and "\a" not in err
 
 
-@pytest.mark.gcc
 def test_reader_that_leaves() -> None:
     code = "from perfembed.cli.main import run; import sys; sys.argv = ['perfembed', 'doctor', '--json']; run()"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
