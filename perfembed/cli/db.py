@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfembed.cli import map
+from perfembed.cli import map as map_command
 from perfembed.cli.folders import database_error
 from perfembed.cli.help import DEVELOPERS, Command, Group, examples
 from perfembed.cli.options import Given, takes
@@ -173,7 +173,7 @@ def donors(
     return EXIT_DONE
 
 
-app.command("map", cls=Command, epilog=map.EXAMPLES)(map.command)
+app.command("map", cls=Command, epilog=map_command.EXAMPLES)(map_command.command)
 
 
 _PRUNES = examples("perfembed db prune --before 2026-01-01 --yes --compact", "perfembed db prune --compact")

@@ -119,7 +119,7 @@ class _Guard:
         )
         bounded = {name for end in ends for part in end for name in part.names()}
         names = [p.name for p in self.nest.parameters if p.name in counted - bounded and p.value is None]
-        return [f"(unsigned long){name} + {1 << _NEAR - 1} >> {_NEAR} == 0" for name in names]
+        return [f"((unsigned long){name} + {1 << _NEAR - 1}) >> {_NEAR} == 0" for name in names]
 
     def assumptions(self) -> list[str]:
         known = self._set(self._known_ranges())

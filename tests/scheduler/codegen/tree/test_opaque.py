@@ -121,6 +121,6 @@ def test_no_loop_steps_through_what_a_statement_was_shifted_by(tmp_path: Path) -
     for name, text in (("original", source.content), ("written", written)):
         (tmp_path / f"{name}.c").write_bytes(text)
         program = tmp_path / name
-        subprocess.run(["gcc", "-O1", "-fopenmp", f"{program}.c", "-o", program], check=True)
+        subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-fopenmp", f"{program}.c", "-o", program], check=True)
         outputs.append(subprocess.run([program], capture_output=True, timeout=20, check=True).stdout)
     assert outputs[0] == outputs[1]
