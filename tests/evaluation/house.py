@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfembed.cli.help import DEVELOPERS
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("perfembed", "optdb", "profilers", "scheduler")
 SMALL, PARAMETERS = 80, 10
 FRONT_END, COMMAND_LINE, MEASURED = "scheduler.frontend", "perfembed.cli.main", "profilers.run"
-DEVELOPERS = "Developers"
-"""Panel of the commands that are not for users."""
 
 AIMS: Mapping[str, int] = {
     "lines": 72_000,
