@@ -28,8 +28,17 @@ class Command(TyperCommand):
         """Called by click."""
         if "--" in args and any(one.name == "args" for one in self.params):
             place = args.index("--")
-            args, ctx.meta[AFTER] = args[:place], args[place + 1 :]
+            if self._names_files(ctx, args[:place]):
+                args, ctx.meta[AFTER] = args[:place], args[place + 1 :]
         return super().parse_args(ctx, args)
+
+    def _names_files(self, ctx: Any, args: list[str]) -> bool:
+        """Whether the files stand before `--`; else they stand behind it, as for any program."""
+        try:
+            found, _, _ = self.make_parser(ctx).parse_args(list(args))
+        except Exception:  # of click, which has no public base class in every version: said when all is parsed
+            return False
+        return any(found.get(one.name) for one in self.params if one.param_type_name == "argument")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Called by click."""

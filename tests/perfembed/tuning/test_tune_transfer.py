@@ -113,7 +113,7 @@ def test_donors_are_tried_where_nothing_can_be_computed(source: Path, monkeypatc
 
 def test_a_second_tune_begins_with_what_the_first_learned(source: Path) -> None:
     database = source.with_name("own.duckdb")
-    first = tuned(source, db=database, budget_s=40, functions=["product"])
+    first = tuned(source, database=database, budget_s=40, functions=["product"])
     assert first.nests[0].status in ("tuned", "kept")
     with Database.open(database, read_only=True) as opened:
         kinds = dict(opened.rows("SELECT kind, count(*) FROM _store.measurements GROUP BY 1"))
@@ -122,7 +122,7 @@ def test_a_second_tune_begins_with_what_the_first_learned(source: Path) -> None:
         assert donors >= 1
     source.write_text(SOURCE.replace("product", "other").replace("c[", "result[").replace(" c[N]", " result[N]"))
     source.write_text(source.read_text().replace("b[N][N], c[N][N]", "b[N][N], result[N][N]"))
-    second = tuned(source, db=database, budget_s=40, functions=["other"])
+    second = tuned(source, database=database, budget_s=40, functions=["other"])
     transfer = second.nests[0].transfer
     assert transfer is not None
     assert transfer.donors[0].place.endswith("product.c") and transfer.donors[0].distance < 1e-3
