@@ -28,27 +28,31 @@ from scheduler.frontend.c_ast.scalars import flatten, iterator_of, target_variab
 from scheduler.frontend.passes.lower_control_flow import lower_continue
 
 
-def with_opaque_statements(stmt: CStmt, inside: bool = False, kept: bool = False) -> CStmt:
-    """The statement with loops as they are kept; itself where there are none. `inside`: a loop is around, `kept`: one
-    that does not count."""
+def with_opaque_statements(stmt: CStmt, known: dict[int, bool], inside: bool = False, kept: bool = False) -> CStmt:
+    """The statement with loops as they are kept; itself where there are none.
+
+    `known`: whether loops count, by `id`; good for one file. `inside`: a loop is around, `kept`: one that does not count.
+    """
     match stmt:
         case ForStmt():
-            own = kept or (inside and not _counts(stmt))
-            body = with_opaque_statements(stmt.body, True, own)
+            own = kept or (inside and not _counts(stmt, known))
+            body = with_opaque_statements(stmt.body, known, True, own)
             loop = stmt if body is stmt.body else replace(stmt, body=body)
             return (opaque(loop, True) or loop) if own and not stmt.foreign else loop
         case OtherStmt(what=what, body=held):
             parts = tuple(
-                with_opaque_statements(s, True, inside) if what in LOOPS else with_opaque_statements(s, inside, kept)
+                with_opaque_statements(s, known, True, inside)
+                if what in LOOPS
+                else with_opaque_statements(s, known, inside, kept)
                 for s in held
             )
             return stmt if _same(parts, held) else replace(stmt, body=parts)
         case Compound(body=held):
-            parts = tuple(with_opaque_statements(s, inside, kept) for s in held)
+            parts = tuple(with_opaque_statements(s, known, inside, kept) for s in held)
             return stmt if _same(parts, held) else Compound(parts, stmt.begin, stmt.end)
         case IfStmt():
-            then = with_opaque_statements(stmt.then, inside, kept)
-            orelse = None if stmt.orelse is None else with_opaque_statements(stmt.orelse, inside, kept)
+            then = with_opaque_statements(stmt.then, known, inside, kept)
+            orelse = None if stmt.orelse is None else with_opaque_statements(stmt.orelse, known, inside, kept)
             return stmt if then is stmt.then and orelse is stmt.orelse else replace(stmt, then=then, orelse=orelse)
     return stmt
 
@@ -57,9 +61,12 @@ def _same(parts: tuple[CStmt, ...], others: tuple[CStmt, ...]) -> bool:
     return all(a is b for a, b in zip(parts, others, strict=True))
 
 
-def _counts(loop: ForStmt) -> bool:
-    body = flatten((loop.body,), True)
-    return loop_header.counts(loop) and not changes_iterator(loop) and all(j.what != "break" for j in own_jumps(body))
+def _counts(loop: ForStmt, known: dict[int, bool]) -> bool:
+    if id(loop) not in known:
+        body = flatten((loop.body,), True)
+        stays = loop_header.counts(loop) and not changes_iterator(loop)
+        known[id(loop)] = stays and all(j.what != "break" for j in own_jumps(body))
+    return known[id(loop)]
 
 
 def opaque(loop: ForStmt, whole: bool = False) -> CStmt | None:

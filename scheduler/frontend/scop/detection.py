@@ -137,6 +137,7 @@ class Detection:
         self.work = Work()
         self.found = Found()
         self.seen: set[tuple[int, str]] = set()
+        self.counting: dict[int, bool] = {}  # loops of the unit, by `id`
         self.refused: set[int] = set()  # where loops that were refused begin
         self.print_after = print_after
 
@@ -292,7 +293,7 @@ class Detection:
         for stmt in body[first : last + 1]:
             self.text.check_text(loop_of(stmt) or stmt)
         counted = flatten(body[first : last + 1], True)
-        written = tuple(map(with_opaque_statements, counted))
+        written = tuple(with_opaque_statements(s, self.counting) for s in counted)
         found = marks(self.pragmas, counted)
         calls = Calls(self.unit, self.function, self.mod_ref, self.aliases)
         span = replace(place, begin=self.pragmas.begin(written[0]))

@@ -33,7 +33,7 @@ from tests.campaigns.forms.check import drawn_for, for_values
 
 _CANDIDATES = 22  # values to choose those of a function from: many leave its arrays
 _FEWEST = 2  # values without which a function is left out
-_ORIGINAL_MS, _WRITTEN_MS = 20, 30_000  # of processor time: a step limit, and what an endless loop is told by
+_ORIGINAL_MS, _WRITTEN_MS = 4, 30_000  # of processor time: a step limit, and what an endless loop is told by
 _FOR_VALUES = 0.15  # share of the files of which half the nests are read for some values
 _VECTOR_BYTES = 32
 _DEFINED = Way("defined", "gcc", SANITIZED)

@@ -103,7 +103,7 @@ child:
         if (*done == total) _exit(0);
         k = *done;
         setitimer(ITIMER_PROF, &(struct itimerval){ { 0, 0 }, { limit / 1000, limit %% 1000 * 1000 } }, 0);
-        alarm(60);
+        alarm(300);
         call((int)all[k][0], all[k] + 1, k);
         ++*done;
         goto child;

@@ -65,6 +65,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.gcc
 def test_defaults(tuner: Tuner, source: Path) -> None:
     session = Session({"HOME": "/x", "A": "b"})
     assert main(["tune", str(source)], session) == 0

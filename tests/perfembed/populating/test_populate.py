@@ -248,7 +248,7 @@ def test_full_disk(programs: Programs, alone: Callable[[Path], None], small_disk
         (tmp_path / name).symlink_to(small_disk / name)
     (small_disk / "db.duckdb.spool").mkdir()
     free = os.statvfs(small_disk)
-    (small_disk / "filler").write_bytes(b"\0" * (free.f_bavail * free.f_frsize - 8192))
+    (small_disk / "filler").write_bytes(b"\0" * (free.f_bavail * free.f_frsize - 4096))
     code, _, err = run(path, programs[0], "--quiet")
     assert code == 7, err
     assert err.startswith("perfembed populate: ") and "no space left" in err and len(err.splitlines()) == 2
