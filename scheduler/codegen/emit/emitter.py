@@ -195,7 +195,7 @@ class Emitter:
         step = increment(node.var, node.step)
         pragmas = self._pragmas(node, loop)
         found = Reduced(self.printer)
-        if pragmas:
+        if any(pragma.startswith("#pragma omp") for pragma in pragmas):
             updated = [(statement, array) for name, statement, array in self.reductions if name == loop.name]
             team = self.context == "team" and loop.parallel is not None
             found = reduced(node, loop, updated, self.poly.model, self.printer, self.fresh, team)

@@ -2,7 +2,8 @@
 
 isl 0.28 loses iterations of some loops over blocks of loops that are skewed by blocks of others: what it makes is
 held against the domains it was made from. Of loops with data-dependent bounds it takes for granted that they run, as
-its conditions would stand where these bounds are not known yet: what runs outside of such a loop gets them here.
+its conditions would stand where these bounds are not known yet: what runs outside of such a loop gets them here, and
+so does a loop that was inside of one, which may have any number of iterations where that has none.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ from scheduler.codegen.tree.nodes import (
     IntOp,
     Let,
     Packed,
+    Scope,
     When,
     children,
+    walk,
     with_bodies,
 )
-from scheduler.codegen.tree.polytree import PolyTree
+from scheduler.codegen.tree.opaque import condition_around, is_total, plain_variables, written_arrays
+from scheduler.codegen.tree.polytree import PolyTree, expression_names
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
+from scheduler.ir.walk import reads
 from scheduler.polyhedral.model import QuotaExceeded, isl_name
 
 _OPERATIONS = 3_000_000  # of isl: half a second for tiles of three skewed loops
@@ -109,7 +114,7 @@ def uncovered(nodes: tuple[CNode, ...], poly: PolyTree) -> str | None:
 
     `nodes` as they come from isl, before anything of them is exchanged.
     """
-    if poly.opaque or any(isinstance(node, Let) for node in _all(nodes)):
+    if poly.opaque or any(isinstance(node, Let) for node in walk(nodes)):
         return None
     found: dict[str, list[tuple[_Path, Instance]]] = {name: [] for name in poly.model.placed}
     try:
@@ -121,12 +126,6 @@ def uncovered(nodes: tuple[CNode, ...], poly: PolyTree) -> str | None:
             return next(filter(None, (_problem(name, places, poly) for name, places in found.items())), "")
     except (_NoText, QuotaExceeded, isl.Error):
         return None
-
-
-def _all(nodes: tuple[CNode, ...]) -> Iterator[CNode]:
-    for node in nodes:
-        yield node
-        yield from _all(children(node))
 
 
 def _instances(nodes: tuple[CNode, ...], path: _Path) -> Iterator[tuple[_Path, Instance]]:
@@ -192,8 +191,58 @@ def only_where_loops_run(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNod
 
     Raises CodegenUnsupported.
     """
+    if not poly.opaque:
+        return nodes
     none: frozenset[str] = frozenset()
-    return _conditional(nodes, _Path(), poly, none, none)[0] if poly.opaque else nodes
+    return _with_inner_conditions(_conditional(nodes, _Path(), poly, none, none)[0], poly, written_arrays(poly), none)
+
+
+def _with_inner_conditions(
+    nodes: tuple[CNode, ...], poly: PolyTree, written: frozenset[str], outside: frozenset[str]
+) -> tuple[CNode, ...]:
+    """Loops that were inside of data-dependent ones run only where these do; `outside`: those that stand around."""
+    result: list[CNode] = []
+    for node in nodes:
+        around = outside | {name for name in poly.opaque if {f"__lo_{name}", f"__hi_{name}"} & names_in(node)}
+        if isinstance(node, For):
+            inner = [name for name in poly.opaque if name not in around and _holds_up(node, name, poly, written)]
+        else:
+            inner = []
+        if isinstance(node, For | Scope | Branch):
+
+            def change(body: tuple[CNode, ...], around: frozenset[str] = around | {*inner}) -> tuple[CNode, ...]:
+                return _with_inner_conditions(body, poly, written, around)
+
+            node = with_bodies(node, change)
+        for name in reversed(inner):
+            node = Branch(_has_iterations(name, poly), (node,))
+        result.append(node)
+    return tuple(result)
+
+
+def _holds_up(node: For, name: str, poly: PolyTree, written: frozenset[str]) -> bool:
+    """Whether `name` has all that the loop runs, which was inside of it, and bounds that are known in front of it."""
+    iterators = {n.statement: poly.model.iterators(n.statement) for n in walk((node,)) if isinstance(n, Instance)}
+    if not iterators or any(name not in names for names in iterators.values()):
+        return False
+    rows = {s: row.names() for s, row in poly.by_name[node.loop].loop.rows if s in iterators}
+    if not any(set(names[names.index(name) + 1 :]) & rows.get(s, frozenset()) for s, names in iterators.items()):
+        return False
+    bounds = [b for b in (poly.opaque[name].start, poly.opaque[name].stop) if not isinstance(b, tuple)]
+    needed = {n for bound in bounds for n in expression_names(bound)}
+    needed |= {n for b in (poly.opaque[name].start, poly.opaque[name].stop) if isinstance(b, tuple) for part in b
+               for n in part.names()}  # fmt: skip
+    if needed & {n for names in iterators.values() for n in names} or condition_around(name, poly) is not None:
+        return False
+    if any(use.access.array in written for bound in bounds for use in reads(bound)):
+        return False
+    outermost = all(names[0] == name for names in iterators.values())
+    return outermost or all(is_total(bound, plain_variables(poly)) for bound in bounds)
+
+
+def _has_iterations(name: str, poly: PolyTree) -> IntExpr:
+    low, high = Affine.of(f"__lo_{name}"), Affine.of(f"__hi_{name}")
+    return IntOp("<" if poly.opaque[name].step > 0 else ">", (low, high))
 
 
 def _conditional(
@@ -215,8 +264,7 @@ def _conditional(
         for name in reversed([name for name in poly.opaque if name in found - above]):
             if name in never:
                 raise CodegenUnsupported(f"a block holds more than what loop {name} runs, which may be empty")
-            low, high = Affine.of(f"__lo_{name}"), Affine.of(f"__hi_{name}")
-            node = Branch(IntOp("<" if poly.opaque[name].step > 0 else ">", (low, high)), (node,))
+            node = Branch(_has_iterations(name, poly), (node,))
         result.append(node)
     return tuple(result), left
 
@@ -236,7 +284,7 @@ def _conditional_inside(
         path = None if isinstance(node, Bind) else path
     paths = iter(inner)
     if isinstance(node, Block | Packed | When):  # what these are made of reads data, too
-        iterators = [poly.model.iterators(n.statement) for n in _all((node,)) if isinstance(n, Instance)]
+        iterators = [poly.model.iterators(n.statement) for n in walk((node,)) if isinstance(n, Instance)]
         above = frozenset(name for name in poly.opaque if all(name in names for names in iterators))
         if isinstance(node, Block):
             never |= poly.opaque.keys()

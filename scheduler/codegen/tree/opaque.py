@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import replace
 
 from scheduler.codegen.runtime_checks.integers import includes, integer
@@ -119,7 +119,7 @@ class BoundResolver:
             *(a.name for a in nest.arrays),
             *variables.values(),
         }
-        self.conditions = {name: _condition_around(name, poly) for name in poly.opaque}
+        self.conditions = {name: condition_around(name, poly) for name in poly.opaque}
         self.names: dict[tuple[str, Values], str] = {}
         self._owner: dict[str, str] = {}
 
@@ -141,9 +141,9 @@ class BoundResolver:
             used = [n for n in self.parameters if n in names_in(node)]
             if used:
                 found, values = self._bind(used, node, scope)
-                lets += found
+                lets += [let for let in found if let.name not in scope]
                 node = rename(node, values)
-            inner = scope | ({node.var} if isinstance(node, For) else frozenset())
+            inner = scope | ({node.var} if isinstance(node, For) else frozenset()) | {let.name for let in lets}
             inner |= {n.name for n in result if isinstance(n, Let)}
             if isinstance(node, Scope):
                 inner |= {self.variables[node.loop]}
@@ -249,7 +249,7 @@ def _read(let: Let) -> frozenset[str]:
     return frozenset(use.access.array for e in expressions for use in reads(e))
 
 
-def _condition_around(name: str, poly: PolyTree) -> Expr | None:
+def condition_around(name: str, poly: PolyTree) -> Expr | None:
     """Under which C reads the bounds of a loop, as far as it depends on data."""
     ancestors = next(p.ancestors for p in poly.model.placed.values() if any(loop.name == name for loop in p.loops))
     condition: Expr | None = None
@@ -261,8 +261,7 @@ def _condition_around(name: str, poly: PolyTree) -> Expr | None:
 
 def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:
     """Merges neighbours under the same predicate and moves predicates out of loops they do not depend on."""
-    arrays = poly.model.nest.arrays
-    variables = {a.name for a in arrays if not a.shape and (a.base is None or a.base.isidentifier())}
+    variables = plain_variables(poly)
     written_by = {s: frozenset(u.access.array for u in poly.model.uses(s) if u.is_write) for s in poly.model.placed}
 
     def writes(body: tuple[CNode, ...]) -> frozenset[str]:
@@ -270,6 +269,14 @@ def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, .
 
     def independent(when: When, body: tuple[CNode, ...]) -> bool:
         return not {use.access.array for use in reads(when.condition)} & writes(body)
+
+    def bare(when: When) -> bool:
+        """Whether it can stand anywhere."""
+        total = is_total(when.condition, variables) and independent(when, when.body)
+        return total and not when.values and not when.guards
+
+    def without(when: When) -> Callable[[tuple[CNode, ...]], tuple[CNode, ...]]:
+        return lambda body: when.body if body else ()
 
     def visit(body: tuple[CNode, ...]) -> tuple[CNode, ...]:
         result: list[CNode] = []
@@ -289,20 +296,25 @@ def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, .
                 names = frozenset(n for _, v in inner.values for n in names_of(v))
                 names |= frozenset(n for g in inner.guards for n in names_of(g))
                 if node.var not in names and independent(inner, inner.body):
-                    guards = () if _is_total(inner.condition, variables) else _runs(node) + inner.guards
+                    guards = () if is_total(inner.condition, variables) else _runs(node) + inner.guards
                     node = replace(inner, body=(replace(node, body=inner.body),), guards=guards)
-            if isinstance(node, Block) and len(node.body) == 1 and isinstance(node.body[0], When):
-                inner = node.body[0]
-                total = _is_total(inner.condition, variables) and independent(inner, inner.body)
-                if total and not inner.values and not inner.guards:
-                    node = replace(inner, body=(replace(node, body=inner.body),))
+            if isinstance(node, Block | Branch):
+                held = (*node.then, *node.orelse) if isinstance(node, Branch) else node.body
+                if len(held) == 1 and isinstance(held[0], When) and bare(held[0]):
+                    node = replace(held[0], body=(with_bodies(node, without(held[0])),))
             result.append(node)
         return tuple(result)
 
     return visit(nodes)
 
 
-def _is_total(e: Expr, variables: Set[str]) -> bool:
+def plain_variables(poly: PolyTree) -> frozenset[str]:
+    """Variables of the program, which can be read anywhere."""
+    arrays = poly.model.nest.arrays
+    return frozenset(a.name for a in arrays if not a.shape and (a.base is None or a.base.isidentifier()))
+
+
+def is_total(e: Expr, variables: Set[str]) -> bool:
     """Whether it can be computed anywhere: of integer variables alone, and nothing overflows."""
     if isinstance(e, Read):
         return e.access.array in variables and integer(e.ctype) is not None
@@ -312,7 +324,7 @@ def _is_total(e: Expr, variables: Set[str]) -> bool:
         ctype = known_type(e.ctype)
         if e.op in ("/", "%", "<<", ">>") or ctype.signed or ctype.bits < 32:
             return False
-    return all(_is_total(child, variables) for child in children(e))
+    return all(is_total(child, variables) for child in children(e))
 
 
 def _runs(loop: For) -> tuple[IntExpr, ...]:

@@ -31,7 +31,7 @@ from scheduler.frontend.passes.lower_control_flow import lower_continue
 def with_opaque_statements(stmt: CStmt, known: dict[int, bool], inside: bool = False, kept: bool = False) -> CStmt:
     """The statement with loops as they are kept; itself where there are none.
 
-    `known`: whether loops count, by `id`; good for one file. `inside`: a loop is around, `kept`: one that does not count.
+    `known`: whether loops count, by `id`. `inside`: a loop is around, `kept`: one that does not count.
     """
     match stmt:
         case ForStmt():

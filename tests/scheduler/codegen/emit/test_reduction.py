@@ -54,6 +54,7 @@ SIZES = ({"n": 100}, {"n": 1}, {"n": 7})
         (SUM.replace("OP", "^="), "tile([i], [16]); parallelize(i_t, 1, 1); vectorize(i)", "reduction(^: pe_s_2)"),
         (SUM.replace("OP", "&="), "reverse(i); parallelize(i)", "reduction(&: pe_s)"),
         (SUM.replace("OP", "*=").replace("int", "long"), "unroll(i, 4); parallelize(i)", "reduction(*: pe_s)"),
+        (SUM.replace("OP", "+="), "pack(i, A, [0], 0, 4); unroll(i, 4); vectorize(i)", "#pragma GCC unroll 4\n"),
         (ROWS, "vectorize(j)", "reduction(+: pe_y)"),
         (ROWS, "parallelize(i); vectorize(j)", "    y[i] = (long)((unsigned long)y[i] + pe_y);"),
         (HISTOGRAM, "parallelize(i)", "reduction(+: pe_h[0:16])"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.tuning.rewrite import Rewrite
+from scheduler.frontend import SourceFile
 from scheduler.schedule import parse_schedule
 from tests.rewriting import check_runs, identity, in_threads, read, rewritten
 
@@ -111,16 +112,56 @@ int main(void)
 """
 
 
+def outputs(source: SourceFile, schedule: str, folder: Path) -> list[bytes]:
+    """What the program says, as it was and with the nest of `f` under the schedule."""
+    (nest,) = (nest for nest in source.nests if nest.function == "f")
+    written = rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)])
+    said = []
+    for name, text in (("original", source.content), ("written", written)):
+        (folder / f"{name}.c").write_bytes(text)
+        program = folder / name
+        subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-fopenmp", f"{program}.c", "-o", program], check=True)
+        said.append(subprocess.run([program], capture_output=True, timeout=20, check=True).stdout)
+    return said
+
+
 @pytest.mark.gcc
 def test_no_loop_steps_through_what_a_statement_was_shifted_by(tmp_path: Path) -> None:
     source = read(tmp_path / "program.c", SHIFTED)
-    (nest,) = (nest for nest in source.nests if nest.function == "f")
-    schedule = parse_schedule("shift(i, S1, m); tile([i], [5]); parallelize(i, 0, 1)")
-    written = rewritten(source, [Rewrite(nest, schedule, 1.0)])
-    outputs = []
-    for name, text in (("original", source.content), ("written", written)):
-        (tmp_path / f"{name}.c").write_bytes(text)
-        program = tmp_path / name
-        subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-fopenmp", f"{program}.c", "-o", program], check=True)
-        outputs.append(subprocess.run([program], capture_output=True, timeout=20, check=True).stdout)
-    assert outputs[0] == outputs[1]
+    before, after = outputs(source, "shift(i, S1, m); tile([i], [5]); parallelize(i, 0, 1)", tmp_path)
+    assert before == after
+
+
+INSIDE_OF_NONE = b"""#include <stdio.h>
+static unsigned U[64];
+__attribute__((noinline)) static void f(unsigned n, unsigned long m, const long *z)
+{
+    for (unsigned long i = n - n * 2; i < m; i++)
+        for (unsigned long j = z[0]; j-- > 0;) {
+            U[i & 31] += i;
+            U[32 + (j & 31)] += 1;
+        }
+}
+int main(void)
+{
+    f(0, 3, (long[]){ 5 });
+    f(11, 3, (long[]){ 1l << 61 });
+    printf("%u %u\\n", U[2], U[33]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "interchange(i, j)",
+        "interchange(i, j); shift(j, S1, 1); parallelize(j)",
+        "tile([i, j], [2, 4]); interchange(i_t, j_t)",
+    ],
+)
+def test_a_loop_that_was_inside_of_one_without_iterations_has_none(schedule: str, tmp_path: Path) -> None:
+    source = read(tmp_path / "program.c", INSIDE_OF_NONE)
+    before, after = outputs(source, schedule, tmp_path)
+    assert before == after
