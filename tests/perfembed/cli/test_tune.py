@@ -265,6 +265,13 @@ def test_what_stands_behind_two_dashes_is_the_program_s(tuner: Tuner, source: Pa
     assert tuner.path == str(source) and tuner.options.world.arguments == ("a", "b c", "-x", "d e")
 
 
+def test_a_file_may_stand_behind_two_dashes(tuner: Tuner, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source.rename(source.with_name("-a.c"))
+    monkeypatch.chdir(source.parent)
+    assert main(["tune", "--dry-run", "--", "-a.c"], Session({})) == 0
+    assert tuner.path == "-a.c" and tuner.options.world.arguments == ()
+
+
 def test_rarely_needed_options_are_in_the_whole_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "--help"], Session({})) == 0
     usual = capsys.readouterr().out
