@@ -21,7 +21,7 @@ from perfembed.retrieval.options import Same
 from perfembed.retrieval.space_training import usable_space
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
-from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
+from perfembed.transfer.embedders import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, behind, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine

@@ -19,10 +19,10 @@ from scheduler.moves.dealing import by_data
 from scheduler.moves.register_blocking import even_block
 from scheduler.moves.trip_counts import PORTION, power_of_two
 from scheduler.transform import Parallelize, RegisterBlock
+from scheduler.transform.unroll import fitting
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4
-_MAX_COMPLETE = 16
 _MAX_BLOCK = 64
 
 
@@ -118,7 +118,7 @@ def register_block(
     last = min(vectors * theirs, _MAX_BLOCK)
     while last > theirs and target.extent(loops[-1]) < 2 * last:
         last -= theirs
-    found = [_fitting(size, target.extent(loop)) for size, loop in zip(sizes[:-1], loops[:-1], strict=True)]
+    found = [fitting(size, target.extent(loop)) for size, loop in zip(sizes[:-1], loops[:-1], strict=True)]
     return RegisterBlock(tuple(loop.name for loop in loops), (*found, last), wide)
 
 
@@ -132,13 +132,6 @@ def lanes(side: Side, loop: TreeLoop | None, vector_bytes: int = 0) -> int:
         if use.access.subscripts
     ]
     return max(1, (vector_bytes or side.machine.vector_bytes) * 8 // max(bits, default=64))
-
-
-def unroll_factor(factor: int, extent: int) -> int:
-    """Completely only where that is short; 1 where there is nothing to unroll."""
-    if factor == 0:
-        return 0 if extent <= _MAX_COMPLETE else 4
-    return _fitting(factor, extent) if extent > 1 else 1
 
 
 def parallel_grain(
@@ -156,19 +149,6 @@ def parallel_grain(
         usual = space.portion(loop)
         chunk = min(step.chunk, usual) if 0 < step.chunk < PORTION else usual
     return Parallelize(name, dynamic, chunk, collapse)
-
-
-def wavefront_factor(factor: int, donor: tuple[int, int], target: tuple[int, int]) -> int:
-    """The skew of tile loops (outer, inner sizes) that is as steep, in iterations, as the donor's."""
-    steepness = factor * donor[0] / max(donor[1], 1)
-    return max(1, math.ceil(steepness * target[1] / max(target[0], 1) - 1e-9))
-
-
-def _fitting(size: int, extent: int) -> int:
-    """`size`, or a smaller one that divides a short extent evenly."""
-    if extent >= 4 * size or extent % size == 0:
-        return size
-    return next((s for s in range(min(size, extent), 1, -1) if extent % s == 0), min(size, max(extent, 1)))
 
 
 def _caches(machine: Target) -> tuple[int, int, int, int]:

@@ -17,7 +17,7 @@ from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector
 from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
-from perfembed.transfer.loop_assignment import assign
+from perfembed.transfer.assignment import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
 from scheduler.cost.problem import CostModel

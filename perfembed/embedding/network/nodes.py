@@ -1,4 +1,4 @@
-"""Node embeddings of a nest as scheduled so far: what recipe matching compares (`perfembed.transfer.embedder`)."""
+"""Node embeddings of a nest as scheduled so far: what recipe matching compares (`perfembed.transfer.embedders`)."""
 
 from __future__ import annotations
 
