@@ -40,7 +40,7 @@ from perfembed.populating.events import (
 )
 from perfembed.populating.programs import Program, source_record
 from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
-from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.nest_outcome import Effort, Guides, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.project import one_file
@@ -272,9 +272,8 @@ class _Search:
             kind = _Ledger if options.search == "random" else DatabaseLedger
             ledger = kind(store, Origin(nest, source_id, under), resume=True)
             model = _cost_model(options.weights) if options.evaluate != "run" else None
-            tuner = NestTuner(
-                nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s, model
-            )
+            task = NestTask(nest, found.captured, conditions, effort, found.in_program_s)
+            tuner = NestTuner(task, lambda event: None, ledger, Guides(model))
             outcome = tuner.run()
             drawn = tuner.drawn
         except (NestNotMeasurable, QuotaExceeded, SchedulerError) as problem:
