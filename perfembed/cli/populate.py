@@ -40,8 +40,7 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_NOT_READ, DatabaseProblem, UsageError
 
 if TYPE_CHECKING:
-    from perfembed.populating.events import PopulateOptions, PopulateResult
-    from perfembed.populating.programs import Program
+    from perfembed.populating.programs import PopulateOptions, PopulateResult, Program
     from perfembed.profiling.subjects import ProfilingOptions
     from perfembed.tuning.result import Evaluate
     from scheduler.generator.programs import GeneratorSettings
@@ -211,9 +210,8 @@ def command(
         return EXIT_DONE
 
     from optdb.errors import OptdbError
-    from perfembed.populating.events import PopulateOptions
     from perfembed.populating.populate import make_plan
-    from perfembed.populating.programs import SETTINGS, programs_of
+    from perfembed.populating.programs import SETTINGS, PopulateOptions, programs_of
     from perfembed.report.population import plan_document, population_document, render_plan, render_population
 
     options = PopulateOptions(

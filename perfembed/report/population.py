@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.populating.events import Plan, PopulateOptions, PopulateResult
+from perfembed.populating.programs import Plan, PopulateOptions, PopulateResult
 from perfembed.report.documents import document
 from perfembed.report.style import count, seconds
 

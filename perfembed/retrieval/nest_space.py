@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.embedding.encoding.graph import encode
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.interface import DIMENSION
 from perfembed.transfer.embedders import HandmadeEmbedder
 from scheduler.cost.features import FeatureExtractor

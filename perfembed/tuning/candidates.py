@@ -7,19 +7,24 @@ the neighbours of what was fast.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol
 
+from perfembed.errors import UsageError
 from perfembed.measuring.measurer import Conditions, Measurer
 from perfembed.tuning.nest_outcome import Effort
+from scheduler.codegen.workload import plain
 from scheduler.computed.propose import computed
-from scheduler.errors import SchedulerError
+from scheduler.errors import SchedulerError, TextError
+from scheduler.ir.nest import LoopNest
 from scheduler.moves.concurrent import fitted, steady
 from scheduler.moves.space import Space
-from scheduler.replay import Replayer
-from scheduler.schedule import Schedule
+from scheduler.polyhedral.verdict import Illegal
+from scheduler.replay import Allowed, Refused, Replayer, ScheduledNest
+from scheduler.schedule import Schedule, parse_schedule
 from scheduler.search.drawn import Drawn
 from scheduler.search.explorer import Candidate, Evaluate, in_variety
 from scheduler.search.neighbours import neighbours, to_refine
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from perfembed.retrieval.retrieve import Retrieval, Retrieved
     from perfembed.transfer.view import Side
     from perfembed.tuning.profiled import NestProfiled, Profiler
+
 
 _RETRIEVAL_S = 2.0  # for finding candidates; of a long or a short budget so much:
 _RETRIEVAL_SHARES = 1 / 30, 0.3
@@ -198,3 +204,50 @@ def _retrieval_clock(conditions: Conditions, effort: Effort) -> Callable[[], boo
         return now > min(started[0] + max(_RETRIEVAL_S, least), last)
 
     return expired
+
+
+_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL | re.ASCII)
+
+
+def expert_schedules(
+    texts: Sequence[str], nests: Sequence[LoopNest], allowed: Callable[[LoopNest], Allowed]
+) -> Mapping[str, Schedule]:
+    """Schedules by the names of their nests, of texts `NEST: step; step`, or `step; step` where there is one nest.
+
+    Raises UsageError for a text that does not parse, a nest that there is not, and a schedule that is not legal.
+    """
+    named = {nest.name: nest for nest in nests}
+    shown = ", ".join(f"{n.name} (line {n.span.line})" if n.span else n.name for n in nests) or "none that can be tuned"
+    found: dict[str, Schedule] = {}
+    for text in texts:
+        match = _NAMED.fullmatch(text)
+        if match is None and len(nests) != 1:
+            raise UsageError("--schedule: which nest is it for?", f"--schedule 'NEST: …' with one of {shown}")
+        name, steps = (match[1], match[2]) if match is not None else (nests[0].name, text)
+        if name not in named:
+            raise UsageError(f"--schedule: there is no nest {name}", f"nests: {shown}")
+        if name in found:
+            raise UsageError(f"--schedule: there are two for nest {name}", "give one")
+        try:
+            found[name] = parse_schedule(steps.strip())
+        except TextError as problem:
+            raise UsageError(f"--schedule: {problem}", "docs/reference/transformations.md has the steps") from None
+        _prove(named[name], found[name], allowed(named[name]))
+    return found
+
+
+def _prove(nest: LoopNest, schedule: Schedule, allowed: Allowed) -> None:
+    """Raises UsageError with the first step that cannot be taken, or two instances that would change places."""
+    nest = plain(nest)
+    where = f"--schedule: nest {nest.name}" + (f" (line {nest.span.line})" if nest.span else "")
+    try:
+        verdict = allowed.replayer(nest).replay(schedule)
+    except SchedulerError as problem:
+        raise UsageError(f"{where}: {problem}") from None
+    if isinstance(verdict, ScheduledNest):
+        return
+    if isinstance(verdict, Refused):
+        raise UsageError(f"{where}: step {verdict.step + 1}: {verdict.reason}")
+    if isinstance(verdict, Illegal):
+        raise UsageError(f"{where}: it would change what the program computes: {verdict}")
+    raise UsageError(f"{where}: whether it is legal is not known: {verdict.reason}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfembed.capture import CapturedNest
+from perfembed.measuring.ledger import Tried
 from perfembed.measuring.measurer import Conditions
-from perfembed.measuring.tried import Tried
 from perfembed.tuning.result import Evaluate, Guarding
 from profilers.timing import Comparison
 from scheduler.cost.problem import CostModel

@@ -3,78 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from perfembed.capture import CapturedNest
-from perfembed.measuring.ledger import Ledger
-from perfembed.measuring.measurer import Conditions, Measurer
+from perfembed.measuring.ledger import Ledger, TrialLimits
+from perfembed.measuring.measurer import Measurer
 from perfembed.measuring.run_off import run_off
 from perfembed.measuring.trials import HOPEFUL, Trials
-from perfembed.measuring.tried import TrialLimits
-from perfembed.tuning.candidates import Computed, Known, Neighbours, Predicted, SearchContext, Transferred
-from perfembed.tuning.candidates import donated, drawing, proposed
+from perfembed.tuning import candidates
 from perfembed.tuning.confirming import Confirmation
-from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.nest_outcome import NO_GUIDES, Guides, NestOutcome, NestTask
 from perfembed.tuning.result import Event
 from profilers.outcome import Timed
 from scheduler.codegen.workload import plain
-from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
-from scheduler.frontend import Sharing
-from scheduler.ir.nest import LoopNest
+from scheduler.moves.concurrent import fitted
 from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule, format_schedule
+from scheduler.schedule import format_schedule
 from scheduler.search import make_search
 from scheduler.search.explorer import Candidate, Explorer, SearchResult, SearchStopped
 from scheduler.search.genetic import Accepts
-
-if TYPE_CHECKING:
-    from perfembed.retrieval.retrieve import Retrieval
-    from perfembed.tuning.profiled import Profiler
-    from scheduler.cost.surrogate import SurrogateClassifier
 
 _MEASURED, _PREDICTED = 4, 64  # schedules evaluated together
 _NARROW, _WIDE = 3, 8  # beams, of runs and of predictions, which cost next to nothing
 _BETTER = 0.98  # of the best so far: less gained, and no more of what a model thought good is measured
 _COLD_BYTES = 64 << 20  # with more, the first to touch its data pays for it: its original is run at once
 _SLOW = 1 / 240  # of the budget: an original that takes more is spared
-
-
-@dataclass(frozen=True, slots=True)
-class NestTask:
-    """A nest to be tuned: its inputs, under which conditions, with how much effort.
-
-    `in_program_s`: what the captured call takes in the program itself; `sharing`: what pragmas say of the nest.
-    """
-
-    nest: LoopNest
-    captured: CapturedNest
-    conditions: Conditions
-    effort: Effort
-    in_program_s: float | None = None
-    sharing: Sharing | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Guides:
-    """What tells where to look for candidates.
-
-    `model`: needed unless `Effort.evaluate` is "run" without it as a guard; `classifier`: where that is the guard;
-    `retrieval`: where `Effort.search` is "transfer"; it is asked for, and may take its time to load, while the original
-    compiles. `profiler`: says whether donors are looked for with a profile, None: without.
-    """
-
-    model: CostModel | None = None
-    retrieval: Callable[[], Retrieval] | None = None
-    classifier: SurrogateClassifier | None = None
-    profiler: Profiler | None = None
-
-
-NO_GUIDES = Guides()
 
 
 class NestTuner:
@@ -117,7 +73,9 @@ class NestTuner:
                 self.outcome.illegal, self.outcome.rejected = result.illegal, result.rejected
                 self.outcome.best_s = self.trials.best_s
                 self._confirmation.confirm(self._run_off(result.ranked), self.interrupted)
-                self._look_whether_any_ran()
+                ran = self.trials.original is not None or any(s is not None for s in self.outcome.seconds.values())
+                if self.outcome.failed and not ran:
+                    self.outcome.not_run = self.outcome.not_run or self.outcome.failure
         return self.outcome
 
     # ---------------------------------------------------------------------------- the original
@@ -151,15 +109,10 @@ class NestTuner:
         assert self.guides.retrieval is not None
         with self.conditions.watch.phase("retrieval"):
             retrieval = self.guides.retrieval()
-            found = donated(retrieval, self.measurer, self.effort, self._sequential_s, self.guides.profiler)
+            found = candidates.donated(retrieval, self.measurer, self.effort, self._sequential_s, self.guides.profiler)
         self.outcome.retrieved, self.outcome.profiled = found.found, found.profiled
         self.outcome.notes += [found.problem] * bool(found.problem)
         self.trials.donors = found.donors
-
-    def _look_whether_any_ran(self) -> None:
-        outcome = self.outcome
-        if self.trials.original is None and outcome.failed and all(s is None for s in outcome.seconds.values()):
-            outcome.not_run = outcome.not_run or outcome.failure
 
     # ------------------------------------------------------------------------------ the search
 
@@ -183,24 +136,25 @@ class NestTuner:
         effort = self.effort
         space = Space(self.replayer, self.conditions.target, dict(self.measurer.captured.parameters))
         around = self.measurer.sharing.context if self.measurer.sharing is not None else ""
-        context = SearchContext(space, around, self.outcome.notes.append)
+        context = candidates.SearchContext(space, around, self.outcome.notes.append)
         if effort.given is not None:
             self._search = Explorer(space, self._evaluate)
-            self._search.start(proposed(self.replayer, context, Known((effort.given,)), steadied=False))
+            self._search.start((fitted(self.replayer, effort.given, around),))
             return self._search.result(complete=True)
         if effort.search == "transfer":
             return self._transferred(context)
         return self._found(context)
 
-    def _transferred(self, context: SearchContext) -> SearchResult:
+    def _transferred(self, context: candidates.SearchContext) -> SearchResult:
         """What donors lead to measured, and what suits the machine, then the neighbours of the best of it."""
         search = self._search = Explorer(context.space, self._evaluate, batch=_MEASURED, expired=self.trials.expired)
-        chosen = Known(list(Transferred(self.outcome.retrieved).propose(self.replayer, context)))
-        own = Computed().propose(self.replayer, context) if self.effort.compute else ()
-        derived = Known([schedule for schedule in own if schedule not in chosen.schedules])
+        nest, transferred = self.replayer, candidates.Transferred(self.outcome.retrieved)
+        chosen = list(transferred.propose(nest, context))
+        own = candidates.Computed().propose(nest, context) if self.effort.compute else ()
+        derived = candidates.Known([schedule for schedule in own if schedule not in chosen])
         self.outcome.computed.update(derived.schedules)
-        waiting = proposed(self.replayer, context, Known(self.ledger.promising()))
-        waiting = list(dict.fromkeys((*waiting, *proposed(self.replayer, context, derived, chosen))))
+        known = candidates.proposed(nest, context, candidates.Known(self.ledger.promising()))
+        waiting = list(dict.fromkeys((*known, *candidates.proposed(nest, context, derived, transferred))))
         jobs = self.conditions.jobs  # so many compile at a time: something is known while the others are not yet made
         search.start(waiting[:jobs])
         search.start(waiting[jobs:])
@@ -208,10 +162,10 @@ class NestTuner:
             self._refine(context, search)
         return search.result(complete=not self.trials.expired())
 
-    def _found(self, context: SearchContext) -> SearchResult:
+    def _found(self, context: candidates.SearchContext) -> SearchResult:
         """By a search of `scheduler.search`, after what is drawn at random."""
         effort, run = self.effort, self.effort.evaluate == "run"
-        drawn = drawing(context.space, effort, self._evaluate, self.conditions, self.trials.deadline)
+        drawn = candidates.drawing(context.space, effort, self._evaluate, self.conditions, self.trials.deadline)
         if drawn is not None:
             self._search = drawn
             self.drawn = drawn.run().evaluated
@@ -227,11 +181,11 @@ class NestTuner:
             width=_NARROW if run else _WIDE,
             accepts=self._guard(),
         )
-        known = Known(self.ledger.promising())
+        known = candidates.Known(self.ledger.promising())
         if run:
             if drawn is not None:
                 search.after(drawn)
-            search.start(proposed(self.replayer, context, known))
+            search.start(candidates.proposed(self.replayer, context, known))
             return search.run()
         predicted = search.run()
         if effort.evaluate == "model":
@@ -239,16 +193,18 @@ class NestTuner:
         search = self._search = Explorer(context.space, self._evaluate)
         if drawn is not None:
             search.after(drawn)
-        search.start(proposed(self.replayer, context, known))
-        self._measure_predicted(context, search, list(Predicted(predicted.ranked).propose(self.replayer, context)))
+        search.start(candidates.proposed(self.replayer, context, known))
+        self._measure_predicted(context, search, candidates.Predicted(predicted.ranked))
         return replace(search.result(predicted.complete), illegal=predicted.illegal)
 
-    def _measure_predicted(self, context: SearchContext, search: Explorer, found: Sequence[Schedule]) -> None:
+    def _measure_predicted(
+        self, context: candidates.SearchContext, search: Explorer, source: candidates.Predicted
+    ) -> None:
         """The best predicted, and neighbours of the best until none is better; then the next, while that helps."""
-        top = max(1, self.effort.top - self.drawn)
+        found, top = list(source.propose(self.replayer, context)), max(1, self.effort.top - self.drawn)
         for first in range(0, len(found), top):
             before_s = self.trials.best_s
-            search.start(proposed(self.replayer, context, Known(found[first : first + top])))
+            search.start(candidates.proposed(self.replayer, context, candidates.Known(found[first : first + top])))
             if not self.effort.refine:
                 break
             while self._refine(context, search):
@@ -256,12 +212,12 @@ class NestTuner:
             if self.trials.expired() or (first and self.trials.best_s > _BETTER * before_s):
                 break
 
-    def _refine(self, context: SearchContext, search: Explorer) -> bool:
+    def _refine(self, context: candidates.SearchContext, search: Explorer) -> bool:
         """Measures neighbours of the best schedules so far; whether one of them is better than all."""
         ranked = search.result(complete=True).ranked
         if self.trials.expired() or not ranked or ranked[0].seconds >= HOPEFUL * self.trials.original_s:
             return False
-        near = Neighbours(ranked).parents(context)
+        near = candidates.Neighbours(ranked).parents(context)
         self.outcome.refined |= near
         search.start(tuple(near))
         return search.result(complete=True).ranked[0] is not ranked[0]

@@ -23,16 +23,14 @@ from perfembed.errors import (
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget
-from perfembed.tuning.expert import expert_schedules
-from perfembed.tuning.inputs import Inputs, NestInputs, collect_inputs
-from perfembed.tuning.many_threads import left_to_one_thread
+from perfembed.tuning.candidates import expert_schedules
+from perfembed.tuning.inputs import Collecting, Inputs, NestInputs, collect_inputs
 from perfembed.tuning.members import members
 from perfembed.tuning.nest_outcome import Effort, Guides, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.pictures import Ceilings
 from perfembed.tuning.program import ProgramComparison
-from perfembed.tuning.project import Project
-from perfembed.tuning.reports import blank, refused, tuned
+from perfembed.tuning.project import Project, left_to_one_thread
 from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import (
     Event,
@@ -47,7 +45,7 @@ from perfembed.tuning.result import (
 from perfembed.tuning.specialize import Given
 from perfembed.tuning.time_plan import TimePlan
 from perfembed.tuning.winners import Winners
-from perfembed.tuning.writing import write
+from perfembed.tuning.writing import blank, refused, tuned, write
 from profilers.deadline import OutOfTime, within
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
@@ -141,17 +139,14 @@ class Tuning:
 
     def _inputs(self) -> Inputs:
         """The program run with its nests' inputs captured, or made up; reports nests that have none."""
-        inputs = collect_inputs(
-            self.tunable,
-            self.options,
-            self.scratch,
-            self.progress,
+        how = Collecting(
+            least_of_slow=_LEAST_OF_SLOW,
             watch=self.watch,
             timed=self.resources.prepare,
-            least_of_slow=_LEAST_OF_SLOW,
             read_again=self._read_for_values,
             ran=self.plan.ran,
         )
+        inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress, how)
         self.plan.profile = inputs.profile
         if inputs.profile is not None and inputs.profile.errno:
             self.members.look_at_errno()

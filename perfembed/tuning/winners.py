@@ -15,11 +15,10 @@ from perfembed.fuzzing.result import OtherValues
 from perfembed.measuring.checking import TOLERANCE
 from perfembed.tuning.members import Members
 from perfembed.tuning.nest_outcome import Winner
-from perfembed.tuning.program import Beside, ProgramComparison
+from perfembed.tuning.program import Beside, ProgramComparison, Verifier
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, NestReport, TuneOptions
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
-from perfembed.tuning.verifying import Verifier
 from profilers.deadline import OutOfTime
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile

@@ -21,7 +21,7 @@ from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import NestNotMeasurable
 from perfembed.measuring.store import conditions_record
 from perfembed.retrieval.retrieve import Retrieval
-from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.inputs import Collecting, NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, Guides, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.profiled import Profiler
@@ -155,7 +155,7 @@ def _program(
         scratch_folder() as folder,
         machine_lock(dict(bench.environment), progress),
     ):
-        inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, _SHARE)
+        inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, Collecting(_SHARE))
         for found in inputs.found:
             progress(f"  {found.nest.name}")
             try:

@@ -20,7 +20,7 @@ from perfembed.retrieval.donors import Donors
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
-from perfembed.tuning.inputs import NestInputs, collect_inputs
+from perfembed.tuning.inputs import Collecting, NestInputs, collect_inputs
 from perfembed.tuning.nest_outcome import Effort, Guides, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.project import one_file
@@ -89,7 +89,9 @@ def run_spread(
         source = parse(path, read_input(path), options)
         with scratch_folder() as folder, machine_lock(dict(options.environment), progress):
             try:
-                inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, _SHARE)
+                inputs = collect_inputs(
+                    one_file(source, options), options, folder, lambda event: None, Collecting(_SHARE)
+                )
             except PerfembedError as problem:
                 progress(f"  {problem}")
                 continue

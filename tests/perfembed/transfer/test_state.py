@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfembed.transfer.adapt import (
-    footprint,
-    lanes,
-    parallel_grain,
-    register_block,
-    tile_sizes,
-)
+from perfembed.transfer.state import footprint, lanes, parallel_grain, register_block, tile_sizes
 from scheduler.machine.microkernel import Core
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Parallelize

@@ -8,7 +8,7 @@ import pytest
 import perfembed
 from optdb.database import Database
 from perfembed.errors import UsageError
-from perfembed.tuning.expert import expert_schedules
+from perfembed.tuning.candidates import expert_schedules
 from scheduler.replay import Allowed
 from scheduler.schedule import format_schedule
 from tests.perfembed.tuning.test_tune_transfer import SOURCE
