@@ -2,12 +2,11 @@
 
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
 from perfembed.capture.extents import Touched
-from perfembed.capture.fills import RandomisedInputs, randomise
+from perfembed.capture.fills import RandomisedInputs, make_workload, randomise
 from perfembed.capture.profile import NestProfile, ProgramProfile, profile_program
 from perfembed.capture.program import ProgramFailed, ProgramRun
 from perfembed.capture.record import DEFAULT_CAP_BYTES, capture_nests
 from perfembed.capture.synthesize import synthesize
-from perfembed.capture.workload import make_workload
 from perfembed.world import PROGRAM_LIMITS, World
 
 __all__ = [

@@ -1,14 +1,18 @@
-"""Inserts calls around the nests of a C file; everything else stays where it is, line numbers included."""
+"""Calls put in around the nests of a C file, lines keep their numbers; what they record; which of them do harm."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
 
 from scheduler.frontend.clang.lexical import Text
 from scheduler.frontend.clang.numbering import Numbering, line_directive
 from scheduler.ir.names import spelled
+from scheduler.ir.nest import Array, LoopNest, Storage
+from scheduler.ir.types import scalar_type
 
 _PRAGMA = re.compile(rb"[ \t]*#[ \t]*pragma\b")
 _COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
@@ -73,3 +77,74 @@ def _before_pragmas(content: bytes, begin: int) -> int:
         elif line.strip():
             break
     return found
+
+
+def recorded_values(nest: LoopNest) -> tuple[tuple[str, str, str], ...]:
+    """(name, C text, C type) of the integers kept of every call: parameters, then integer scalars."""
+    scalars = (a for a in nest.arrays if a.is_scalar and a.storage is not Storage.PRIVATE and _is_integer(a))
+    return (
+        *((p.name, p.text, p.ctype) for p in nest.parameters),
+        *((a.name, a.base or a.name, a.ctype) for a in scalars),
+    )
+
+
+def values_text(nest: LoopNest) -> str:
+    """C text of the array of these integers."""
+    values = ", ".join(f"(long long)({text})" for _, text, _ in recorded_values(nest))
+    return f"__extension__ (const long long[]){{{values}}}" if values else "0"
+
+
+def named_values(nest: LoopNest, numbers: Iterable[int]) -> Mapping[str, int]:
+    """Names and values; unsigned 64-bit values were written as signed."""
+    found = {}
+    for (name, _, ctype), number in zip(recorded_values(nest), numbers, strict=True):
+        kind = scalar_type(ctype)
+        found[name] = number + (1 << 64) if number < 0 and kind is not None and not kind.signed else number
+    return MappingProxyType(found)
+
+
+def _is_integer(array: Array) -> bool:
+    kind = scalar_type(array.ctype)
+    return kind is not None and kind.kind != "floating"
+
+
+T = TypeVar("T")
+
+
+class _Spent(Exception):
+    """No attempts are left."""
+
+
+def without_culprits(items: Sequence[T], works: Callable[[tuple[T, ...]], bool], attempts: int = 60) -> tuple[T, ...]:
+    """A largest part of `items` found for which `works` holds, in their order; `works` of all is known to fail.
+
+    Where no attempts are left, items not seen to work are left out.
+    """
+    left = [attempts]
+
+    def check(part: tuple[T, ...]) -> bool:
+        if not part:
+            return True
+        if not left[0]:
+            raise _Spent
+        left[0] -= 1
+        return works(part)
+
+    good: tuple[T, ...] = ()
+    waiting = _halves(tuple(items)) if len(items) > 1 else []
+    try:
+        while waiting:
+            part = waiting.pop()
+            if check(good + part):  # with what is known to be good: what only fails together is found, too
+                good += part
+            elif len(part) > 1:
+                waiting += _halves(part)
+    except _Spent:
+        pass
+    return tuple(item for item in items if any(item is one for one in good))
+
+
+def _halves(part: tuple[T, ...]) -> list[tuple[T, ...]]:
+    """The second one first: the first is taken from the end of a list."""
+    middle = (len(part) + 1) // 2
+    return [part[middle:], part[:middle]]

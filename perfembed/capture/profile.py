@@ -16,8 +16,7 @@ from types import MappingProxyType
 
 from perfembed.building.build import Build, Made
 from perfembed.building.text import c_string
-from perfembed.capture.culprits import without_culprits
-from perfembed.capture.instrument import Around, wrap
+from perfembed.capture.instrument import Around, named_values, recorded_values, values_text, without_culprits, wrap
 from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import (
     ProgramFailed,
@@ -28,7 +27,6 @@ from perfembed.capture.program import (
     looks_at_errno,
     run_program,
 )
-from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.capture.stage import Stage
 from perfembed.world import Left, Ran, World, last_words, run_failure
 from profilers.child import Limits

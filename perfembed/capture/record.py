@@ -13,21 +13,21 @@ from pathlib import Path
 
 from perfembed.building.text import c_string
 from perfembed.capture.captured import CapturedArray, CapturedNest, CaptureFailed
-from perfembed.capture.culprits import without_culprits
 from perfembed.capture.extents import (
     Extents,
     ExtentUnknown,
     Touched,
+    box_text,
     broken_assumption,
     element_bytes,
+    object_text,
     outer_arrays,
+    rows_text,
 )
-from perfembed.capture.instrument import Around
-from perfembed.capture.objects import box_text, object_text, rows_text
+from perfembed.capture.instrument import Around, named_values, recorded_values, values_text, without_culprits
 from perfembed.capture.overlaps import RowsWritten, Written, overlaps
 from perfembed.capture.profile import NestProfile, ProgramProfile, instrumented, not_watched
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, run_program
-from perfembed.capture.recorded import named_values, recorded_values, values_text
 from perfembed.capture.rows import rows_name
 from perfembed.world import last_words, run_failure
 from profilers.deadline import OutOfTime, left_s, share_of_time

@@ -25,8 +25,7 @@ from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_NOT_READ, Databas
 from perfembed.tuning.options import SEARCHES
 
 if TYPE_CHECKING:
-    from perfembed.populating.events import PopulateOptions, PopulateResult
-    from perfembed.populating.programs import Program
+    from perfembed.populating.programs import PopulateOptions, PopulateResult, Program
     from perfembed.profiling.subjects import ProfilingOptions
     from scheduler.generator.programs import GeneratorSettings
 
@@ -169,8 +168,7 @@ def command(
         print(_script(given, path, emit_sbatch), end="")
         return EXIT_DONE
 
-    from perfembed.populating.events import PopulateOptions
-    from perfembed.populating.programs import SETTINGS, programs_of
+    from perfembed.populating.programs import SETTINGS, PopulateOptions, programs_of
 
     options = PopulateOptions(
         database=path,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from perfembed.populating.events import PopulateEvent, ProgramDone, ProgramSkipped, ProgramStarted, Stored, Told
+from perfembed.populating.programs import PopulateEvent, ProgramDone, ProgramSkipped, ProgramStarted, Stored, Told
 from perfembed.report.style import count, one_line, seconds, times
 
 

@@ -164,8 +164,8 @@ def space(
     What donors are worth to each other is asked first (--export), of nests that no shard beside it has. That may be
     stopped and started again at any time.
     """
+    from perfembed.retrieval.donations import train_space
     from perfembed.retrieval.donors import donor_shards
-    from perfembed.retrieval.map_training import train_space
 
     began = time.monotonic()
     if export is not None:

@@ -16,9 +16,8 @@ from perfembed.capture.extents import outer_arrays
 from perfembed.capture.outputs import with_still_clock
 from perfembed.capture.program import ProgramRun, abi_flags
 from perfembed.fuzzing.arguments import other_arguments
-from perfembed.fuzzing.instrumented import Instrumented
+from perfembed.fuzzing.instrumented import Instrumented, tables
 from perfembed.fuzzing.result import OtherValues
-from perfembed.fuzzing.tables import tables
 from perfembed.world import Ran, run_failure
 from profilers.build import compiler_path
 from profilers.child import Limits

@@ -147,7 +147,7 @@ def _named(row: npt.NDArray[np.float32]) -> dict[str, float]:
 def _metrics(donors: Sequence[StoredDonor], space: NestSpace) -> npt.NDArray[np.float64]:
     """[n, 20]: what the model predicts of each donor on the machine it was measured on; NaN where it cannot read it."""
     from perfembed.embedding.encoding.graph import encode
-    from perfembed.embedding.encoding.nest_graph import NestGraph
+    from perfembed.embedding.encoding.schema import NestGraph
 
     by_target: dict[Target, dict[int, NestGraph]] = {}
     for number, donor in enumerate(donors):

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from perfembed.measuring.events import CandidateMeasured
-from perfembed.measuring.ledger import DonorOf, Ledger
+from perfembed.measuring.ledger import DonorOf, Ledger, TrialLimits, Tried
 from perfembed.measuring.less_work import READ_S, Shorter, shorter
 from perfembed.measuring.measurer import Measured, Measurer, Original
-from perfembed.measuring.tried import TrialLimits, Tried
 from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed, WrongResult
 from profilers.specification import TimingSettings

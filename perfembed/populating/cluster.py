@@ -20,18 +20,18 @@ from optdb.records import parse_record
 from optdb.spool import SUFFIX, SpoolWriter, spool_directory
 from optdb.spool_reader import Position, SpoolFile
 from perfembed.errors import EnvironmentMissing
-from perfembed.populating.events import (
+from perfembed.populating.populate import search_program, settled, this_place
+from perfembed.populating.programs import (
     Place,
     Plan,
     PopulateEvent,
     PopulateOptions,
     PopulateResult,
+    Program,
     ProgramSkipped,
     ProgramStarted,
     Told,
 )
-from perfembed.populating.populate import search_program, settled, this_place
-from perfembed.populating.programs import Program
 from profilers.scratch import scratch_folder
 
 Client = Any  # distributed.Client: Dask is optional, and hardly typed

@@ -24,7 +24,7 @@ from perfembed.measuring.database_ledger import DatabaseLedger, Origin
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.store import Store, conditions_record, finished_runs, installed_versions, settle
 from perfembed.measuring.target import compiled_target
-from perfembed.populating.events import (
+from perfembed.populating.programs import (
     NEST_BUDGET_S,
     NestSearched,
     Place,
@@ -32,15 +32,16 @@ from perfembed.populating.events import (
     PopulateEvent,
     PopulateOptions,
     PopulateResult,
+    Program,
     ProgramDone,
     ProgramSkipped,
     ProgramStarted,
     Stored,
     Told,
+    source_record,
 )
-from perfembed.populating.programs import Program, source_record
-from perfembed.tuning.inputs import MINIMUM_SHARE, NestInputs, collect_inputs, made_up
-from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.inputs import MINIMUM_SHARE, Collecting, NestInputs, collect_inputs, made_up
+from perfembed.tuning.nest_outcome import Effort, Guides, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.options import TuneOptions
@@ -224,7 +225,7 @@ class _Search:
                 inputs = made_up(source.nests, asked, scratch)  # no program need be built and run for it
             else:
                 least = 0.0 if options.all_nests else MINIMUM_SHARE
-                inputs = collect_inputs(one_file(source, asked), asked, scratch, lambda event: None, least)
+                inputs = collect_inputs(one_file(source, asked), asked, scratch, lambda event: None, Collecting(least))
             for found in inputs.found:
                 self._nest(found, store, source_id, scratch / found.nest.name)
         if not inputs.found:
@@ -272,9 +273,8 @@ class _Search:
             kind = _Ledger if options.search == "random" else DatabaseLedger
             ledger = kind(store, Origin(nest, source_id, under), resume=True)
             model = _cost_model(options.weights) if options.evaluate != "run" else None
-            tuner = NestTuner(
-                nest, found.captured, conditions, effort, lambda event: None, ledger, found.in_program_s, model
-            )
+            task = NestTask(nest, found.captured, conditions, effort, found.in_program_s)
+            tuner = NestTuner(task, lambda event: None, ledger, Guides(model))
             outcome = tuner.run()
             drawn = tuner.drawn
         except (NestNotMeasurable, QuotaExceeded, SchedulerError) as problem:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfembed.populating.events import Plan, PopulateOptions, PopulateResult
+from perfembed.populating.programs import Plan, PopulateOptions, PopulateResult
 from perfembed.report.documents import document
 from perfembed.report.style import count, seconds
 from scheduler.generator import GeneratedProgram

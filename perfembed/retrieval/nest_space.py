@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.embedding.encoding.graph import encode
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.interface import DIMENSION
-from perfembed.transfer.handmade import HandmadeEmbedder
+from perfembed.transfer.embedders import HandmadeEmbedder
 from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops

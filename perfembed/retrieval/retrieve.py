@@ -21,7 +21,7 @@ from perfembed.retrieval.options import Same
 from perfembed.retrieval.space_training import usable_space
 from perfembed.transfer.candidates import Candidate, Donor, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
-from perfembed.transfer.embedder import JoinedEmbedder, NodeEmbedder, OnceEmbedder
+from perfembed.transfer.embedders import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, behind, by_donor, recommend
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
@@ -39,6 +39,24 @@ Choose = Callable[[Side, int], tuple[Found, ...]]
 
 _TREE_DONORS = 2  # for each loop tree of several
 _SCHEDULES = 2  # of each donor: the best, and one that does it another way
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """What a comparison of methods takes away.
+
+    `choose` takes other donors than the nearest, for whole nests only; of the nearest ones only those count that
+    `accept` lets through; without `repair` every step of a recipe must fit; without `compose` each candidate comes from
+    one donor, and none from the nest itself.
+    """
+
+    choose: Choose | None = None
+    accept: Callable[[StoredDonor], bool] | None = None
+    repair: bool = True
+    compose: bool = True
+
+
+NO_ABLATION = Ablation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +126,14 @@ class Retrieval:
         cost: CostModel | None = None,
         without_algorithms: LeftOut = NOTHING_LEFT_OUT,
         same: Collection[Same] = (),
-        choose: Choose | None = None,
-        accept: Callable[[StoredDonor], bool] | None = None,
-        repair: bool = True,
-        compose: bool = True,
+        ablation: Ablation = NO_ABLATION,
     ) -> None:
-        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do.
-
-        For comparisons: `choose` takes other donors than the nearest, for whole nests only; of the nearest ones only
-        those count that `accept` lets through; without `repair` every
-        step of a recipe must fit; without `compose` each candidate comes from one donor, and none from the nest itself.
-        """
+        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do."""
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without, self._same = without_algorithms, frozenset(same)
         self._machine = describe_machine().fingerprint if same else ""
-        self._choose, self._accept, self._repair, self._compose = choose, accept, repair, compose
+        self._ablation = ablation
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
 
@@ -151,8 +161,7 @@ class Retrieval:
         """
         found = list(self.neighbours(side, without_nests, profile))
         unreadable: list[tuple[str, str]] = []
-        donors = self._readable(found, unreadable)
-        cost = self._cost
+        cost, donors = self._cost, self._readable(found, unreadable)
         predicted: dict[Schedule, float] = {}
 
         def slowness(pool: Sequence[Candidate]) -> list[float]:
@@ -178,13 +187,13 @@ class Retrieval:
                 made += compositions(side, trees, partials, pool, slowness, expired)
             return (*made, *wavefronts(side, pool))
 
-        composing = cost is not None and self._repair and self._compose
+        composing = cost is not None and self._ablation.repair and self._ablation.compose
         recommendation = recommend(
             donors,
             side,
             scorer=by_donor if cost is None else slowness,
             measure=measure,
-            repair=self._repair,
+            repair=self._ablation.repair,
             more=composed if composing else lambda pool: (),
             expired=expired,
             writable=lambda made: writable(replace(made, schedule=(*side.first, *made.schedule))),
@@ -209,7 +218,7 @@ class Retrieval:
             best.append(float(max(speedups)))
             return [1 / max(float(speedup), 1e-9) for speedup in speedups]
 
-        recommend(self._readable((found,), []), side, scorer=slowness, measure=1, repair=self._repair)
+        recommend(self._readable((found,), []), side, scorer=slowness, measure=1, repair=self._ablation.repair)
         return max(best)
 
     def neighbours(
@@ -217,7 +226,7 @@ class Retrieval:
     ) -> tuple[Found, ...]:
         """The nearest to the nest or to its core, nearest first. Raises SchedulerError."""
         near = self._found(side, self.k, without_nests, profile)
-        if self._choose is None and self._repair:
+        if self._ablation.choose is None and self._ablation.repair:
             with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
                 core = core_of(side)
                 if core is not None:
@@ -229,8 +238,8 @@ class Retrieval:
         self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None
     ) -> tuple[Found, ...]:
         """With a `profile`: of `BESIDE` times as many, those that behave most like it. Raises SchedulerError."""
-        if self._choose is not None:
-            return self._choose(side, k)
+        if self._ablation.choose is not None:
+            return self._ablation.choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
         near = nearest(
             self._sources,
@@ -238,7 +247,7 @@ class Retrieval:
             k if profile is None else BESIDE * k,
             without_algorithms=self._without,
             without_nests=without_nests,
-            only=_both(alike(side.replayer.nest, self._machine, self._same), self._accept),
+            only=_both(alike(side.replayer.nest, self._machine, self._same), self._ablation.accept),
         )
         if profile is None:
             return near

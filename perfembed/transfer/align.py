@@ -1,87 +1,17 @@
-"""A donor's whole sequence aligned with a target: each step applied, found done already, substituted or skipped.
+"""A donor's whole sequence aligned with a target: a beam of target schedules goes through the donor's steps.
 
 Source: the per-step matching of Trümper et al. 2023, section 4, whose recipes fail with their first step that does not
-fit; here a beam of target schedules goes through the donor's steps, and what a deviation costs says how alike the two
-nests are in the end.
+fit; here what a deviation costs says how alike the two nests are in the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Literal as OneOf
+from dataclasses import replace
 
-from perfembed.transfer.embedder import Tree
-from perfembed.transfer.instantiate import counterpart
-from perfembed.transfer.loop_assignment import Order, statement_key
-from perfembed.transfer.match import Matcher, Matching, Pair
-from perfembed.transfer.moment import AlreadySo, Counterpart, Moment, NoCounterpart, Unmatched
-from perfembed.transfer.substitute import isolate, renamed, substitutes
-from perfembed.transfer.view import WHOLE, Part, Side, View
-from scheduler.errors import NotApplicable, SchedulerError
-from scheduler.ir.tree import tree_loops
-from scheduler.polyhedral.verdict import Illegal
-from scheduler.replay import ScheduledNest
-from scheduler.schedule import Schedule, named_loops
-from scheduler.transform import (
-    Pack,
-    Parallelize,
-    RegisterBlock,
-    Reschedule,
-    Shift,
-    Stream,
-    Tile,
-    Transformation,
-    Unroll,
-    UnrollJam,
-    Vectorize,
-)
-
-_WEIGHTS: dict[type[Transformation], float] = {
-    RegisterBlock: 2.0,
-    Tile: 1.5,
-    Parallelize: 1.5,
-    Pack: 0.5,
-    Vectorize: 0.5,
-    Shift: 0.5,
-    Unroll: 0.25,
-    UnrollJam: 0.75,
-    Stream: 0.5,
-}
-_INSERTED_COST = 0.1
-_SUBSTITUTED_COST = 0.4
-_DONE_COST = 0.02
-_MARKS = (Parallelize, Vectorize, Unroll, Pack, Stream)
-_UNCHECKED = (Unroll, Pack, Stream)  # nothing of the order depends on them; the candidate is proved as a whole
-
-
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """What became of a step of the donor (None: of no step). `steps` are the target's, as adapted; `literal` the same
-    with the donor's own parameters, empty where they are no others."""
-
-    action: OneOf["applied", "already", "substituted", "inserted", "skipped"]
-    donor: Transformation | None
-    steps: Schedule
-    reason: str
-    pairs: tuple[Pair, ...] = ()
-    literal: Schedule = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """A target schedule with the donor's parameters adapted, and `literal`: with its own. Neither is proved yet.
-
-    `cost` is 0 where everything was applied to equal nodes and 1 where everything was skipped. `known` are the loops
-    of both nests as written that stood for each other, `touched` the target's that more than marks were put on.
-    """
-
-    schedule: Schedule
-    literal: Schedule
-    cost: float
-    log: tuple[Logged, ...]
-    known: tuple[tuple[str, str], ...] = ()
-    touched: frozenset[str] = frozenset()
+from perfembed.transfer.embedders import Tree
+from perfembed.transfer.successors import Alignment, Successors
+from perfembed.transfer.view import WHOLE, Part, Side
+from scheduler.schedule import Schedule
 
 
 def align(
@@ -99,12 +29,12 @@ def align(
     Without `repair` there is one matching a step, nothing is skipped, inserted or substituted, and the result may be
     empty: the recipe of the paper. Raises NotApplicable where `base` does not fit the target.
     """
-    run = _Alignments(donor, schedule, target, base, parts, repair)
+    run = Successors(donor, schedule, target, base, parts, repair)
     buckets: list[dict[Tree, Alignment]] = [{} for _ in range(len(schedule) + 1)]
     buckets[0][target.replayer.tree(base)] = Alignment(base, base, 0.0, ())
     for position in range(len(schedule)):
         for state in sorted(buckets[position].values(), key=lambda s: s.cost)[:width]:
-            for consumed, following in run.successors(position, state):
+            for consumed, following in run.of(position, state):
                 bucket = buckets[position + consumed]
                 tree = target.replayer.tree(following.schedule)
                 if tree not in bucket or following.cost < bucket[tree].cost:
@@ -112,189 +42,3 @@ def align(
     total = max(sum(map(run.weight, range(len(schedule)))), 1e-9)
     ranked = sorted(buckets[-1].values(), key=lambda s: s.cost)[:width]
     return tuple(replace(state, cost=state.cost / total) for state in ranked)
-
-
-class _Alignments:
-    """One donor's steps; what each of them can become after a target's schedule."""
-
-    def __init__(
-        self, donor: Side, schedule: Schedule, target: Side, base: Schedule, parts: tuple[Part, Part], repair: bool
-    ) -> None:
-        self.donor = donor
-        self.target = target
-        self.schedule = schedule
-        self.matcher = Matcher(*parts)
-        self.repair = repair
-        self.views: list[View] = []  # before each step
-        self.refused: list[str] = []  # why the donor itself cannot take the step
-        prefix: Schedule = ()
-        for step in schedule:
-            self.views.append(donor.view(prefix))
-            try:
-                donor.view((*prefix, step))
-            except NotApplicable as error:
-                self.refused.append(str(error))
-            else:
-                prefix = (*prefix, step)
-                self.refused.append("")
-        _, first = next(self.matcher.match(donor.view(()), target.view(base), {}, ("level",)))
-        self.shared = frozenset(s for path, _ in first.paths for s in path.statements)
-
-    def weight(self, position: int) -> float:
-        """How much a step matters: by its kind, and the share of the donor's work that it concerns.
-
-        Only of that part of the donor for which the target has anything: a target that is but one of the donor's nests
-        is as good as all of them.
-        """
-        step, view = self.schedule[position], self.views[position]
-        named = set(_concerning(step, view))
-        concerned = (p for p in view.paths if named & {x.name for x in p.loops})
-        work = sum(self.donor.share(p) for p in concerned if not self.shared or self.shared & set(p.statements))
-        return _WEIGHTS.get(type(step), 1.0) * max(work, 0.01)
-
-    def successors(self, position: int, state: Alignment) -> Iterator[tuple[int, Alignment]]:
-        """(how many steps of the donor were used up, the state after them)."""
-        step = self.schedule[position]
-        reasons: list[str] = []
-        moments: list[Moment] = []
-        found = unmatched = False
-        if self.refused[position]:
-            reasons.append(f"the donor itself cannot take it: {self.refused[position]}")
-        else:
-
-            def orders() -> Iterator[Order]:
-                if self.repair:
-                    yield from ("outer", "free")
-                if not self.repair or (unmatched and not found):
-                    yield "level"
-
-            for matching in self._matchings(position, state, orders()):
-                theirs = self.target.view(state.schedule)
-                rest = self.schedule[position + 1 :]
-                moments.append(Moment(self.donor, self.target, self.views[position], theirs, matching, step, rest))
-                try:
-                    yield 1, self._applied(position, state, moments[-1])
-                    found = True
-                except AlreadySo as error:
-                    entry = Logged("already", step, (), str(error))
-                    yield 1, replace(state, cost=state.cost + _DONE_COST, log=(*state.log, entry))
-                    found = True
-                except SchedulerError as error:
-                    unmatched = unmatched or (isinstance(error, Unmatched) and not found)
-                    reasons.append(str(error))
-        if not self.repair:
-            return
-        if not found:
-            for moment in moments[:1]:
-                yield from self._substituted(position, state, moment, reasons)
-            entry = Logged("skipped", step, (), reasons[0] if reasons else "nothing of it fits")
-            yield 1, replace(state, cost=state.cost + self.weight(position), log=(*state.log, entry))
-
-    def _matchings(self, position: int, state: Alignment, orders: Iterable[Order]) -> Iterator[Matching]:
-        """Those that say something different about the step's operands."""
-        named = _concerning(self.schedule[position], self.views[position])
-        seen: list[tuple[str | None, ...]] = []
-        ours, theirs = self.views[position], self.target.view(state.schedule)
-        for _, found in self.matcher.match(ours, theirs, dict(state.known), orders):
-            partners = tuple(pair.target if (pair := found.loops.get(n)) else None for n in named)
-            if partners not in seen:
-                seen.append(partners)
-                yield found
-
-    def _applied(self, position: int, state: Alignment, moment: Moment) -> Alignment:
-        made = counterpart(moment)
-        apart = sum(pair.distance for pair in made.pairs) / max(len(made.pairs), 1)
-        following = self._extended(state, made, "applied", moment, made.note, ())
-        return replace(following, cost=following.cost + self.weight(position) * apart)
-
-    def _substituted(
-        self, position: int, state: Alignment, moment: Moment, reasons: list[str]
-    ) -> Iterator[tuple[int, Alignment]]:
-        try:
-            for option in substitutes(moment, state.schedule):
-                why = f"{option.reason}; instead, because {reasons[0]}" if reasons else option.reason
-                try:
-                    following = self._extended(state, option.step, "substituted", moment, why, option.before)
-                except SchedulerError as error:
-                    reasons.append(str(error))
-                    continue
-                used = range(position, position + option.consumed)
-                cost = following.cost + _SUBSTITUTED_COST * sum(map(self.weight, used))
-                yield option.consumed, replace(following, cost=cost)
-                return
-        except SchedulerError as error:  # nothing to be derived from this target
-            reasons.append(str(error))
-
-    def _extended(
-        self,
-        state: Alignment,
-        made: Counterpart,
-        action: OneOf["applied", "substituted"],
-        moment: Moment,
-        reason: str,
-        before: Schedule,
-    ) -> Alignment:
-        """The state with a step's counterpart, after what has to be inserted for it. Raises SchedulerError."""
-        step = moment.step
-        inserted, names = before, dict[str, str]()
-        if made.chain and self.repair:
-            splits, names = isolate(
-                self.target, (*state.schedule, *before), made.chain, made.innermost, _concerned(moment)
-            )
-            inserted = (*before, *splits)
-        adapted, literal = renamed(made.adapted, names), renamed(made.literal, names)
-        schedule = (*state.schedule, *inserted, *adapted)
-        tree = self.target.replayer.tree(schedule)
-        if not isinstance(step, _UNCHECKED):
-            self._check(schedule, step)
-        log = state.log
-        if inserted:
-            why = "so that its loops are perfectly nested" if not before else reason
-            log = (*log, Logged("inserted", None, inserted, why))
-        origins = {loop.name: loop.origin for loop in tree_loops(moment.theirs.tree)}
-        ours = {loop.name: loop.origin for path in self.donor.view(()).paths for loop in path.loops}
-        ours |= {x.name: x.origin for view in self.views for path in view.paths for x in path.loops}
-        loops = [pair for pair in made.pairs if pair.kind == "loop"]
-        known = dict(state.known) | {ours[p.donor]: origins[p.target] for p in loops if p.donor in ours}
-        for path, _ in moment.matching.paths:
-            if set(named_loops(step)) <= {loop.name for loop in path.loops}:
-                partners = moment.matching.statements
-                known |= {statement_key(s): partners[s].target for s in path.statements if s in partners}
-        touched = state.touched
-        if not isinstance(step, _MARKS):
-            every = {x.name: x.origin for x in tree_loops(tree)} | origins
-            touched |= {every[n] for one in adapted for n in _concerning(one, moment.theirs) if n in every}
-        return Alignment(
-            schedule,
-            (*state.literal, *inserted, *literal),
-            state.cost + _INSERTED_COST * len(inserted),
-            (*log, Logged(action, step, adapted, reason, made.pairs, literal if literal != adapted else ())),
-            tuple(known.items()),
-            touched,
-        )
-
-    def _check(self, schedule: Schedule, step: Transformation) -> None:
-        """The order must be legal after every step; marks that earlier steps set may wait. Raises NoCounterpart."""
-        verdict = self.target.replayer.replay(schedule)
-        if isinstance(verdict, ScheduledNest):
-            return
-        if isinstance(verdict, Illegal):
-            stale = verdict.loop is not None and not isinstance(step, Parallelize | Vectorize | RegisterBlock)
-            if not stale:
-                raise NoCounterpart(f"not legal: {verdict}")
-            return
-        raise NoCounterpart(verdict.reason)
-
-
-def _concerning(step: Transformation, view: View) -> tuple[str, ...]:
-    """The loops that a step is about."""
-    return tuple(view.kinds) if isinstance(step, Reschedule) else named_loops(step)
-
-
-def _concerned(moment: Moment) -> frozenset[str]:
-    """The target's statements for those under all loops of the donor's step; of several the heaviest."""
-    named = set(named_loops(moment.step))
-    for path, partner in moment.matching.paths:
-        if named <= {loop.name for loop in path.loops}:
-            return frozenset(partner.statements)
-    return frozenset()

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal as OneOf
 
-from perfembed.transfer.align import Alignment, Logged, align
-from perfembed.transfer.embedder import NodeEmbedder, Tree
+from perfembed.transfer.align import align
+from perfembed.transfer.embedders import NodeEmbedder, Tree
+from perfembed.transfer.successors import Alignment, Logged
 from perfembed.transfer.view import WHOLE, Part, Side, View, normalized, outer_sequential
 from scheduler.affine.structures import computed_structures
 from scheduler.computed.stencils import suited

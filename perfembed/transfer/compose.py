@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from perfembed.transfer.align import Logged, align
+from perfembed.transfer.align import align
 from perfembed.transfer.candidates import Candidate, Donor, begun, completed, prove, variants
 from perfembed.transfer.recommend import by_donor
+from perfembed.transfer.successors import Logged
 from perfembed.transfer.view import Part, Side, normalized, outer_sequential
 from scheduler.ir.nest import LoopNest, Node, Statement
 from scheduler.ir.tree import TreeLoop, statements_below, tree_loops

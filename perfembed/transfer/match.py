@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from typing import Literal as OneOf
 
-from perfembed.transfer.embedder import Vectors
-from perfembed.transfer.loop_assignment import LoopCosts, Order, assign, assign_paths, distances, of_paths
+from perfembed.transfer.assignment import LoopCosts, Order, assign, assign_paths, distances, of_paths
+from perfembed.transfer.embedders import Vectors
 from perfembed.transfer.view import WHOLE, Part, Path, View
+from scheduler.transform.transfer import Pair
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
 
 ORDERS: tuple[Order, ...] = ("outer", "free", "level")
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A donor's node and the target's node that stands for it; `distance` of their embeddings, 0 to 1."""
-
-    kind: OneOf["loop", "array", "statement"]
-    donor: str
-    target: str
-    distance: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Union
 
-from perfembed.transfer.align import Logged
 from perfembed.transfer.candidates import Candidate, Donor, candidates
-from perfembed.transfer.embedder import Tree
+from perfembed.transfer.embedders import Tree
+from perfembed.transfer.successors import Logged
 from perfembed.transfer.view import Side
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import Leaf

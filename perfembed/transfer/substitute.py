@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
-from perfembed.transfer.adapt import parallel_grain, register_block
-from perfembed.transfer.instantiate import counterpart, innermost_loop, writes_along
-from perfembed.transfer.loop_assignment import distances
-from perfembed.transfer.moment import Counterpart, Moment, NoCounterpart
+from perfembed.transfer.assignment import distances
+from perfembed.transfer.state import TransferState
 from perfembed.transfer.view import Path, Side
 from scheduler.affine.structures import computed_structures
 from scheduler.errors import SchedulerError
-from scheduler.ir.tree import TreeLoop, path_to, tree_loops
+from scheduler.ir.tree import Leaf, TreeLoop, path_to, tree_loops
 from scheduler.moves.permutable import fuse_time_loop, permutable_band
 from scheduler.normalize.stride import permute_steps
 from scheduler.replay import ScheduledNest
@@ -29,6 +27,7 @@ from scheduler.transform import (
     Transformation,
     Vectorize,
 )
+from scheduler.transform.transfer import Counterpart, NoCounterpart
 
 _LOOP_FIELDS = frozenset(("outer", "inner", "loop", "loops", "first", "second"))
 _MAX_DEPTH = 3
@@ -94,41 +93,41 @@ def renamed(schedule: Schedule, names: Mapping[str, str]) -> Schedule:
     return tuple(map(step, schedule))
 
 
-def substitutes(moment: Moment, schedule: Schedule) -> Iterator[Substitute]:
+def substitutes(state: TransferState, schedule: Schedule) -> Iterator[Substitute]:
     """What could stand in for the step after `schedule`, the most similar first; not all of it is legal."""
-    match moment.step:
+    match state.step:
         case Interchange():
-            yield from _moved(moment, moment.step)
+            yield from _moved(state, state.step)
         case Parallelize():
-            yield from _parallel(moment, moment.step)
+            yield from _parallel(state, state.step)
         case Vectorize():
-            yield from _vector(moment, moment.step)
+            yield from _vector(state, state.step)
         case Tile():
-            yield from _banded(moment, moment.step, schedule)
+            yield from _banded(state, state.step, schedule)
         case RegisterBlock():
-            yield from _other_vector(moment, moment.step)
+            yield from _other_vector(state, state.step)
         case Shift() | Fuse():
-            yield from _fused(moment, schedule)
+            yield from _fused(state, schedule)
         case Reschedule():
-            yield from _recomputed(moment, moment.step)
+            yield from _recomputed(state, state.step)
         case _:
             return
 
 
-def _recomputed(moment: Moment, step: Reschedule) -> Iterator[Substitute]:
+def _recomputed(state: TransferState, step: Reschedule) -> Iterator[Substitute]:
     """What isl computes for the target, those first that are as deep as what it is to stand for."""
     depth = max(len(one.rows) for one in step.maps)
 
     def other(structure: Schedule) -> int:
         return min(abs(max(len(m.rows) for m in one.maps) - depth) for one in structure if isinstance(one, Reschedule))
 
-    for found in sorted(computed_structures(moment.target.replayer).structures(), key=other):
+    for found in sorted(computed_structures(state.target.replayer).structures(), key=other):
         yield Substitute((), Counterpart(found, found, ()), 1, "what isl's scheduler computes for these loops")
 
 
-def _paths(moment: Moment, loop: str) -> tuple[Path, ...]:
+def _paths(state: TransferState, loop: str) -> tuple[Path, ...]:
     """The target's paths that stand for the donor's paths through a loop."""
-    found = (moment.matching.target_path(p) for p in moment.ours.paths if any(x.name == loop for x in p.loops))
+    found = (state.matching.target_path(p) for p in state.ours.paths if any(x.name == loop for x in p.loops))
     return tuple(path for path in found if path is not None)
 
 
@@ -147,10 +146,10 @@ def _free(side: Side, path: Path, sequential: frozenset[str]) -> list[TreeLoop]:
     ]
 
 
-def _moved(moment: Moment, step: Interchange) -> Iterator[Substitute]:
+def _moved(state: TransferState, step: Interchange) -> Iterator[Substitute]:
     """One of the two loops moved past the other while those between keep their order."""
-    outer, inner = moment.pair(step.outer).target, moment.pair(step.inner).target
-    path = [loop.name for loop in moment.common_path(outer, inner).loops]
+    outer, inner = state.pair(step.outer).target, state.pair(step.inner).target
+    path = [loop.name for loop in state.common_path(outer, inner).loops]
     first, last = path.index(outer), path.index(inner)
     if first >= last - 1:
         return
@@ -163,54 +162,59 @@ def _moved(moment: Moment, step: Interchange) -> Iterator[Substitute]:
         yield Substitute((), Counterpart(found, found, (), band), 1, reason)
 
 
-def _parallel(moment: Moment, step: Parallelize) -> Iterator[Substitute]:
-    sequential = moment.target.sequential(moment.theirs, reductions=True)
-    for path in _paths(moment, step.loop):
-        for loop in _free(moment.target, path, sequential)[:1]:
-            found = (parallel_grain(moment.target, loop, step, loop.name, 1, moment.by_data(step.loop)),)
+def _parallel(state: TransferState, step: Parallelize) -> Iterator[Substitute]:
+    sequential = state.target.sequential(state.theirs, reductions=True)
+    for path in _paths(state, step.loop):
+        for loop in _free(state.target, path, sequential)[:1]:
+            found = (state.grain(step, loop, 1),)
             yield Substitute((), Counterpart(found, found, ()), 1, f"{loop.name} is the outermost that may be parallel")
 
 
-def _vector(moment: Moment, step: Vectorize) -> Iterator[Substitute]:
-    sequential = moment.target.sequential(moment.theirs)
-    for path in _paths(moment, step.loop):
-        loop = innermost_loop(path)
-        if loop is not None and loop.name not in sequential and not loop.vector and not loop.opaque:
+def _vector(state: TransferState, step: Vectorize) -> Iterator[Substitute]:
+    sequential = state.target.sequential(state.theirs)
+    for path in _paths(state, step.loop):
+        loop = path.loops[-1]
+        if (
+            all(isinstance(child, Leaf) for child in loop.children)
+            and loop.name not in sequential
+            and not loop.vector
+            and not loop.opaque
+        ):
             found = (Vectorize(loop.name),)
             yield Substitute((), Counterpart(found, found, ()), 1, f"{loop.name} is the innermost loop here")
 
 
-def _banded(moment: Moment, step: Tile, schedule: Schedule) -> Iterator[Substitute]:
+def _banded(state: TransferState, step: Tile, schedule: Schedule) -> Iterator[Substitute]:
     """The skews that make the target's own band permutable, then the tiling."""
-    targets = {p.target for name in step.loops if (p := moment.matching.loops.get(name))}
+    targets = {p.target for name in step.loops if (p := state.loops.get(name))}
     if len(targets) < 2:
         return
-    path = moment.common_path(*targets)
+    path = state.common_path(*targets)
     names = [loop.name for loop in path.loops]
     inside = [k for k, name in enumerate(names) if name in targets]
     band = path.loops[inside[0] : inside[-1] + 1]
-    replayer = moment.target.replayer
+    replayer = state.target.replayer
     if any(len(loop.children) != 1 for loop in band[:-1]):
         return
     with replayer.model.quota():
         skewed = permutable_band(replayer, schedule, band)
     if skewed is None or len(skewed) == len(schedule):
         return
-    made = counterpart(replace(moment, theirs=moment.target.view(skewed)))
+    made = replace(state, theirs=state.target.view(skewed)).counterpart()
     yield Substitute(skewed[len(schedule) :], made, 1, "the skews that let this band be tiled")
 
 
-def _fused(moment: Moment, schedule: Schedule) -> Iterator[Substitute]:
+def _fused(state: TransferState, schedule: Schedule) -> Iterator[Substitute]:
     """All that the donor delays and fuses, as the target's own time loop needs it."""
-    run: list[Transformation] = [moment.step]
-    for later in moment.rest:
+    run: list[Transformation] = [state.step]
+    for later in state.rest:
         if not isinstance(later, Shift | Fuse):
             break
         run.append(later)
-    deepest = len({path_depth(moment, s.first) for s in run if isinstance(s, Fuse)})
-    replayer = moment.target.replayer
-    sequential = moment.target.sequential(moment.theirs)
-    times = [x for x in tree_loops(moment.theirs.tree) if x.name in sequential and len(x.children) > 1]
+    deepest = len({path_depth(state, s.first) for s in run if isinstance(s, Fuse)})
+    replayer = state.target.replayer
+    sequential = state.target.sequential(state.theirs)
+    times = [x for x in tree_loops(state.theirs.tree) if x.name in sequential and len(x.children) > 1]
     for loop in times[:1]:
         for depth in range(min(max(deepest, 1), _MAX_DEPTH), 0, -1):
             with replayer.model.quota():
@@ -222,19 +226,19 @@ def _fused(moment: Moment, schedule: Schedule) -> Iterator[Substitute]:
                 return
 
 
-def path_depth(moment: Moment, loop: str) -> int:
+def path_depth(state: TransferState, loop: str) -> int:
     """At which level the donor has a loop; -1 where it has not."""
-    path = moment.ours.path_of(loop)
+    path = state.ours.path_of(loop)
     return next((k for k, x in enumerate(path.loops) if x.name == loop), -1) if path else -1
 
 
-def _other_vector(moment: Moment, step: RegisterBlock) -> Iterator[Substitute]:
+def _other_vector(state: TransferState, step: RegisterBlock) -> Iterator[Substitute]:
     """The loop most like the donor's vector loop among those along which the target writes contiguously."""
-    pair = moment.matching.loops.get(step.loops[-1])
-    paths = _paths(moment, step.loops[-1])
+    pair = state.loops.get(step.loops[-1])
+    paths = _paths(state, step.loops[-1])
     if not paths:
         return
-    sequential = moment.target.sequential(moment.theirs)
+    sequential = state.target.sequential(state.theirs)
     loops = [
         loop
         for loop in paths[0].loops
@@ -242,20 +246,20 @@ def _other_vector(moment: Moment, step: RegisterBlock) -> Iterator[Substitute]:
         and not loop.opaque
         and loop.name not in sequential
         and (pair is None or loop.name != pair.target)
-        and writes_along(moment.target, loop)
+        and state.writes_along(loop)
     ]
     if not loops:
         return
-    apart = distances((step.loops[-1],), tuple(x.name for x in loops), moment.ours.loops, moment.theirs.loops)[0]
+    apart = distances((step.loops[-1],), tuple(x.name for x in loops), state.ours.loops, state.theirs.loops)[0]
     vector = loops[int(apart.argmin())]
-    rows = [p.target for n in step.loops[:-1] if (p := moment.matching.loops.get(n)) and p.target != vector.name]
-    named = (*(moment.loop(name) for name in rows), vector)
+    rows = [p.target for n in step.loops[:-1] if (p := state.loops.get(n)) and p.target != vector.name]
+    named = (*(state.loop(name) for name in rows), vector)
     sizes = (*step.sizes[: len(rows)], step.sizes[-1])
-    block = register_block(moment.donor, moment.target, sizes, step.vector_bytes, named)
     names = tuple(loop.name for loop in named)
-    order = tuple(loop.name for loop in moment.common_path(*names).loops if loop.name in names)
-    found = (block,)
-    yield Substitute((), Counterpart(found, found, (), order, True), 1, f"{vector.name} is written contiguously")
+    found = (RegisterBlock(names, *state.register_sizes(sizes, step.vector_bytes, named)),)
+    yield Substitute(
+        (), Counterpart(found, found, (), state.order(names), True), 1, f"{vector.name} is written contiguously"
+    )
 
 
 def _loops_to(side: Side, schedule: Schedule, statement: str) -> list[TreeLoop]:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from perfembed.transfer.embedder import NodeEmbedder, Tree, Vectors
-from perfembed.transfer.handmade import sequential_loops
+from perfembed.transfer.embedders import NodeEmbedder, Tree, Vectors, sequential_loops
 from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
 from scheduler.machine.target import Target
 from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.stride import minimize_strides
+from scheduler.normalize.stride import access_stride, minimize_strides
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
 
@@ -133,6 +132,15 @@ class Side:
                 break
             times *= max(self.trips(outer), 1)
         return path.work / times >= _REGION_WORK
+
+    def writes_along(self, loop: TreeLoop) -> bool:
+        """Every write of the statements below moves by one element along the loop."""
+        for statement, row in loop.rows:
+            direction = {n: row.coefficient(n) for n in row.names()}
+            for use in self.replayer.model.uses(statement):
+                if use.is_write and access_stride(self.replayer.nest, use, direction) != 1:
+                    return False
+        return True
 
     def share(self, path: Path) -> float:
         """Of all statement instances, how many are on a path."""

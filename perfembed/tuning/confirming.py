@@ -8,8 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from perfembed.measuring.checking import Checker, Reference
-from perfembed.measuring.ledger import Ledger
-from perfembed.measuring.measurer import Checked, Measurer, Original
+from perfembed.measuring.measurer import Checked, Original
 from perfembed.measuring.run_off import compared_on_less
 from perfembed.measuring.trials import BUSY, HOPEFUL, SLOW_S, Trials
 from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
@@ -38,24 +37,16 @@ class Confirmation:
     """Of one nest. What it finds goes into the outcome and to the ledger; what it runs, `trials` has the time for."""
 
     def __init__(
-        self,
-        measurer: Measurer,
-        replayer: Replayer,
-        trials: Trials,
-        effort: Effort,
-        outcome: NestOutcome,
-        ledger: Ledger,
-        in_program_s: float | None,
-        spared: bool,
+        self, trials: Trials, effort: Effort, outcome: NestOutcome, in_program_s: float | None, spared: bool
     ) -> None:
         """`in_program_s`: what the original takes in its program; `spared`: it was not run for the search."""
-        self.measurer = measurer
-        self.replayer = replayer
+        self.measurer = trials.measurer
+        self.replayer = trials.measurer.replayer
+        self.conditions = trials.measurer.conditions
         self.trials = trials
         self.effort = effort
         self.outcome = outcome
-        self.ledger = ledger
-        self.conditions = measurer.conditions
+        self.ledger = trials.ledger
         self._in_program_s = in_program_s
         self._spared = spared
         self._checker: Checker | None = None

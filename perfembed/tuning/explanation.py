@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfembed.retrieval.retrieve import Retrieved
-from perfembed.transfer.align import Logged
 from perfembed.transfer.candidates import Candidate
-from perfembed.transfer.match import Pair
+from perfembed.transfer.successors import Logged
 from perfembed.tuning.nest_outcome import NestOutcome
 from perfembed.tuning.result import (
     CandidateReport,
@@ -20,6 +19,7 @@ from perfembed.tuning.result import (
 )
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import Transformation
+from scheduler.transform.transfer import Pair
 
 
 def explain(outcome: NestOutcome) -> TransferReport | None:

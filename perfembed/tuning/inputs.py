@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perfembed.capture import (
@@ -18,9 +18,8 @@ from perfembed.capture import (
 )
 from perfembed.errors import SourceRejected
 from perfembed.measuring.stopwatch import Stopwatch
-from perfembed.tuning.many_threads import is_left_to_one_thread, left_to_one_thread
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.project import Project
+from perfembed.tuning.project import Project, is_left_to_one_thread, left_to_one_thread
 from perfembed.tuning.result import Event, Message
 from perfembed.tuning.source import again
 from perfembed.tuning.specialize import Specialized, specialized
@@ -76,35 +75,42 @@ class Inputs:
     skipped: tuple[NoInputs, ...]
 
 
-def collect_inputs(
-    project: Project,
-    options: TuneOptions,
-    scratch: Path,
-    progress: Callable[[Event], None],
-    least_share: float = MINIMUM_SHARE,
-    watch: Stopwatch | None = None,
-    timed: Callable[[], None] = lambda: None,
-    least_of_slow: float = 0.0,
-    read_again: ReadForValues | None = None,
-    ran: Callable[[float], None] = lambda wall_s: None,
-) -> Inputs:
-    """Runs the program once to see where its time goes, and once more to capture the nests that matter, of all files.
+ReadForValues = Callable[[ProgramProfile, float], Project]
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """How inputs are collected, and who is told of it.
 
     Nests that take less than `least_share` of the time (0 … 1) are left alone, of a program that takes long less than
     `least_of_slow`: to capture what it does last takes as long as all of it. `timed` is called once no run is left
     whose time counts: what it starts may go on meanwhile. `read_again`: what becomes of the project once it is known
     with which values its nests run (`known_values`, where nothing is given). `ran`: as `profile_program`'s.
+    """
+
+    least_share: float = MINIMUM_SHARE
+    least_of_slow: float = 0.0
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    timed: Callable[[], None] = lambda: None
+    read_again: ReadForValues | None = None
+    ran: Callable[[float], None] = lambda wall_s: None
+
+
+def collect_inputs(
+    project: Project,
+    options: TuneOptions,
+    scratch: Path,
+    progress: Callable[[Event], None],
+    how: Collecting | None = None,
+) -> Inputs:
+    """Runs the program once to see where its time goes, and once more to capture the nests that matter, of all files.
 
     Raises SourceRejected where the program does not compile or run, or ends with another exit code than it should;
     OutOfTime.
     """
-    watch = watch or Stopwatch()
-    with watch.phase("capture"):
-        again = read_again or (lambda ran, least: known_values(left_to_one_thread(project, ran), ran, least).project)
-        return _collected(project, options, scratch, progress, least_share, watch, timed, least_of_slow, again, ran)
-
-
-ReadForValues = Callable[[ProgramProfile, float], Project]
+    how = how or Collecting()
+    with how.watch.phase("capture"):
+        return _collected(project, options, scratch, progress, how)
 
 
 def known_values(project: Project, profile: ProgramProfile, least_share: float) -> Specialized:
@@ -115,22 +121,13 @@ def known_values(project: Project, profile: ProgramProfile, least_share: float) 
 
 
 def _collected(
-    project: Project,
-    options: TuneOptions,
-    scratch: Path,
-    progress: Callable[[Event], None],
-    least_share: float,
-    watch: Stopwatch,
-    timed: Callable[[], None],
-    least_of_slow: float,
-    read_again: ReadForValues,
-    ran: Callable[[float], None],
+    project: Project, options: TuneOptions, scratch: Path, progress: Callable[[Event], None], how: Collecting
 ) -> Inputs:
     if not project.runs:
         return made_up(project.nests, options, scratch)
     progress(Message("running the program to see where its time goes"))
     environment = dict(options.environment)
-    profile = profile_program(project.sources, project.build, options.world, scratch / "profile", environment, ran)
+    profile = profile_program(project.sources, project.build, options.world, scratch / "profile", environment, how.ran)
     if isinstance(profile, ProgramFailed):
         raise SourceRejected(f"{project.paths}: {profile.reason}", profile.advice)
     if options.expect_exit not in (None, profile.exit_code):
@@ -143,10 +140,12 @@ def _collected(
             raise SourceRejected(
                 f"{project.paths}: the program does not write {name}", "--check-file names what it does"
             )
-    watch.shift(profile.wall_s, "capture", "original")
-    if profile.wall_s > _SLOW_S:
-        least_share = max(least_share, least_of_slow)
-    project = read_again(profile, least_share)
+    how.watch.shift(profile.wall_s, "capture", "original")
+    least_share = max(how.least_share, how.least_of_slow) if profile.wall_s > _SLOW_S else how.least_share
+    if how.read_again is not None:
+        project = how.read_again(profile, least_share)
+    else:
+        project = known_values(left_to_one_thread(project, profile), profile, least_share).project
     by_name = {nest.name: nest for nest in project.nests}
     chosen: list[NestProfile] = []
     skipped: list[NoInputs] = []
@@ -156,7 +155,7 @@ def _collected(
             skipped.append(NoInputs(by_name[nest.name], nest.share, reason))
         else:
             chosen.append(nest)
-    timed()
+    how.timed()
     progress(Message(f"capturing the inputs of {len(chosen)} nest{'s' * (len(chosen) != 1)}"))
     captured = capture_nests(project.sources, tuple(by_name[n.name] for n in chosen), profile, scratch / "capture")
     found: list[NestInputs] = []

@@ -1,19 +1,26 @@
-"""How a nest is searched, and what came of it: values, which can be printed and compared."""
+"""A nest to be tuned, how it is searched, and what came of it: values, which can be printed and compared."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perfembed.measuring.tried import Tried
+from perfembed.capture import CapturedNest
+from perfembed.measuring.ledger import Tried
+from perfembed.measuring.measurer import Conditions
 from perfembed.tuning.options import Evaluate, Guarding
 from profilers.timing import Comparison
+from scheduler.cost.problem import CostModel
+from scheduler.frontend import Sharing
+from scheduler.ir.nest import LoopNest
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
-    from perfembed.retrieval.retrieve import Retrieved
-    from perfembed.tuning.profiled import NestProfiled
+    from perfembed.retrieval.retrieve import Retrieval, Retrieved
+    from perfembed.tuning.profiled import NestProfiled, Profiler
+    from scheduler.cost.surrogate import SurrogateClassifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,39 @@ class Effort:
     guard: Guarding = "none"  # of a genetic search whose candidates are run: what is not worth running
     spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
     closing_s: float = 0.0  # of the budget, for confirming and checking, at least
+
+
+@dataclass(frozen=True, slots=True)
+class NestTask:
+    """A nest to be tuned: its inputs, under which conditions, with how much effort.
+
+    `in_program_s`: what the captured call takes in the program itself; `sharing`: what pragmas say of the nest.
+    """
+
+    nest: LoopNest
+    captured: CapturedNest
+    conditions: Conditions
+    effort: Effort
+    in_program_s: float | None = None
+    sharing: Sharing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guides:
+    """What tells where to look for candidates.
+
+    `model`: needed unless `Effort.evaluate` is "run" without it as a guard; `classifier`: where that is the guard;
+    `retrieval`: where `Effort.search` is "transfer"; it is asked for, and may take its time to load, while the original
+    compiles. `profiler`: says whether donors are looked for with a profile, None: without.
+    """
+
+    model: CostModel | None = None
+    retrieval: Callable[[], Retrieval] | None = None
+    classifier: SurrogateClassifier | None = None
+    profiler: Profiler | None = None
+
+
+NO_GUIDES = Guides()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.building.arguments import code_flags
+from perfembed.building.arguments import NAME, code_flags, read_compile_commands
 from perfembed.building.build import Build, Unit
 from perfembed.building.command import BuildCommand
-from perfembed.building.compile_commands import NAME, read_compile_commands
 from perfembed.building.compiling import CompileAndLink
 from perfembed.errors import NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
 from perfembed.flags import apart
 from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.reading import AGAIN
-from perfembed.tuning.headers import loops_in_headers
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.project import Project
+from perfembed.tuning.project import Project, loops_in_headers
 from perfembed.tuning.project_tuner import Tuning
 from perfembed.tuning.result import Event, Message, TuneResult
 from perfembed.tuning.source import nothing_tunable, parse_all, with_inputs_apart

@@ -1,21 +1,25 @@
-"""The whole program before and after: the same output, and how long it takes."""
+"""The whole program with its tuned nests against the original; nests that make it say something else are given back."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from perfembed.building.build import Changes, Made, NotBuilt
+from perfembed.building.build import Build, Changes, Made, NotBuilt
 from perfembed.capture import ProgramProfile
 from perfembed.capture.compared import difference
+from perfembed.capture.instrument import without_culprits
 from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import ProgramRun, run_program
 from perfembed.world import Ran, run_failure
 from profilers.child import Limits
 from profilers.harness import harness_environment
+from profilers.run import error_line
+from scheduler.errors import SchedulerError
 
 _LONG_S = 20.0
 _KNOWN_S = 0.1  # of programs that take longer, the run that is known counts
@@ -54,11 +58,18 @@ class Beside:
     made: Made | NotBuilt | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The files of both programs, by path, and the `flags` of these files behind their own."""
+
+    original: Mapping[str, bytes]
+    tuned: Mapping[str, bytes]
+    flags: tuple[str, ...]
+
+
 def compare_programs(
     program: ProgramRun,
-    flags: tuple[str, ...],
-    original: Mapping[str, bytes],
-    tuned: Mapping[str, bytes],
+    texts: Texts,
     workdir: Path,
     threads: int,
     timed: bool = True,
@@ -68,12 +79,12 @@ def compare_programs(
 ) -> ProgramComparison:
     """Builds the program of both texts (by path) and runs it in turn; what it says and leaves must agree.
 
-    `flags`: of these files behind their own. The programs agree where both are compiled with the flags that make equal
+    The programs agree where both are compiled with the flags that make equal
     orders give equal bits, or as they are. `known`: a good run of the original; of one that takes long it is all that
     is run of it, unless more is needed to be sure, which may take `most_s` seconds unless the tuned one seems no
     faster. Not `timed`: they run once, and the seconds are 0. `beside`: is built, too, while they are.
     """
-    pair = _Pair(program, flags, {"original": original, "tuned": tuned}, workdir, threads, beside)
+    pair = _Pair(program, texts, workdir, threads, beside)
     try:
         if timed and known is not None and _counts(known):
             return pair.against(known, most_s)
@@ -99,15 +110,15 @@ class _Pair:
     def __init__(
         self,
         program: ProgramRun,
-        flags: tuple[str, ...],
-        texts: Mapping[str, Mapping[str, bytes]],
+        texts: Texts,
         workdir: Path,
         threads: int,
         beside: Beside | None = None,
     ) -> None:
-        self.texts, self.workdir, self.beside = texts, workdir, beside
+        self.texts = {"original": texts.original, "tuned": texts.tuned}
+        self.workdir, self.beside = workdir, beside
         self.program = replace(program, environment=harness_environment(program.environment, threads))
-        self.flags = {"timed": flags, "exact": (*flags, *EXACT_FLAGS)}
+        self.flags = {"timed": texts.flags, "exact": (*texts.flags, *EXACT_FLAGS)}
         self.built: dict[tuple[str, str], Made | NotBuilt] = {}
 
     def build(self, *hows: str) -> None:
@@ -184,3 +195,95 @@ class _Pair:
 
 def broken(difference: str) -> ProgramComparison:
     return ProgramComparison(0.0, 0.0, False, difference, ran=False)
+
+
+T = TypeVar("T")
+
+_SEARCH_S = 120.0  # for runs that look for the nests that change the output
+_SEARCH_ROUNDS = 3
+
+
+class Verifier(Generic[T]):
+    """The original program (`texts` by path) against the same with some nests exchanged: `rewritten` texts.
+
+    All these files are compiled with `flags` behind their own.
+    """
+
+    def __init__(
+        self,
+        texts: Mapping[str, bytes],
+        rewritten: Callable[[Sequence[T]], Mapping[str, bytes]],
+        flags: tuple[str, ...],
+        workdir: Path,
+        threads: int,
+        reassociate: bool,
+    ) -> None:
+        self.texts = texts
+        self.rewritten = rewritten
+        self.flags = flags
+        self.workdir = workdir
+        self.threads = threads
+        self.reassociate = reassociate
+
+    def compare(
+        self,
+        program: ProgramRun,
+        nests: Sequence[T],
+        timed: bool = True,
+        known: ProgramProfile | None = None,
+        most_s: float = math.inf,
+        beside: Beside | None = None,
+    ) -> ProgramComparison:
+        """Against the program with these nests exchanged; code that cannot be written counts as code that fails.
+
+        `known`: a run of the original program. `most_s`: for more runs of it than are needed. `beside`: is built, too.
+        """
+        try:
+            tuned = self.rewritten(nests) if nests else self.texts
+        except SchedulerError as problem:
+            return broken(f"no code: {problem}")
+        texts = Texts(self.texts, tuned, self.flags)
+        return compare_programs(program, texts, self.workdir, self.threads, timed, known, most_s, beside)
+
+    def sound(self, comparison: ProgramComparison) -> bool:
+        return comparison.equal or (comparison.ran and self.reassociate)
+
+    def kept(self, program: ProgramRun, nests: Sequence[T], problem: str) -> tuple[tuple[T, ...], str]:
+        """Of nests with which the program says something else those that may stay, and why the others may not."""
+        began = time.monotonic()
+        alone = self.compare(program, (), timed=False)
+        attempts = min(60, max(2, int(_SEARCH_S / max(time.monotonic() - began, 1.0))))
+        if not self.sound(alone):
+            return (), f"the program cannot be compared with itself: {alone.difference}"
+        problems = [problem]
+
+        def works(part: tuple[T, ...]) -> bool:
+            comparison = self.compare(program, part, timed=False)
+            if not self.sound(comparison):
+                problems.append(comparison.difference)
+            return self.sound(comparison)
+
+        left = without_culprits(nests, works, attempts)
+        for _ in range(_SEARCH_ROUNDS):
+            if not left or works(left):
+                break
+            left = without_culprits(left, works, attempts)
+        else:
+            left = ()
+        return left, f"with it the program says something else: {error_line(problems[-1])}"
+
+    def that_compile(self, build: Build, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
+        """Of files without a main: the nests that may stay, and what the compiler says of the others."""
+        problems = [""]
+
+        def works(part: tuple[T, ...]) -> bool:
+            try:
+                problem = build.problem(Changes(self.rewritten(part), self.flags), self.workdir)
+            except SchedulerError as error:
+                problem = f"no code: {error}"
+            problems.append(problem or problems[-1])
+            return not problem
+
+        if works(tuple(nests)) or build.problem(Changes(self.texts, self.flags), self.workdir):
+            return tuple(nests), ""  # what does not compile as it is was not broken here
+        return without_culprits(nests, works), f"the file does not compile with it: {error_line(problems[-1])}"

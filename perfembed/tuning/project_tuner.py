@@ -1,4 +1,4 @@
-"""Tunes the nests of a project: profiles its program, tunes nest by nest, verifies the whole, and writes the files.
+"""Tunes the nests of a project: read -> inputs -> measure -> confirm -> write.
 
 Long, because it is the order in which a run does things, and what it hands from one to the next.
 """
@@ -6,11 +6,10 @@ Long, because it is the order in which a run does things, and what it hands from
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfembed.capture import ProgramProfile
 from perfembed.errors import (
@@ -24,23 +23,21 @@ from perfembed.errors import (
 from perfembed.measuring.ledger import Ledger, NoLedger
 from perfembed.measuring.measurer import Conditions, NestNotMeasurable
 from perfembed.measuring.stopwatch import Budget
-from perfembed.tuning.expert import expert_schedules
-from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.many_threads import left_to_one_thread
-from perfembed.tuning.members import Members, members
-from perfembed.tuning.nest_outcome import Effort
+from perfembed.tuning.candidates import expert_schedules
+from perfembed.tuning.inputs import Collecting, Inputs, NestInputs, collect_inputs
+from perfembed.tuning.members import members
+from perfembed.tuning.nest_outcome import Effort, Guides, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.pictures import Ceilings
 from perfembed.tuning.program import ProgramComparison
-from perfembed.tuning.project import Project
-from perfembed.tuning.reports import blank, refused, tuned
+from perfembed.tuning.project import Project, left_to_one_thread
 from perfembed.tuning.resources import Resources
-from perfembed.tuning.result import Event, Message, NestFinished, NestReport, NestStarted, TuneResult
+from perfembed.tuning.result import Event, FileResult, Message, NestFinished, NestReport, NestStarted, TuneResult
 from perfembed.tuning.specialize import Given
 from perfembed.tuning.time_plan import TimePlan
 from perfembed.tuning.winners import Winners
-from perfembed.tuning.writing import write
+from perfembed.tuning.writing import blank, refused, tuned, write
 from profilers.deadline import OutOfTime, within
 from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
@@ -54,9 +51,6 @@ from scheduler.ir.nest import LoopNest
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.races import certain_race
 from scheduler.schedule import Schedule
-
-if TYPE_CHECKING:
-    from perfembed.tuning.recorder import Recorder
 
 _LEAST_OF_SLOW = 0.05  # of the time of a program that takes long, for a nest to be tuned
 _MINOR_S, _MINOR_SHARE, _FEW = 0.1, 0.25, 5  # of a nest that takes less time, so few donors' candidates are measured
@@ -75,108 +69,116 @@ class Tuning:
     def __init__(
         self, project: Project, options: TuneOptions, progress: Callable[[Event], None], scratch: Path, budget: Budget
     ) -> None:
-        self.project = project
-        self.options = options
-        self.progress = progress
-        self.scratch = scratch
-        self.budget, self.watch = budget, budget.watch
-        self.plan = TimePlan(budget)
+        """Reads how the project is compiled, and what of it can be tuned.
+
+        Raises perfembed.errors.PerfembedError with the exit codes of the command line.
+        """
+        self.project, self.options, self.progress, self.scratch = project, options, progress, scratch
+        self.budget, self.watch, self.plan = budget, budget.watch, TimePlan(budget)
         self.environment = dict(options.environment)
         self.machine: Machine = describe_machine()
+        self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
         self.reports: dict[str, NestReport] = {}
-        self.inside: dict[str, float] = {}  # the part of it in which other nests run
-        self.experts: Mapping[str, Schedule] = {}  # by nest
         self.given: Mapping[str, Given] = {}  # of nests that were read for values of integers, these
         self.shares: dict[str, float | None] = {}  # of the program's time, of the nests that wait
-        self.members: Members
-        self.winners: Winners
-        self.began = datetime.now(UTC).replace(microsecond=0).isoformat()
         self.tried: list[NestInputs] = []
         self.not_run: list[str] = []  # of the nests that were tried, why what is made of them does not compile or run
-        self.interrupted = False
-        self.recorder: Recorder | None = None
         self.chosen: dict[str, tuple[Ledger, Schedule]] = {}  # of nests that were tuned, as they were measured
-        self.resources: Resources
+        self.interrupted = False
+        with self.watch.phase("front end"):
+            try:
+                self.members = members(project, options, scratch, self._tell)
+            except CompilerMissing as error:
+                raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
+        self.version = self.members.version(self.members.compiler)
+        self.resources = Resources(options, self.machine, self.members.compiler, self.environment, scratch, progress)
+        self.tunable = self._testable()
+        self.winners = Winners(
+            project, self.members, options, self.resources.target().vector_bytes, scratch, self.reports, progress,
+            budget.left,
+        )  # fmt: skip
+        self.experts = self._experts(options.schedules)  # by nest
+        self.recorder = self.resources.recorder(project.sources)
 
     def run(self) -> TuneResult:
         """Raises perfembed.errors.PerfembedError with the exit codes of the command line."""
-        with self.watch.phase("front end"):
+        with self._machine_alone():
             try:
-                self.members = members(
-                    self.project, self.options, self.scratch, lambda text: self.progress(Message(text))
-                )
-            except CompilerMissing as error:
-                raise EnvironmentMissing(str(error), "perfembed doctor says what is missing") from None
-        self.resources = Resources(
-            self.options, self.machine, self.members.compiler, self.environment, self.scratch, self.progress
-        )
-        self._leave_untestable()
-        self.winners = Winners(
-            self.project,
-            self.members.surveyed,
-            self.members.flags,
-            self.options,
-            self.resources.target().vector_bytes,
-            self.scratch,
-            self.reports,
-            self.progress,
-            self.budget.left,
-        )
-        if self.options.schedules:
-            self._take_schedules(self.options.schedules)
-        version = self.members.version(self.members.compiler)
-        profile: ProgramProfile | None = None
-        comparison: ProgramComparison | None = None
-        self.recorder = self.resources.recorder(self.project.sources)
-        with contextlib.ExitStack() as held:
-            with self.watch.phase("waiting"):
-                lock = machine_lock(self.environment, lambda text: self.progress(Message(text)))
-                held.enter_context(lock)
-            self.budget.began += self.watch.seconds("waiting")
-            try:
-                inputs = collect_inputs(
-                    self.tunable,
-                    self.options,
-                    self.scratch,
-                    self.progress,
-                    watch=self.watch,
-                    timed=self.resources.prepare,
-                    least_of_slow=_LEAST_OF_SLOW,
-                    read_again=self._read_for_values,
-                    ran=self.plan.ran,
-                )
-                profile = self.plan.profile = inputs.profile
-                if profile is not None and profile.errno:
-                    self.members.look_at_errno()
-                self.inside = {nest.name: nest.inside for nest in profile.nests} if profile is not None else {}
-                self.resources.learn_rates(inputs.found, version, self.budget.left())
-                for skipped in inputs.skipped:
-                    self._skip(skipped.nest, skipped.share, skipped.reason)
-                self.shares = {found.nest.name: found.share for found in inputs.found}
-                for position, found in enumerate(inputs.found, 1):
-                    budget_s = self.plan.of_first(inputs.found[position - 1 :])
-                    if self.interrupted or budget_s is None:
-                        break
-                    self._tune_nest(found, budget_s, position, len(inputs.found))
-                self._check_that_some_ran()
+                self._measure(self._inputs())
             except KeyboardInterrupt:
                 self.interrupted = True
             except OutOfTime:
-                self.progress(Message("the budget was spent in the middle of things: what was found until then counts"))
+                self._tell("the budget was spent in the middle of things: what was found until then counts")
             if (times := self.plan.crowding) > 1:
                 said = f"the machine is busy: everything took {times:.1f} times as long as it needs"
-                self.progress(Message(f"{said}; more candidates are tried with a longer --budget"))
-            with self.watch.phase("checking"):
-                comparison = self.winners.verify(profile)
-                if self.winners.fuzzing is not None:
-                    self.watch.shift(self.winners.fuzzing.seconds, "checking", "other values")
-                self.interrupted |= self.winners.interrupted
-                self._refute()
-        files = write(self.project, self.winners, self.options)
+                self._tell(f"{said}; more candidates are tried with a longer --budget")
+            comparison = self._confirm()
+        return self._result(write(self.project, self.winners, self.options), comparison)
+
+    def _tell(self, text: str, loud: bool = False) -> None:
+        self.progress(Message(text, loud=loud))
+
+    @contextlib.contextmanager
+    def _machine_alone(self) -> Iterator[None]:
+        """What waiting for other measurements takes is no part of the budget."""
+        with contextlib.ExitStack() as held:
+            with self.watch.phase("waiting"):
+                held.enter_context(machine_lock(self.environment, self._tell))
+            self.budget.began += self.watch.seconds("waiting")
+            yield
+
+    # ----------------------------------------------------------------------------------- stages
+
+    def _inputs(self) -> Inputs:
+        """The program run with its nests' inputs captured, or made up; reports nests that have none."""
+        how = Collecting(
+            least_of_slow=_LEAST_OF_SLOW,
+            watch=self.watch,
+            timed=self.resources.prepare,
+            read_again=self._read_for_values,
+            ran=self.plan.ran,
+        )
+        inputs = collect_inputs(self.tunable, self.options, self.scratch, self.progress, how)
+        self.plan.profile = inputs.profile
+        if inputs.profile is not None and inputs.profile.errno:
+            self.members.look_at_errno()
+        self.resources.learn_rates(inputs.found, self.version, self.budget.left())
+        for skipped in inputs.skipped:
+            self._skip(skipped.nest, skipped.share, skipped.reason)
+        self.shares = {found.nest.name: found.share for found in inputs.found}
+        return inputs
+
+    def _measure(self, inputs: Inputs) -> None:
+        """Tunes nest by nest, as long as there is time. Raises NothingMeasured."""
+        for position, found in enumerate(inputs.found, 1):
+            budget_s = self.plan.of_first(inputs.found[position - 1 :])
+            if self.interrupted or budget_s is None:
+                break
+            line = found.nest.span.line if found.nest.span else 0
+            self.tried.append(found)
+            self.progress(
+                NestStarted(found.nest.name, found.nest.function, line, position, len(inputs.found), budget_s)
+            )
+            self._tune_nest(found, budget_s)
+        self._check_that_some_ran()
+
+    def _confirm(self) -> ProgramComparison | None:
+        """The whole program with its winners against the original; what it does not bear is given back."""
+        with self.watch.phase("checking"):
+            comparison = self.winners.verify(self.plan.profile)
+            if self.winners.fuzzing is not None:
+                self.watch.shift(self.winners.fuzzing.seconds, "checking", "other values")
+            self.interrupted |= self.winners.interrupted
+            self._refute()
+        return comparison
+
+    def _result(self, files: tuple[FileResult, ...], comparison: ProgramComparison | None) -> TuneResult:
         if self.recorder is not None and (problem := self.recorder.close()):
-            self.progress(Message(f"warning: what was measured is not in the database yet: {problem}", loud=True))
-        limits = self._draw(version) if self.options.pictures else None
-        reports = [replace(self._report_of(n), inside=self.inside.get(n.name, 0.0)) for n in self.project.nests]
+            self._tell(f"warning: what was measured is not in the database yet: {problem}", loud=True)
+        limits = self._draw() if self.options.pictures else None
+        profile = self.plan.profile
+        inside = {nest.name: nest.inside for nest in profile.nests} if profile is not None else {}
+        reports = [replace(self._report_of(n), inside=inside.get(n.name, 0.0)) for n in self.project.nests]
         reports += [refused(rejection) for source in self.project.sources for rejection in source.rejections]
         return TuneResult(
             path=files[0].path,
@@ -189,7 +191,7 @@ class Tuning:
             seconds=self.budget.wall_s(),
             phases=self.watch.spent(),
             threads=self.options.threads,
-            compiler=version,
+            compiler=self.version,
             flags=self.members.compiler.flags,
             machine=f"{self.machine.cpu_model} ({self.machine.fingerprint})",
             interrupted=self.interrupted,
@@ -215,10 +217,12 @@ class Tuning:
         number = next((k for k, source in enumerate(self.project.sources) if source.path == report.file), 0)
         return -(report.share or 0.0), number, report.line
 
-    def _leave_untestable(self, profile: ProgramProfile | None = None) -> None:
-        """Nests whose surroundings cannot be tested in the written file are left alone.
+    # ------------------------------------------------------------------------- what can be tuned
 
-        Before there is a `profile`, not those that might be read for the values that they run with.
+    def _testable(self, profile: ProgramProfile | None = None) -> Project:
+        """The project without nests whose surroundings cannot be tested in the written file; these are reported.
+
+        Before there is a `profile`, those that might be read for the values that they run with are none.
         """
         shares = {nest.name: nest.share for nest in profile.nests} if profile is not None else {}
         for source in self.project.sources:
@@ -227,25 +231,27 @@ class Tuning:
                 waits = self.project.runs and profile is None and nest.name in source.fixable
                 if isinstance(tests, Untestable) and not waits and nest.name not in self.reports:
                     self._skip(nest, shares.get(nest.name), tests.reason)
-        self.tunable = self.project.without(set(self.reports))
+        return self.project.without(set(self.reports))
 
-    def _take_schedules(self, texts: Sequence[str]) -> None:
-        """Only nests that schedules are given for are tuned. Raises UsageError."""
-        self.experts = expert_schedules(texts, self.tunable.nests, self.winners.allowed)
+    def _experts(self, texts: Sequence[str]) -> Mapping[str, Schedule]:
+        """Only nests that schedules are given for are tuned then. Raises UsageError."""
+        if not texts:
+            return {}
+        experts = expert_schedules(texts, self.tunable.nests, self.winners.allowed)
         for nest in self.tunable.nests:
-            if nest.name not in self.experts:
+            if nest.name not in experts:
                 self._skip(nest, None, "no schedule was given for it")
         self.tunable = self.project.without(set(self.reports))
+        return experts
 
     def _read_for_values(self, profile: ProgramProfile, least_share: float) -> Project:
         """What can be tuned, with nests that are read for the values that they ran with."""
         self.project = self.winners.project = left_to_one_thread(self.project, profile)
-        if self.experts:
-            return self.tunable
-        found = self.members.read_for_values(self.project, profile, least_share, self.scratch)
-        self.project = self.winners.project = found.project
-        self.given = found.given
-        self._leave_untestable(profile)
+        if not self.experts:
+            found = self.members.read_for_values(self.project, profile, least_share, self.scratch)
+            self.project = self.winners.project = found.project
+            self.given = found.given
+            self.tunable = self._testable(profile)
         return self.tunable
 
     def _check_that_some_ran(self) -> None:
@@ -259,48 +265,17 @@ class Tuning:
             said = f"no nest could be measured: {error_line(problem)}"
             raise NothingMeasured(f"{self.project.paths}: {said}", _NOT_MEASURED)
 
-    # ---------------------------------------------------------------------------------- tuning
+    # -------------------------------------------------------------------------------- one nest
 
-    def _tune_nest(self, inputs: NestInputs, budget_s: float, position: int, total: int) -> None:
+    def _tune_nest(self, inputs: NestInputs, budget_s: float) -> None:
         nest = inputs.nest
-        line = nest.span.line if nest.span else 0
-        self.tried.append(inputs)
-        self.progress(NestStarted(nest.name, nest.function, line, position, total, budget_s))
-        source = self.project.source_of(nest)
-        sharing = source.sharing.get(nest.name)
-        conditions = self._conditions(source, nest, sharing)
+        task = self._task(inputs, budget_s)
         try:
-            if sharing is not None and (race := certain_race(nest, sharing)):
+            if task.sharing is not None and (race := certain_race(nest, task.sharing)):
                 self._skip(nest, inputs.share, race)
                 return
-            ledger: Ledger = NoLedger()
-            if self.recorder is not None:
-                version = self.members.version(conditions.compiler)
-                ledger = self.recorder.ledger(source.path, nest, inputs.captured.parameters, conditions, version)
-            effort = Effort(
-                search=self.options.search,
-                evaluate=self.options.evaluate,
-                top=min(self.options.measure, _FEW) if _is_minor(inputs) else self.options.measure,
-                budget_s=budget_s,
-                guard=self.options.guard,
-                given=self.experts.get(nest.name),
-                spare_original=True,
-                closing_s=self.plan.closing_s,
-            )
-            tuner = NestTuner(
-                nest,
-                inputs.captured,
-                conditions,
-                effort,
-                self.progress,
-                ledger,
-                inputs.in_program_s,
-                self.resources.model() if self.options.evaluate != "run" or self.options.guard == "model" else None,
-                self.resources.retrieval if self.options.search == "transfer" and not self.experts else None,
-                sharing,
-                self.resources.classifier() if self.options.guard == "classifier" else None,
-                self.resources.profiler(),
-            )
+            ledger = self._ledger(task)
+            tuner = NestTuner(task, self.progress, ledger, self._guides())
         except QuotaExceeded as error:
             self._skip(nest, inputs.share, f"its dependences are too hard to analyse: {error}")
             return
@@ -323,17 +298,51 @@ class Tuning:
             self.winners.found.append((nest, outcome.winner))
         if outcome.chosen is not None:
             self.chosen[nest.name] = ledger, outcome.chosen
-        report = tuned(source.path, nest, inputs.share, outcome)
-        if sharing is not None:
-            report = replace(report, no_threads=sharing.reason)
-        if given := self.given.get(nest.name):
+        self._report(self._tuned(task, inputs.share, outcome))
+
+    def _task(self, inputs: NestInputs, budget_s: float) -> NestTask:
+        source, options = self.project.source_of(inputs.nest), self.options
+        sharing = source.sharing.get(inputs.nest.name)
+        effort = Effort(
+            search=options.search,
+            evaluate=options.evaluate,
+            top=min(options.measure, _FEW) if _is_minor(inputs) else options.measure,
+            budget_s=budget_s,
+            guard=options.guard,
+            given=self.experts.get(inputs.nest.name),
+            spare_original=True,
+            closing_s=self.plan.closing_s,
+        )
+        conditions = self._conditions(source, inputs.nest, sharing)
+        return NestTask(inputs.nest, inputs.captured, conditions, effort, inputs.in_program_s, sharing)
+
+    def _ledger(self, task: NestTask) -> Ledger:
+        """Raises QuotaExceeded."""
+        if self.recorder is None:
+            return NoLedger()
+        path, version = self.project.source_of(task.nest).path, self.members.version(task.conditions.compiler)
+        return self.recorder.ledger(path, task.nest, task.captured.parameters, task.conditions, version)
+
+    def _guides(self) -> Guides:
+        options = self.options
+        return Guides(
+            self.resources.model() if options.evaluate != "run" or options.guard == "model" else None,
+            self.resources.retrieval if options.search == "transfer" and not self.experts else None,
+            self.resources.classifier() if options.guard == "classifier" else None,
+            self.resources.profiler(),
+        )
+
+    def _tuned(self, task: NestTask, share: float | None, outcome: NestOutcome) -> NestReport:
+        report = tuned(self.project.source_of(task.nest).path, task.nest, share, outcome)
+        if task.sharing is not None:
+            report = replace(report, no_threads=task.sharing.reason)
+        if given := self.given.get(task.nest.name):
             report = replace(report, given=tuple(f"{spelled(text)} = {value}" for text, value in sorted(given.items())))
         if outcome.retrieved is not None:
             from perfembed.tuning.explanation import explain  # here, not above: searches do without
 
             report = replace(report, transfer=explain(outcome))
-        self.reports[nest.name] = report
-        self.progress(NestFinished(report))
+        return report
 
     def _conditions(self, source: SourceFile, nest: LoopNest, sharing: Sharing | None) -> Conditions:
         threads = 1 if sharing is not None and sharing.context == "thread" else self.options.threads
@@ -351,7 +360,7 @@ class Tuning:
             errno=self.members.surveyed[source.path].errno,
         )
 
-    def _draw(self, version: str) -> Ceilings | None:
+    def _draw(self) -> Ceilings | None:
         """Adds pictures to the reports of all nests that were tried; what the machine can do at best.
 
         What is written is written: nothing that happens here may end the run.
@@ -361,9 +370,9 @@ class Tuning:
         try:
             for nest, picture in drawn(self.tried, self.winners, self.resources.target()):
                 self.reports[nest.name] = replace(self._report_of(nest), picture=picture)
-            return ceilings(self.options.cache, self.machine, version, self.options.threads)
+            return ceilings(self.options.cache, self.machine, self.version, self.options.threads)
         except (Exception, KeyboardInterrupt) as problem:
-            self.progress(Message(f"what a page draws is not known: {type(problem).__name__}: {problem}"))
+            self._tell(f"what a page draws is not known: {type(problem).__name__}: {problem}")
             return None
 
     def _refute(self) -> None:
@@ -375,7 +384,10 @@ class Tuning:
 
     def _skip(self, nest: LoopNest, share: float | None, reason: str) -> None:
         report = replace(self._blank(nest), share=share, status="skipped", reason=spelled(reason))
-        self.reports[nest.name] = report
+        self._report(report)
+
+    def _report(self, report: NestReport) -> None:
+        self.reports[report.nest] = report
         self.progress(NestFinished(report))
 
     def _report_of(self, nest: LoopNest) -> NestReport:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfembed.errors import PerfembedError
-from perfembed.measuring.stream_rates import known_rates, last_cache_bytes, measured_rates
-from perfembed.measuring.target import compiled_target
+from perfembed.measuring.target import compiled_target, known_rates, last_cache_bytes, measured_rates
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.result import Event, Message

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from perfembed.capture import NestProfile, ProgramProfile
 from perfembed.capture.extents import broken_assumptions
-from perfembed.capture.recorded import recorded_values
+from perfembed.capture.instrument import recorded_values
 from perfembed.tuning.project import Project
 from profilers.deadline import left_s
 from scheduler.frontend import SourceFile

@@ -13,14 +13,13 @@ from perfembed.fuzzing.fuzz import Fuzzing
 from perfembed.fuzzing.instrumented import Instrumented
 from perfembed.fuzzing.result import OtherValues
 from perfembed.measuring.checking import TOLERANCE
+from perfembed.tuning.members import Members
 from perfembed.tuning.nest_outcome import Winner
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.program import Beside, ProgramComparison
+from perfembed.tuning.program import Beside, ProgramComparison, Verifier
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, NestReport
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
-from perfembed.tuning.surroundings import Surveyed
-from perfembed.tuning.verifying import Verifier
 from profilers.deadline import OutOfTime
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
@@ -43,8 +42,7 @@ class Winners:
     def __init__(
         self,
         project: Project,
-        surveyed: Mapping[str, Surveyed],
-        flags: tuple[str, ...],
+        members: Members,
         options: TuneOptions,
         vector_bytes: int,
         scratch: Path,
@@ -52,13 +50,9 @@ class Winners:
         progress: Callable[[Event], None],
         left_s: Callable[[], float],
     ) -> None:
-        """`surveyed`: by the path of a file; `flags`: with which the written files are compiled behind their own.
-
-        `left_s`: seconds that are left for more runs of the program than are needed.
-        """
+        """`left_s`: seconds that are left for more runs of the program than are needed."""
         self.project = project
-        self.surveyed = surveyed
-        self.flags = flags
+        self.surveyed, self.flags = members.surveyed, members.flags
         self.options = options
         self.vector_bytes = vector_bytes
         self.scratch = scratch

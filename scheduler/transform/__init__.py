@@ -1,7 +1,8 @@
-"""The transformations, one a file: its record (plain values), what it does to a loop tree, and its sentence in words.
+"""The transformations, one a file: a record of plain values, what it does to a loop tree, what it is for another nest.
 
-A new one is a record with `keyword`, `apply` (the new loop tree, or NotApplicable; legality is not looked at) and
-`words` (one sentence; loops, arrays and statements are called as in the text form), and is listed here.
+A new one is a record with `keyword`, `apply` (the new loop tree, or NotApplicable; legality is not looked at),
+`transfer` (the step for a nest whose nodes are matched with this one's, `scheduler.transform.transfer`) and `words`
+(one sentence; loops, arrays and statements are called as in the text form), and is listed here.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from scheduler.errors import NotApplicable
-from scheduler.ir.tree import TreeLoop, replace_loop, statements_below
+from scheduler.ir.tree import TreeLoop, find_loop, replace_loop, statements_below
 from scheduler.transform.common import Tree, fresh_name, the_loop
+from scheduler.transform.transfer import AlreadySo, Counterpart, NoCounterpart, StepMatching
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,30 @@ class Distribute:
         first = part(loop.name, loop.children[: self.position])
         second = part(fresh_name(tree, f"{loop.origin}_d"), loop.children[self.position :])
         return replace_loop(tree, self.loop, (first, second))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """The split of the target's loop that divides the matched statements most like the donor's.
+
+        Raises Unmatched, NoCounterpart, AlreadySo.
+        """
+        pair = matching.pair(self.loop)
+        ours, theirs = find_loop(matching.donor_tree, self.loop), matching.loop(pair.target)
+        if len(theirs.children) < 2:
+            raise AlreadySo(f"{pair.target} has nothing to be split from")
+        if ours is None or not 0 < self.position < len(ours.children):
+            raise NoCounterpart("the donor's loop cannot be split there")
+        before = {s for child in ours.children[: self.position] for s in statements_below(child)}
+        partners = {p.target: p.donor for p in matching.statements.values()}
+
+        def differing(position: int) -> tuple[int, int]:
+            wrong = 0
+            for k, child in enumerate(theirs.children):
+                known = [partners[s] for s in statements_below(child) if s in partners]
+                wrong += sum((s in before) != (k < position) for s in known)
+            return wrong, abs(position - self.position)
+
+        found = (Distribute(pair.target, min(range(1, len(theirs.children)), key=differing)),)
+        return Counterpart(found, found, (pair,))
 
     def words(self) -> str:
         return (

@@ -12,6 +12,7 @@ from typing import ClassVar
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import TreeLoop
 from scheduler.transform.common import Tree, siblings, the_loop, with_children
+from scheduler.transform.transfer import Counterpart, StepMatching
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,12 @@ class Fuse:
             vector=False,
         )
         return with_children(tree, parent, (*nodes[:position], replace(fused), *nodes[position + 2 :]))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Raises Unmatched."""
+        pairs = matching.pair(self.first), matching.pair(self.second)
+        found = (Fuse(pairs[0].target, pairs[1].target),)
+        return Counterpart(found, found, pairs)
 
     def words(self) -> str:
         return (

@@ -8,6 +8,7 @@ from typing import ClassVar
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import Parallel, TreeLoop, replace_loop, tree_loops
 from scheduler.transform.common import Tree, the_loop
+from scheduler.transform.transfer import Counterpart, NoCounterpart, StepMatching
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,20 @@ class Parallelize:
             inner = inner.children[0]
         mark = Parallel("dynamic" if self.dynamic else "static", self.chunk, self.collapse)
         return replace_loop(tree, self.loop, (replace(loop, parallel=mark),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Raises Unmatched, NoCounterpart where the target's loop has too little to do."""
+        pair = matching.pair(self.loop)
+        loop = inner = matching.loop(pair.target)
+        if not matching.worth_threads(loop):
+            raise NoCounterpart(f"{loop.name} has too little to do for {matching.threads} threads")
+        depth = 1
+        while len(inner.children) == 1 and isinstance(inner.children[0], TreeLoop):
+            inner = inner.children[0]
+            depth += 1
+        collapse = max(1, min(self.collapse, depth))
+        adapted = matching.grain(self, loop, collapse)
+        return Counterpart((adapted,), (replace(self, loop=pair.target, collapse=collapse),), (pair,))
 
     def words(self) -> str:
         loops = f"loop {self.loop}" if self.collapse == 1 else f"loop {self.loop} and the {self.collapse - 1} below it"

@@ -14,6 +14,7 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.tree import Leaf, RegisterMark, TreeLoop, replace_loop
 from scheduler.transform.common import Tree, chain, clear_marks, fresh_name, listed, nest_chain, the_loop
 from scheduler.transform.tile import tile_loop
+from scheduler.transform.transfer import Counterpart, NoCounterpart, StepMatching, Unmatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,24 @@ class RegisterBlock:
         inner = [points[name] for name in self.loops]
         inner[0] = replace(inner[0], register=RegisterMark(self.loops, self.sizes, self.vector_bytes))
         return replace_loop(tree, loops[0].name, (nest_chain((*outside, *inner), body),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """As many rows, and vectors a row, of the target's vectors. Raises Unmatched, NoCounterpart."""
+        given = dict(zip(self.loops, self.sizes, strict=False))
+        pairs = tuple(p for name in given if (p := matching.loops.get(name)))
+        if not pairs or pairs[-1].donor != self.loops[-1]:
+            raise Unmatched(f"no loop of the target stands for the vectorized loop {self.loops[-1]}")
+        loops = tuple(matching.loop(pair.target) for pair in pairs)
+        names = tuple(loop.name for loop in loops)
+        order = matching.order(names)
+        if not matching.writes_along(loops[-1]):
+            raise NoCounterpart(f"what is written does not stay together along {names[-1]}")
+        literal = tuple(given[pair.donor] for pair in pairs)
+        adapted = RegisterBlock(names, *matching.register_sizes(literal, self.vector_bytes, loops))
+        missing = [name for name in given if name not in matching.loops]
+        note = f"without {', '.join(missing)}" if missing else ""
+        made = (adapted,), (RegisterBlock(names, literal, self.vector_bytes),)
+        return Counterpart(*made, pairs, order, True, note)
 
     def words(self) -> str:
         loops, sizes = listed(self.loops), " x ".join(map(str, self.sizes))

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from scheduler.ir.tree import replace_loop
 from scheduler.transform.common import Tree, the_loop, with_rows
+from scheduler.transform.transfer import Counterpart, StepMatching
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,12 @@ class Reverse:
 
     def apply(self, tree: Tree) -> Tree:
         return replace_loop(tree, self.loop, (with_rows(the_loop(tree, self.loop), lambda _, row: -row),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Raises Unmatched."""
+        pair = matching.pair(self.loop)
+        found = (Reverse(pair.target),)
+        return Counterpart(found, found, (pair,))
 
     def words(self) -> str:
         return f"Run loop {self.loop} backwards."

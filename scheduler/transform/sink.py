@@ -14,6 +14,7 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import statements_below
 from scheduler.transform.common import Tree, siblings, the_loop, with_children
+from scheduler.transform.transfer import Counterpart, StepMatching, over_target, statement_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ class Sink:
         )
         low = min(position, target)
         return with_children(tree, parent, (*nodes[:low], merged, *nodes[low + 2 :]))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Raises Unmatched, NoCounterpart."""
+        pair, statement = matching.pair(self.loop), statement_pair(matching, self.statement)
+        found = (Sink(statement.target, pair.target, over_target(matching, self.at)),)
+        return Counterpart(found, found, (pair, statement))
 
     def words(self) -> str:
         return (

@@ -12,6 +12,7 @@ from typing import ClassVar
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import TreeLoop, replace_loop
 from scheduler.transform.common import Tree, the_loop
+from scheduler.transform.transfer import Counterpart, NoCounterpart, StepMatching
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,14 @@ class Stream:
         if self.array in loop.streams:
             raise NotApplicable(f"array {self.array} is streamed in loop {self.loop} already")
         return replace_loop(tree, self.loop, (replace(loop, streams=(*loop.streams, self.array)),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Whatever the target's loop can write past the caches of its machine. Raises Unmatched, NoCounterpart."""
+        pair = matching.pair(self.loop)
+        found = tuple(Stream(pair.target, array) for array in matching.streamable(matching.loop(pair.target)))
+        if not found:
+            raise NoCounterpart(f"nothing that {pair.target} writes is better kept out of the caches")
+        return Counterpart(found, found, (pair,), innermost=True)
 
     def words(self) -> str:
         return (

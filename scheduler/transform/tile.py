@@ -14,6 +14,9 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, replace_loop
 from scheduler.transform.common import Tree, chain_of, clear_marks, fresh_name, listed, nest_chain, with_rows
+from scheduler.transform.parallelize import Parallelize
+from scheduler.transform.skew import Skew
+from scheduler.transform.transfer import Counterpart, NoCounterpart, StepMatching, Unmatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,30 @@ class Tile:
             else:
                 outside.append(loop)
         return replace_loop(tree, self.loops[0], (nest_chain((*outside, *points), body),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """The loops that have partners, their tile as large a share of the same cache.
+
+        Raises Unmatched, NoCounterpart.
+        """
+        given = dict(zip(self.loops, self.sizes, strict=False))
+        pairs = tuple(p for name in given if (p := matching.loops.get(name)))
+        if not pairs:
+            raise Unmatched(f"no loop of the target stands for {', '.join(self.loops)}")
+        wanted = {pair.target: given[pair.donor] for pair in pairs}
+        if any(matching.loop(name).tile for name in wanted):
+            raise NoCounterpart("its loops are tiles already")
+        waves = any(isinstance(later, Skew) and later.outer not in given for later in matching.rest)
+        parallel = {later.loop for later in matching.rest if isinstance(later, Parallelize)}
+        split = {pair.target for pair in pairs if f"{pair.donor}_t" in parallel}
+        sizes = matching.tile_sizes(given, wanted, waves, split)
+        if not sizes:
+            raise NoCounterpart(f"{', '.join(wanted)} are too short to be tiled")
+        names = matching.order(tuple(sizes))
+        missing = [n for n in given if n not in matching.loops] + [n for n in wanted if n not in sizes]
+        adapted = (Tile(names, tuple(sizes[n] for n in names)),)
+        literal = (Tile(names, tuple(wanted[n] for n in names)),)
+        return Counterpart(adapted, literal, pairs, names, note=f"without {', '.join(missing)}" if missing else "")
 
     def words(self) -> str:
         if len(self.loops) == 1:

@@ -12,6 +12,8 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.tree import TreeLoop, replace_loop
 from scheduler.transform.common import Tree, nest_chain, the_loop
 from scheduler.transform.tile import tile_loop
+from scheduler.transform.transfer import Counterpart, NoCounterpart, StepMatching
+from scheduler.transform.unroll import fitting_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,15 @@ class UnrollJam:
         blocks = tile_loop(tree, top, self.factor, "u", frozenset())
         copies = replace(top, parallel=None, vector=False, unroll=0)
         return replace_loop(tree, self.loop, (nest_chain((blocks, *inner, copies), body),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Raises Unmatched, NoCounterpart where there is nothing to unroll."""
+        pair = matching.pair(self.loop)
+        factor = fitting_factor(self.factor, matching.extent(matching.loop(pair.target)))
+        if factor < 2:
+            raise NoCounterpart(f"{pair.target} is too short to be unrolled and jammed")
+        made = (UnrollJam(pair.target, factor),), (UnrollJam(pair.target, self.factor),)
+        return Counterpart(*made, (pair,), (pair.target,), True)
 
     def words(self) -> str:
         return (

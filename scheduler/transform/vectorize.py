@@ -8,6 +8,7 @@ from typing import ClassVar
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import TreeLoop, replace_loop
 from scheduler.transform.common import Tree, the_loop
+from scheduler.transform.transfer import Counterpart, StepMatching
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class Vectorize:
         if loop.opaque:
             raise NotApplicable(f"loop {self.loop} has data-dependent bounds")
         return replace_loop(tree, self.loop, (replace(loop, vector=True),))
+
+    def transfer(self, matching: StepMatching) -> Counterpart:
+        """Raises Unmatched."""
+        pair = matching.pair(self.loop)
+        found = (Vectorize(pair.target),)
+        return Counterpart(found, found, (pair,))
 
     def words(self) -> str:
         return f"Run iterations of loop {self.loop} side by side in the lanes of a vector (omp simd)."

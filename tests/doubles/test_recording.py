@@ -15,7 +15,7 @@ from perfembed.capture import CapturedNest, synthesize
 from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import Conditions
 from perfembed.measuring.runner import Processes, Runner
-from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.nest_outcome import Effort, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
@@ -43,7 +43,7 @@ def tuned(name: str, runner: Runner, folder: Path) -> NestOutcome:
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-mavx2", "-mfma", "-fopenmp"))
     conditions = Conditions(compiler, 2, TARGET, folder, DEFAULT_ENVIRONMENT, 2, Allowed(), 0, runner=runner)
-    return NestTuner(nest, captured, conditions, effort, lambda event: None, NoLedger(), in_program_s).run()
+    return NestTuner(NestTask(nest, captured, conditions, effort, in_program_s), lambda event: None, NoLedger()).run()
 
 
 def replay(name: str, folder: Path) -> tuple[NestOutcome, Replay]:

@@ -21,16 +21,15 @@ import numpy.typing as npt
 
 from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.examples import Example
-from perfembed.embedding.network.gaps import as_counted_by
 from perfembed.embedding.network.interface import DIMENSION
+from perfembed.embedding.network.losses import as_counted_by
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
-from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving
+from perfembed.retrieval.donations import worth_matrix
+from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving, good_recipes, likenesses
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
-from perfembed.retrieval.likeness import good_recipes, likenesses
-from perfembed.retrieval.map_training import worth_matrix
 from perfembed.retrieval.nest_space import NestSpace
 from profilers.counters import feature_names
 from scheduler.errors import SchedulerError
@@ -74,7 +73,7 @@ class SimilarityScore:
 
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
-    """Means over donors: likeness of their schedules (`perfembed.retrieval.likeness`) to those of `DONORS` neighbours,
+    """Means over donors: likeness of their schedules (`perfembed.retrieval.donors`) to those of `DONORS` neighbours,
     and to the one of them that is most alike; `worth` of the best of these neighbours, 0 … 1, to nests of which it is
     known (`perfembed.retrieval.donations`): one that was not asked counts as one at random."""
 

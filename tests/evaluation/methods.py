@@ -21,8 +21,8 @@ from perfembed.measuring.ledger import NoLedger
 from perfembed.measuring.measurer import NestNotMeasurable
 from perfembed.measuring.store import conditions_record
 from perfembed.retrieval.retrieve import Retrieval
-from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.nest_outcome import Effort, NestOutcome
+from perfembed.tuning.inputs import Collecting, NestInputs, collect_inputs
+from perfembed.tuning.nest_outcome import Effort, Guides, NestOutcome, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.options import Evaluate, Guarding, Profiling, TuneOptions
 from perfembed.tuning.profiled import Profiler
@@ -155,7 +155,7 @@ def _program(
         scratch_folder() as folder,
         machine_lock(dict(bench.environment), progress),
     ):
-        inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, _SHARE)
+        inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, Collecting(_SHARE))
         for found in inputs.found:
             progress(f"  {found.nest.name}")
             try:
@@ -222,11 +222,10 @@ class _Nest:
             budget_s=self.bench.budget_s * factor or max(first_s, 2.0),
         )
         retrieval = self.retrievals.get(method.name)
-        tuner = NestTuner(
-            self.inputs.nest, self.inputs.captured, self.conditions, effort, lambda event: None, NoLedger(),
-            self.inputs.in_program_s, self.cost, None if retrieval is None else lambda: retrieval,
-            classifier=self.bench.classifier, profiler=self._profiler(method),
-        )  # fmt: skip
+        task = NestTask(self.inputs.nest, self.inputs.captured, self.conditions, effort, self.inputs.in_program_s)
+        opened = None if retrieval is None else lambda: retrieval
+        guides = Guides(self.cost, opened, self.bench.classifier, self._profiler(method))
+        tuner = NestTuner(task, lambda event: None, NoLedger(), guides)
         self.measurer = tuner.measurer
         return searched(tuner)
 

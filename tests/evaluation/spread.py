@@ -20,8 +20,8 @@ from perfembed.retrieval.donors import Donors
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.retrieve import Retrieval
-from perfembed.tuning.inputs import NestInputs, collect_inputs
-from perfembed.tuning.nest_outcome import Effort
+from perfembed.tuning.inputs import Collecting, NestInputs, collect_inputs
+from perfembed.tuning.nest_outcome import Effort, Guides, NestTask
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
@@ -89,7 +89,9 @@ def run_spread(
         source = parse(path, read_input(path), options)
         with scratch_folder() as folder, machine_lock(dict(options.environment), progress):
             try:
-                inputs = collect_inputs(one_file(source, options), options, folder, lambda event: None, _SHARE)
+                inputs = collect_inputs(
+                    one_file(source, options), options, folder, lambda event: None, Collecting(_SHARE)
+                )
             except PerfembedError as problem:
                 progress(f"  {problem}")
                 continue
@@ -147,10 +149,8 @@ class _Spellings:
         conditions = bench_conditions(options, self.retrieval.target, self.folder / f"{nest.name}-{number}")
         effort = Effort(search="transfer", budget_s=self.budget_s, spare_original=True)
         in_program_s = self.inputs.in_program_s if nest is self.inputs.nest else _alone_s(nest, captured, conditions)
-        tuner = NestTuner(
-            nest, captured, conditions, effort, lambda event: None, NoLedger(), in_program_s, self.cost,
-            lambda: self.retrieval,
-        )  # fmt: skip
+        task = NestTask(nest, captured, conditions, effort, in_program_s)
+        tuner = NestTuner(task, lambda event: None, NoLedger(), Guides(self.cost, lambda: self.retrieval))
         searched(tuner)
         return tuner
 

@@ -16,8 +16,8 @@ from perfembed.retrieval.donors import Donors, Found, StoredDonor
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector
-from perfembed.retrieval.retrieve import Choose, Retrieval, open_sources
-from perfembed.transfer.loop_assignment import assign
+from perfembed.retrieval.retrieve import Ablation, Choose, Retrieval, open_sources
+from perfembed.transfer.assignment import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
 from scheduler.cost.problem import CostModel
@@ -90,10 +90,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 k=m.k,
                 cost=cost,
                 without_algorithms=_left_out(m, algorithm),
-                choose=choosers.of(m, algorithm, drawn),
-                accept=accepting[m.name],
-                repair=m.repair,
-                compose=m.compose,
+                ablation=Ablation(choosers.of(m, algorithm, drawn), accepting[m.name], m.repair, m.compose),
             )
             for m in methods
             if m.search == "transfer"

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from perfembed.embedding.encoding.graph import encode
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.interface import NetworkSettings
 from scheduler.ir.nest import LoopNest

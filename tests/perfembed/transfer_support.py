@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from perfembed.transfer.candidates import Donor, read_donor
-from perfembed.transfer.handmade import HandmadeEmbedder
+from perfembed.transfer.embedders import HandmadeEmbedder
 from perfembed.transfer.view import Side
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse

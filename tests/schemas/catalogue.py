@@ -9,7 +9,7 @@ from typing import Any, TypedDict, get_type_hints
 from perfembed.comparing.rows import Row
 from perfembed.inspection.inspect_file import Inspection, LoopFacts
 from perfembed.inspection.views import DependenceView
-from perfembed.populating.events import PopulateResult
+from perfembed.populating.programs import PopulateResult
 from perfembed.profiling.profile_file import ProfileResult
 from perfembed.report.comparison import CompareContent, Judged
 from perfembed.report.database import CheckContent, CompactContent, ExportContent, IntakeContent, PruneContent

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfembed.embedding.encoding.memlets import Layout, Memlet, layout_of, memlets_of
-from perfembed.embedding.encoding.nest_graph import GraphNode, NestGraph
 from perfembed.embedding.encoding.operations import (
     is_conditional,
     operations,
@@ -24,6 +23,8 @@ from perfembed.embedding.encoding.operations import (
 from perfembed.embedding.encoding.rows import PlacedLeaf, PlacedLoop, place_tree
 from perfembed.embedding.encoding.schema import (
     EdgeKind,
+    GraphNode,
+    NestGraph,
     NodeKind,
     columns,
     edge_columns,

@@ -11,9 +11,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
+import numpy as np
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
 
 FEATURE_VERSION = 1  # raised by every change of this file or of what graph.py puts into the columns
 
@@ -148,3 +151,33 @@ def _limits(
     table = [(f.low, f.high, f.scale == "log") for f in features]
     lows, highs, logs = zip(*table, strict=True)
     return np.array(lows, dtype=np.float64), np.array(highs, dtype=np.float64), np.array(logs, dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """`name`: of the array, tree loop or statement; a memlet's is its array's. `level`: loops around it (arrays: 0).
+
+    `statement`: of bodies and memlets.
+    """
+
+    kind: NodeKind
+    name: str
+    level: int
+    statement: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestGraph:
+    """`features` float32 [n, F] and `edge_features` float32 [m, E] after `schema`; `edges` int64 [2, m]: from, to."""
+
+    nodes: tuple[GraphNode, ...]
+    features: npt.NDArray[np.float32]
+    edges: npt.NDArray[np.int64]
+    edge_features: npt.NDArray[np.float32]
+
+    def find(self, kind: NodeKind, name: str) -> int:
+        """The node of that kind and name (of memlets the first). Raises KeyError."""
+        for position, node in enumerate(self.nodes):
+            if node.kind == kind and node.name == name:
+                return position
+        raise KeyError(name)

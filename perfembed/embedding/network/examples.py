@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.targets import targets, to_learned
 from scheduler.machine.target import Target
 

@@ -26,8 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import AttentionalAggregation, TransformerConv, global_max_pool
 
-from perfembed.embedding.encoding.nest_graph import NestGraph
-from perfembed.embedding.encoding.schema import NODE_KINDS, columns, edge_features, node_features
+from perfembed.embedding.encoding.schema import NODE_KINDS, NestGraph, columns, edge_features, node_features
 from perfembed.embedding.network.interface import (
     DIMENSION,
     MACHINE_NUMBERS,

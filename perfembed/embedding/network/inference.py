@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.nest_graph import NestGraph
-from perfembed.embedding.encoding.schema import NODE_KINDS, edge_features, node_features
+from perfembed.embedding.encoding.schema import NODE_KINDS, NestGraph, edge_features, node_features
 from perfembed.embedding.network.interface import (
     DIMENSION,
     MACHINE_NUMBERS,

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from profilers.counters import STATISTICS, feature_names
 from profilers.profile import Profile
 from scheduler.machine.target import Target

@@ -1,4 +1,4 @@
-"""Node embeddings of a nest as scheduled so far: what recipe matching compares (`perfembed.transfer.embedder`)."""
+"""Node embeddings of a nest as scheduled so far: what recipe matching compares (`perfembed.transfer.embedders`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfembed.embedding.encoding.graph import encode
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.interface import EmbedsNests
 from scheduler.ir.tree import TreeNode
 from scheduler.machine.target import Target

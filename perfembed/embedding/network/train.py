@@ -24,10 +24,9 @@ from torch import Tensor, nn
 from perfembed.embedding.encoding.schema import FEATURE_VERSION
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.examples import Example, data_hash, learned
-from perfembed.embedding.network.gaps import with_gaps
 from perfembed.embedding.network.gnn import EmbeddingModel, Network, Output, collate, profile_tensor, torch_threads
 from perfembed.embedding.network.interface import NetworkSettings
-from perfembed.embedding.network.losses import contrastive_loss, stress_loss
+from perfembed.embedding.network.losses import contrastive_loss, stress_loss, with_gaps
 from perfembed.embedding.network.standardization import standardize
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from perfembed.capture import CapturedNest, synthesize
+from perfembed.capture.fills import make_workload
 from perfembed.capture.rows import rows_name
-from perfembed.capture.workload import make_workload
 from scheduler.codegen.emit.original import emit_original
 from scheduler.codegen.emit.workload import kernel_source, plain
 from tests.perfembed.capture_support import assert_replays, captured, contents, good, marked

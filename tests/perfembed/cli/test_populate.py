@@ -13,8 +13,15 @@ from optdb.database import Database
 from perfembed.cli.main import main
 from perfembed.cli.populate_progress import populate_progress
 from perfembed.cli.session import Session
-from perfembed.populating.events import NestSearched, PopulateEvent, ProgramDone, ProgramSkipped, ProgramStarted, Stored
-from perfembed.populating.programs import Program
+from perfembed.populating.programs import (
+    NestSearched,
+    PopulateEvent,
+    Program,
+    ProgramDone,
+    ProgramSkipped,
+    ProgramStarted,
+    Stored,
+)
 
 ONE, TWO = Program("a.c", "a"), Program("b\x1b[31m.c", "b")
 EVENTS: tuple[PopulateEvent, ...] = (

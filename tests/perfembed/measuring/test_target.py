@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from perfembed.measuring.target import compiled_target, core_of, target_of
+from perfembed.measuring.target import compiled_target, core_of, last_cache_bytes, target_of
 from profilers.build import CompilerConfig
 from profilers.calibration import FLAGS
 from profilers.isa import VectorUnits
-from profilers.machine import describe_machine
+from profilers.machine import Cache, describe_machine
 from profilers.rates import StreamRates
 from scheduler.machine.microkernel import Rates
 from scheduler.machine.target import Target
@@ -52,3 +52,12 @@ def test_vectors_are_those_of_the_flags_not_of_the_machine() -> None:
         assert plain.core.registers == ((16, 16),)
     unknown = compiled_target(HERE, 2, CompilerConfig("no-such-compiler", ()), environment)
     assert unknown.core.registers, "what the machine has, where the compiler cannot be asked"
+
+
+SMALL = replace(
+    describe_machine(), caches=(Cache(1, "Data", 16 << 10, 64, 8, 1), Cache(2, "Unified", 64 << 10, 64, 8, 1))
+)
+
+
+def test_the_last_cache() -> None:
+    assert last_cache_bytes(SMALL) == 64 << 10 and last_cache_bytes(replace(SMALL, caches=())) == 0

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 import perfembed.measuring.less_work
-from perfembed.measuring.ledger import DonorOf, NoLedger
+from perfembed.measuring.ledger import DonorOf, NoLedger, TrialLimits, Tried
 from perfembed.measuring.measurer import Measured, Measurer
 from perfembed.measuring.run_off import run_off
 from perfembed.measuring.trials import Trials
-from perfembed.measuring.tried import TrialLimits, Tried
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
 from scheduler.search.explorer import Candidate

@@ -14,16 +14,16 @@ from optdb.database import Database
 from optdb.records import SourceRecord, format_record
 from perfembed.errors import EnvironmentMissing
 from perfembed.populating.cluster import Returned, connected, keep, places, populate_cluster, search_apart
-from perfembed.populating.events import (
+from perfembed.populating.populate import make_plan, populate, recover, this_place
+from perfembed.populating.programs import (
     NestSearched,
     PopulateEvent,
     PopulateOptions,
     ProgramDone,
     ProgramSkipped,
     ProgramStarted,
+    programs_of,
 )
-from perfembed.populating.populate import make_plan, populate, recover, this_place
-from perfembed.populating.programs import programs_of
 from tests.campaigns.population import content, inconsistencies
 from tests.perfembed.populate_support import write_programs
 

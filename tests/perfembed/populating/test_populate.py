@@ -17,9 +17,17 @@ from optdb.locks import FileLock
 from perfembed.cli.generate import only_patterns
 from perfembed.errors import UsageError
 from perfembed.learning.cost_models import part_of
-from perfembed.populating.events import Place, PopulateEvent, PopulateOptions, PopulateResult, ProgramSkipped
 from perfembed.populating.populate import make_plan, populate, recover, this_place
-from perfembed.populating.programs import Program, programs_of, source_record
+from perfembed.populating.programs import (
+    Place,
+    PopulateEvent,
+    PopulateOptions,
+    PopulateResult,
+    Program,
+    ProgramSkipped,
+    programs_of,
+    source_record,
+)
 from scheduler.generator.programs import GeneratorSettings
 from tests.campaigns.population import content, inconsistencies, kill_tree, measurements
 from tests.little_time import no_time_to_read

@@ -4,15 +4,25 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from perfembed.errors import UsageError
+from perfembed.embedding.network.schedule_map import ScheduleMap
+from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.learning.cost_models import load_cost_model
-from perfembed.retrieval.donations import Donation, collect_donations, export_donations, read_donations
+from perfembed.retrieval.donations import (
+    Donation,
+    collect_donations,
+    export_donations,
+    read_donations,
+    train_space,
+    worth_matrix,
+)
 from perfembed.retrieval.donor_vectors import seed_donors
-from perfembed.retrieval.donors import SEED
+from perfembed.retrieval.donors import SEED, donor_shards, read_donors
 from perfembed.retrieval.families import related
 from perfembed.retrieval.space_training import usable_space
 
@@ -63,3 +73,26 @@ def test_donors_of_other_algorithms_are_asked_once(tmp_path: Path) -> None:
     assert not any(related(algorithm[one.donor], algorithm[one.nest]) for one in found)
     assert {one.nest for one in found} == few.by_id.keys() and all(one.speedup >= 1 for one in found)
     assert max(one.speedup for one in found if algorithm[one.nest] == "jacobi-2d") > 1.2
+
+
+def test_worth_is_of_the_best_and_of_drawn_ones_where_nobody_asked() -> None:
+    asked = [Donation("a", "b", 4.0, False), Donation("a", "c", 2.0, True), Donation("a", "x", 8.0, False)]
+    found = worth_matrix(["a", "b", "c", "d"], asked)
+    assert np.isnan(found[1:]).all() and np.isnan(found[0, 0])
+    assert found[0, 1:].tolist() == [1.0, 0.5, 0.5]
+
+
+@pytest.mark.campaign
+def test_trained_on_what_ships(tmp_path: Path) -> None:
+    shard = donor_shards()[0]
+    ids = sorted(read_donors([shard]))
+    donations = [Donation(a, b, 1.0 + n % 3, n % 2 == 1) for n, (a, b) in enumerate(pairwise(ids))]
+    path = train_space([shard], [written(tmp_path, donations)], 0, tmp_path)
+    card = ScheduleMap.load(path).card
+    assert card["data"] == [shard.name] and card["donations"] == ["some.parquet"] and 0 < card["worth"] <= 1
+    with pytest.raises(UsageError, match="two algorithms"):
+        train_space([], [], 0, tmp_path)
+    with pytest.raises(UsageError, match="nobody knows"):
+        train_space([shard], [], 0, tmp_path)
+    with pytest.raises(EnvironmentMissing, match="embedding"):
+        usable_space(tmp_path)

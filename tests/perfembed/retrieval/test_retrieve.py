@@ -11,7 +11,7 @@ from perfembed.retrieval.donors import Donors, StoredDonor, nearest
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
-from perfembed.retrieval.retrieve import Retrieval
+from perfembed.retrieval.retrieve import Ablation, Retrieval
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
@@ -126,7 +126,7 @@ def test_other_donors_than_the_nearest_may_be_chosen() -> None:
         SPACE,
         [DONORS],
         MACHINE,
-        choose=lambda side, k: nearest([source(*only)], SPACE.vector(side.replayer, {}, MACHINE), k),
+        ablation=Ablation(lambda side, k: nearest([source(*only)], SPACE.vector(side.replayer, {}, MACHINE), k)),
     )
     found = retrieval.retrieve(retrieval.side(Replayer(parse_nest(BICG)), {}))
     assert [f.donor.algorithm for f in found.neighbours] == ["mvt"]

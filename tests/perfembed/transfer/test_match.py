@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from perfembed.transfer.loop_assignment import assign, distances, in_order
+from perfembed.transfer.assignment import assign, distances, in_order
 from perfembed.transfer.match import Matcher
 from perfembed.transfer.view import Part
 from scheduler.schedule import parse_schedule

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 import perfembed.measuring.less_work
-from perfembed.measuring.ledger import NoLedger
+from perfembed.measuring.ledger import NoLedger, TrialLimits
 from perfembed.measuring.measurer import Checked, Original
 from perfembed.measuring.runner import Processes, Surroundings
 from perfembed.measuring.trials import Trials
-from perfembed.measuring.tried import TrialLimits
-from perfembed.tuning.confirming import Confirmation, loses_threads
+from perfembed.tuning.confirming import Confirmation, loses_threads, plainly_faster
 from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from profilers.build import Built
 from profilers.outcome import Timed
@@ -92,7 +91,7 @@ def test_what_only_looks_faster_is_not_kept(tmp_path: Path, load: float) -> None
     original = whole.original(None)
     assert isinstance(original, Original)
     trials.known_original(Original(original.built, Timed((1.0,))), 1.0)
-    confirmation = Confirmation(whole, whole.replayer, trials, Effort(), outcome, ledger, None, False)
+    confirmation = Confirmation(trials, Effort(), outcome, None, False)
     confirmation.confirm((Candidate(scheduled, 0.8),), False)
     assert (outcome.winner is None) is (load > 0), outcome.reason
     assert ledger.schedules == ([] if load else [scheduled.schedule])
@@ -108,7 +107,7 @@ def test_one_thread_is_not_confirmed_beside_others(tmp_path: Path, load: float) 
     outcome = NestOutcome()
     trials = Trials(whole, TrialLimits(60.0, 1.5, 8.0, 4), outcome, lambda event: None, NoLedger(), LONG_S)
     effort = Effort(search="transfer")
-    confirmation = Confirmation(whole, whole.replayer, trials, effort, outcome, NoLedger(), LONG_S, False)
+    confirmation = Confirmation(trials, effort, outcome, LONG_S, False)
     turns = Comparison(4 / 3, 1.2, 1.5, (0.4,), (0.3,), load > 0, (replace(PART, other_load=load),) * 3, 0.98)
     assert bool(confirmation._unfair(turns, scheduled)) is (load > 0)
     if load:
@@ -134,7 +133,7 @@ def test_after_turns_on_less_work_the_times_are_of_all_of_it(
     assert isinstance(built, Built)
     trials.known_original(Original(built, Timed((LONG_S,))), LONG_S)
     effort = Effort(search="transfer")
-    confirmation = Confirmation(whole, whole.replayer, trials, effort, outcome, NoLedger(), LONG_S, True)
+    confirmation = Confirmation(trials, effort, outcome, LONG_S, True)
     checked = Checked(("equal",), seconds=took)
     found = confirmation._compared(built, Candidate(scheduled, took[0]), checked, False)
     if not tuned:
@@ -143,3 +142,11 @@ def test_after_turns_on_less_work_the_times_are_of_all_of_it(
     assert isinstance(found, Comparison) and found.faster and found.ratio == 4 / 3
     assert found.samples_original == (LONG_S, LONG_S) and found.samples_candidate == (took[0], *took)
     assert outcome.notes == ["compared in turns on less work; the times are of runs of all of it"]
+
+
+def test_what_is_plainly_faster_in_every_run_needs_no_turns() -> None:
+    found = plainly_faster((1.0, 1.2), (0.4, 0.3), None)
+    assert found is not None and found.faster and found.low == 1.0 / 0.4 and found.high == 1.2 / 0.3
+    assert plainly_faster((1.0, 1.2), (0.3, 0.7), None) is None  # one run was not
+    assert plainly_faster((1.0, 1.2), (0.4, 0.3), 2.0) == found  # in the program its data were cold
+    assert plainly_faster((1.0, 1.2), (0.4, 0.3), 0.5) is None  # in the program it is as good as that

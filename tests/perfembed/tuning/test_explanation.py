@@ -15,8 +15,8 @@ from perfembed.tuning.source import parse
 from scheduler.replay import Replayer
 from tests.perfembed.report.test_explanation import NEST, RESULT
 from tests.perfembed.retrieval.test_retrieve import SPACE, Counting, source, stored
-from tests.perfembed.transfer.test_rescheduled import WAVEFRONT
 from tests.perfembed.transfer_support import MACHINE, SEIDEL
+from tests.scheduler.transform.test_reschedule_transfer import WAVEFRONT
 
 pytestmark = pytest.mark.gcc
 

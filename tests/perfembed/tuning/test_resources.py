@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfembed.measuring.stream_rates import known_rates
+from perfembed.measuring.target import known_rates
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.resources import Resources
 from perfembed.tuning.result import Event, Message

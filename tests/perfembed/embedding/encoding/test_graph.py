@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from perfembed.embedding.encoding.graph import encode
-from perfembed.embedding.encoding.nest_graph import NestGraph
-from perfembed.embedding.encoding.schema import columns, edge_columns
+from perfembed.embedding.encoding.schema import NestGraph, columns, edge_columns
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.generator import generate
 from scheduler.ir.text import parse_nest

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from perfembed.embedding.encoding.graph import encode
-from perfembed.embedding.encoding.nest_graph import NestGraph
+from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.checkpoint import load_model
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.inference import NumpyEmbeddingModel, erf, weight_shapes

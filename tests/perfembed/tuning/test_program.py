@@ -17,8 +17,8 @@ from perfembed.measuring.stopwatch import Budget
 from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
+from perfembed.tuning.program import Verifier
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
-from perfembed.tuning.verifying import Verifier
 from perfembed.tuning.winners import Winners
 from perfembed.world import World
 from profilers.build import CompilerConfig

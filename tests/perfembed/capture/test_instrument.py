@@ -8,7 +8,7 @@ import pytest
 import perfembed.capture.profile as profile_module
 from perfembed.building.compiling import one_file
 from perfembed.capture import CapturedNest, CaptureFailed, ProgramProfile, World, capture_nests, profile_program
-from perfembed.capture.culprits import without_culprits
+from perfembed.capture.instrument import without_culprits
 from profilers.build import CompilerConfig
 from profilers.deadline import within
 from scheduler.frontend import ParseOptions, read_source

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from perfembed.transfer.hungarian import SMALL, least_cost_pairs
+from perfembed.transfer.assignment import SMALL, least_cost_pairs
 
 
 @pytest.mark.parametrize("kind", ["various", "ties", "forbidden", "equal"])

@@ -4,18 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from perfembed.transfer.adapt import (
-    footprint,
-    lanes,
-    parallel_grain,
-    register_block,
-    tile_sizes,
-    unroll_factor,
-    wavefront_factor,
-)
+from perfembed.transfer.state import footprint, lanes, parallel_grain, register_block, tile_sizes
 from scheduler.machine.microkernel import Core
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Parallelize
+from scheduler.transform.skew import wavefront_factor
+from scheduler.transform.unroll import fitting_factor
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
 from tests.scheduler.moves.test_dealing import SPMV
 
@@ -92,7 +86,7 @@ def test_register_blocks_keep_their_number_of_vectors():
 
 @pytest.mark.parametrize(("factor", "extent", "expected"), [(0, 9, 0), (0, 900, 4), (8, 100, 8), (8, 6, 6), (4, 1, 1)])
 def test_unrolling(factor, extent, expected):
-    assert unroll_factor(factor, extent) == expected
+    assert fitting_factor(factor, extent) == expected
 
 
 def test_the_grain_goes_by_the_loop():

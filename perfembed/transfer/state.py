@@ -1,28 +1,36 @@
-"""A donor's parameters made to fit a target: tile sizes, register blocks, unrolling, the grain of parallel loops.
+"""Where a transfer stands when one step of a donor is to be made the target's, and parameters made to fit that.
 
-Tiles keep the share of the cache they filled at the donor; register blocks keep their number of vectors;
-everything is fitted to the target's extents, in even parts where that is possible.
+Tiles keep the share of the cache they filled at the donor; register blocks keep their number of vectors; everything is
+fitted to the target's extents, in even parts where that is possible.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from perfembed.transfer.view import Side, View
+from perfembed.transfer.assignment import distances
+from perfembed.transfer.match import Matching
+from perfembed.transfer.view import Path, Side, View
+from scheduler.computed.streams import streamable
 from scheduler.ir.affine import Affine
-from scheduler.ir.tree import TreeLoop, tree_loops
+from scheduler.ir.tree import TreeLoop, find_loop, tree_loops
 from scheduler.ir.types import known_type
+from scheduler.ir.walk import AccessUse
 from scheduler.machine.microkernel import register_shapes
 from scheduler.machine.target import Target
 from scheduler.moves.dealing import by_data
 from scheduler.moves.register_blocking import even_block
 from scheduler.moves.trip_counts import PORTION, power_of_two
-from scheduler.transform import Parallelize, RegisterBlock
+from scheduler.schedule import Schedule
+from scheduler.transform import NEST_STEPS, Parallelize, RegisterBlock, Transformation
+from scheduler.transform.common import Tree
+from scheduler.transform.transfer import Counterpart, NoCounterpart, Pair, Unmatched
+from scheduler.transform.unroll import fitting
 
 _SHORT = 4  # loops of so few iterations are not tiled
 _STEPS = tuple(2 ** (k / 2) for k in range(-4, 5))  # by how much a tile may be scaled: 1/4 to 4
-_MAX_COMPLETE = 16
 _MAX_BLOCK = 64
 
 
@@ -118,7 +126,7 @@ def register_block(
     last = min(vectors * theirs, _MAX_BLOCK)
     while last > theirs and target.extent(loops[-1]) < 2 * last:
         last -= theirs
-    found = [_fitting(size, target.extent(loop)) for size, loop in zip(sizes[:-1], loops[:-1], strict=True)]
+    found = [fitting(size, target.extent(loop)) for size, loop in zip(sizes[:-1], loops[:-1], strict=True)]
     return RegisterBlock(tuple(loop.name for loop in loops), (*found, last), wide)
 
 
@@ -132,13 +140,6 @@ def lanes(side: Side, loop: TreeLoop | None, vector_bytes: int = 0) -> int:
         if use.access.subscripts
     ]
     return max(1, (vector_bytes or side.machine.vector_bytes) * 8 // max(bits, default=64))
-
-
-def unroll_factor(factor: int, extent: int) -> int:
-    """Completely only where that is short; 1 where there is nothing to unroll."""
-    if factor == 0:
-        return 0 if extent <= _MAX_COMPLETE else 4
-    return _fitting(factor, extent) if extent > 1 else 1
 
 
 def parallel_grain(
@@ -158,19 +159,6 @@ def parallel_grain(
     return Parallelize(name, dynamic, chunk, collapse)
 
 
-def wavefront_factor(factor: int, donor: tuple[int, int], target: tuple[int, int]) -> int:
-    """The skew of tile loops (outer, inner sizes) that is as steep, in iterations, as the donor's."""
-    steepness = factor * donor[0] / max(donor[1], 1)
-    return max(1, math.ceil(steepness * target[1] / max(target[0], 1) - 1e-9))
-
-
-def _fitting(size: int, extent: int) -> int:
-    """`size`, or a smaller one that divides a short extent evenly."""
-    if extent >= 4 * size or extent % size == 0:
-        return size
-    return next((s for s in range(min(size, extent), 1, -1) if extent % s == 0), min(size, max(extent, 1)))
-
-
 def _caches(machine: Target) -> tuple[int, int, int, int]:
     return machine.l1_bytes, machine.l2_bytes, machine.l3_bytes, 1 << 62
 
@@ -178,3 +166,108 @@ def _caches(machine: Target) -> tuple[int, int, int, int]:
 def _top(view: View, sizes: Mapping[str, int]) -> TreeLoop | None:
     """The outermost of the loops named."""
     return next((loop for loop in tree_loops(view.tree) if loop.name in sizes), None)
+
+
+@dataclass(frozen=True, slots=True)
+class TransferState:
+    """A step of the donor (`rest` follow it) at the trees before it, with the matching of their nodes.
+
+    It is the `StepMatching` that transformations are carried over through.
+    """
+
+    donor: Side
+    target: Side
+    ours: View
+    theirs: View
+    matching: Matching
+    step: Transformation
+    rest: Schedule
+
+    def counterpart(self) -> Counterpart:
+        """The step for the target. Raises SchedulerError: NoCounterpart, AlreadySo, NotApplicable."""
+        if isinstance(self.step, NEST_STEPS):
+            raise NoCounterpart(f"what {self.step.keyword} does is not carried over to other nests")
+        return self.step.transfer(self)
+
+    @property
+    def loops(self) -> Mapping[str, Pair]:
+        return self.matching.loops
+
+    @property
+    def statements(self) -> Mapping[str, Pair]:
+        return self.matching.statements
+
+    @property
+    def donor_tree(self) -> Tree:
+        return self.ours.tree
+
+    @property
+    def target_tree(self) -> Tree:
+        return self.theirs.tree
+
+    def pair(self, loop: str) -> Pair:
+        found = self.loops.get(loop)
+        if found is None:
+            raise Unmatched(f"no loop of the target stands for {loop}")
+        return found
+
+    def loop(self, name: str) -> TreeLoop:
+        found = find_loop(self.theirs.tree, name)
+        if found is None:
+            raise NoCounterpart(f"there is no loop {name}")
+        return found
+
+    def common_path(self, *names: str) -> Path:
+        """The target's path with most work on which all these loops stand. Raises NoCounterpart."""
+        for path in self.theirs.paths:
+            if set(names) <= {loop.name for loop in path.loops}:
+                return path
+        raise NoCounterpart(f"loops {', '.join(names)} are not inside each other")
+
+    def order(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(loop.name for loop in self.common_path(*names).loops if loop.name in names)
+
+    def beside(self, statement: str) -> tuple[str, ...]:
+        return next((path.statements for path in self.theirs.paths if statement in path.statements), ())
+
+    def donor_uses(self, statement: str) -> Sequence[AccessUse]:
+        return self.donor.replayer.model.uses(statement)
+
+    def target_uses(self, statement: str) -> Sequence[AccessUse]:
+        return self.target.replayer.model.uses(statement)
+
+    def array_distance(self, donor: str, target: str) -> float:
+        return float(distances((donor,), (target,), self.ours.arrays, self.theirs.arrays)[0, 0])
+
+    def extent(self, loop: TreeLoop) -> int:
+        return self.target.extent(loop)
+
+    @property
+    def threads(self) -> int:
+        return self.target.machine.threads
+
+    def worth_threads(self, loop: TreeLoop) -> bool:
+        path = self.theirs.path_of(loop.name)
+        return path is not None and self.target.worth_threads(path, loop)
+
+    def writes_along(self, loop: TreeLoop) -> bool:
+        return self.target.writes_along(loop)
+
+    def streamable(self, loop: TreeLoop) -> tuple[str, ...]:
+        return streamable(self.target.space, loop)
+
+    def tile_sizes(
+        self, given: Mapping[str, int], wanted: Mapping[str, int], waves: bool, split: Collection[str]
+    ) -> Mapping[str, int]:
+        return tile_sizes(self.donor, self.ours, given, self.target, self.theirs, wanted, waves, split)
+
+    def register_sizes(
+        self, sizes: Sequence[int], vector_bytes: int, loops: Sequence[TreeLoop]
+    ) -> tuple[tuple[int, ...], int]:
+        block = register_block(self.donor, self.target, sizes, vector_bytes, loops)
+        return block.sizes, block.vector_bytes
+
+    def grain(self, step: Parallelize, loop: TreeLoop, collapse: int) -> Parallelize:
+        donor = find_loop(self.ours.tree, step.loop)
+        of_data = donor is not None and by_data(self.donor.space, donor)
+        return parallel_grain(self.target, loop, step, loop.name, collapse, of_data)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from perfembed.embedding.network.gaps import as_counted_by, with_gaps
 from perfembed.embedding.network.interface import SOURCES, profile_width
+from perfembed.embedding.network.losses import as_counted_by, with_gaps
 from profilers.counters import STATISTICS, counters
 from profilers.mapping import event_maps
 

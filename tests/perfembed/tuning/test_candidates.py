@@ -11,7 +11,7 @@ from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, UsageError
 from perfembed.retrieval.donors import read_donors
-from perfembed.tuning.expert import expert_schedules
+from perfembed.tuning.candidates import expert_schedules
 from scheduler.replay import Allowed
 from scheduler.schedule import format_schedule
 from tests.perfembed.tuning.test_tune_transfer import SOURCE
