@@ -79,6 +79,21 @@ def untestable(nest: LoopNest) -> str:
     return ""
 
 
+def _unchecked(element: str) -> str:
+    """The address of an element `base[k]` or `base[k].member` without a subscript in it, which would have to exist."""
+    base, bracket, rest = element.partition("[")
+    if not bracket or not base.isidentifier():
+        return f"&{element}"
+    depth = 1
+    for end, character in enumerate(rest):
+        depth += (character == "[") - (character == "]")
+        if not depth:
+            break
+    index, rest = rest[:end], rest[end + 1 :]
+    place = f"{base} + {index}" if index.isalnum() else f"{base} + ({index})"
+    return f"&({place})->{rest[1:]}" if rest.startswith(".") else f"&(*({place})){rest}" if rest else place
+
+
 class _Guard:
     def __init__(self, nest: LoopNest, model: Model, counted: frozenset[str]) -> None:
         self.nest = nest
@@ -255,9 +270,11 @@ class _Guard:
         names = [f"__a{k}" for k in range(len(place))]
         access = Access(array.name, tuple(Affine.of(name) for name in names))
         printer = replace(self.printer, values=dict(zip(names, place, strict=True)))
-        unbounded = array.storage is Storage.POINTER and len(array.shape) < 2
-        if unbounded or array.members or array.flat or array.rows or array.is_scalar:
+        linear = len(array.shape) < 2 or array.members or array.flat
+        if array.rows or array.is_scalar or (linear and array.storage is Storage.POINTER):
             return f"&{printer.access(access)}"
+        if array.members or array.flat:
+            return _unchecked(printer.access(access))
         text = array.base or array.name
         for subscript in access.subscripts:
             text = f"*({text})" if " + " in text else text
