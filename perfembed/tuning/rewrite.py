@@ -13,13 +13,13 @@ from scheduler.codegen.emit.splice import guarded, header_position, nest_text, s
 from scheduler.codegen.emit.text import VERBATIM, means_itself, preamble, values_in_front, words
 from scheduler.codegen.runtime_checks.guards import runtime_condition, told_apart_by_type
 from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.frontend.clang.lexical import Text
 from scheduler.frontend.clang.numbering import Numbering, line_directive
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest
-from scheduler.ir.tree import tree_loops
 from scheduler.replay import Allowed, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
@@ -91,9 +91,7 @@ def rewrite_with_places(
             comment += f"; holds what {names} of other files did then: tune again when they change"
         if told_apart_by_type(rewrite.nest):
             comment += "; arrays of different types do not overlap in C: tune again for -fno-strict-aliasing"
-        rows = [row for loop in tree_loops(scheduled.tree) for _, row in loop.rows]
-        counted = frozenset(name for row in rows for name in row.names())
-        runtime = runtime_condition(replayer.nest, replayer.model, counted)
+        runtime = runtime_condition(replayer.nest, replayer.model, PolyTree(model, scheduled.tree))
         condition = tests.condition(runtime)
         defined = [name for name in words(text) if name in somewhere and name not in macros]
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])

@@ -13,7 +13,9 @@ from scheduler.codegen.emit.pack import insert_packs
 from scheduler.codegen.emit.text import VERBATIM, block, indented
 from scheduler.codegen.tree.ast import Walker, variable_names
 from scheduler.codegen.tree.blocks import BlockMaker, find_groups
-from scheduler.codegen.tree.coverage import only_where_loops_run, uncovered
+from scheduler.codegen.tree.coverage import uncovered
+from scheduler.codegen.tree.empty_loops import only_where_loops_run
+from scheduler.codegen.tree.gaps import check_known_gaps
 from scheduler.codegen.tree.opaque import BoundResolver, drop_scopes, hoist_predicates
 from scheduler.codegen.tree.places import is_aligned
 from scheduler.codegen.tree.polytree import PolyTree
@@ -82,6 +84,7 @@ def _emit(
     reserved: frozenset[str],
 ) -> str:
     poly = PolyTree(model, scheduled.tree)
+    check_known_gaps(poly)
     variables = variable_names(poly, reserved)
     groups = find_groups(poly)
     maker = BlockMaker(poly, variables, groups)

@@ -6,6 +6,7 @@ Long, because it has all tests of a nest.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from textwrap import indent
 
 import islpy as isl
@@ -18,7 +19,9 @@ from scheduler.codegen.runtime_checks.intervals import Intervals
 from scheduler.codegen.runtime_checks.ranges import Ranges
 from scheduler.codegen.runtime_checks.rows import Area, Rows, plain_area, rows_test
 from scheduler.codegen.tree.ast import Walker
+from scheduler.codegen.tree.gaps import gap_free
 from scheduler.codegen.tree.nodes import IntExpr
+from scheduler.codegen.tree.places import places
 from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
@@ -28,24 +31,24 @@ from scheduler.ir.walk import counting_names, placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
-_NEAR = 16  # bits: where a region of threads is begun in each step through a gap, a tenth of a second
 _MODERATE = 47  # bits of a number that loops count with
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
 
 
-def runtime_condition(nest: LoopNest, model: Model, counted: frozenset[str] = frozenset()) -> str | None:
+def runtime_condition(nest: LoopNest, model: Model, scheduled: PolyTree | None = None) -> str | None:
     """A C expression that is true when transformed code may run; None when it always may.
 
-    `counted`: names that the transformed loops count with, besides those that the nest's own do.
+    `scheduled`: the transformed loops, where they are not the nest's own.
 
-    It tests that the numbers of 64 bits that loops count with are far from the ends of `long`, the nest's assumptions,
-    and that pointers do not reach into other arrays where one of the two is written. Raises CodegenUnsupported where
-    the accessed range of such an array is not known.
+    It tests that the numbers of 64 bits that loops count with are far from the ends of `long`, that no loop steps
+    through a wide gap, the nest's assumptions, and that pointers do not reach into other arrays where one of the two is
+    written. Raises CodegenUnsupported where the accessed range of such an array is not known.
     """
     try:
         with model.quota():
-            guard = _Guard(nest, model, counted)
-            parts = [*guard.moderate(), *guard.near(counted), *guard.assumptions(), *guard.overlaps()]
+            rows = () if scheduled is None else (row for p in places(scheduled.tree) for _, row in p.loop.rows)
+            guard = _Guard(nest, model, frozenset(name for row in rows for name in row.names()))
+            parts = [*guard.moderate(), *guard.steps(scheduled), *guard.assumptions(), *guard.overlaps()]
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
@@ -79,6 +82,18 @@ def untestable(nest: LoopNest) -> str:
     return ""
 
 
+def _unchecked(element: str) -> str:
+    """The address of an element `base[k]` or `base[k].member` without a subscript in it, which would have to exist."""
+    base, bracket, rest = element.partition("[")
+    if not bracket or not base.isidentifier():
+        return f"&{element}"
+    depths = accumulate((c == "[") - (c == "]") for c in rest)
+    end = next(k for k, depth in enumerate(depths) if depth < 0)
+    index, rest = rest[:end], rest[end + 1 :]
+    place = f"{base} + {index}" if index.isalnum() else f"{base} + ({index})"
+    return f"&({place})->{rest[1:]}" if rest.startswith(".") else f"&(*({place})){rest}" if rest else place
+
+
 class _Guard:
     def __init__(self, nest: LoopNest, model: Model, counted: frozenset[str]) -> None:
         self.nest = nest
@@ -105,21 +120,23 @@ class _Guard:
             tests.append(f"{p.name} >> {_MODERATE} == 0" if not kind.signed else f"pe_moderate({p.name})")
         return tests
 
-    def near(self, counted: frozenset[str]) -> list[str]:
-        """That what a schedule shifts by, and no loop of the source runs to, is small.
-
-        Where statements of one loop are as far apart as that number, a tiled or shared loop steps through the gap.
-        """
-        ends = (
-            end
-            for p in self.model.placed.values()
-            for loop in p.loops
-            for end in (loop.start, loop.stop)
-            if isinstance(end, tuple)
+    def steps(self, scheduled: PolyTree | None) -> list[str]:
+        """That no loop of the schedule steps through a wide gap between what it runs."""
+        if scheduled is None:
+            return []
+        free = self._set("0 = 0").intersect(
+            isl.Set.read_from_str(self.model.context, str(self._own(gap_free(scheduled))))
         )
-        bounded = {name for end in ends for part in end for name in part.names()}
-        names = [p.name for p in self.nest.parameters if p.name in counted - bounded and p.value is None]
-        return [f"((unsigned long){name} + {1 << _NEAR - 1}) >> {_NEAR} == 0" for name in names]
+        test = self._holds(free)
+        return [] if test is None else [wrap(self.printer.integer(test), AND)]
+
+    def _own(self, free: isl.Set) -> isl.Set:
+        """Without the parameters that are not the nest's, of which nothing is said."""
+        own = {isl_name(name) for name in self.model.parameter_names()}
+        for place in reversed(range(free.dim(isl.dim_type.param))):
+            if free.get_dim_name(isl.dim_type.param, place) not in own:
+                free = free.project_out(isl.dim_type.param, place, 1)
+        return free
 
     def assumptions(self) -> list[str]:
         known = self._set(self._known_ranges())
@@ -255,9 +272,11 @@ class _Guard:
         names = [f"__a{k}" for k in range(len(place))]
         access = Access(array.name, tuple(Affine.of(name) for name in names))
         printer = replace(self.printer, values=dict(zip(names, place, strict=True)))
-        unbounded = array.storage is Storage.POINTER and len(array.shape) < 2
-        if unbounded or array.members or array.flat or array.rows or array.is_scalar:
+        linear = len(array.shape) < 2 or array.members or array.flat
+        if array.rows or array.is_scalar or (linear and array.storage is Storage.POINTER):
             return f"&{printer.access(access)}"
+        if array.members or array.flat:
+            return _unchecked(printer.access(access))
         text = array.base or array.name
         for subscript in access.subscripts:
             text = f"*({text})" if " + " in text else text

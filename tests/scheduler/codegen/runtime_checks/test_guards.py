@@ -94,6 +94,30 @@ def test_no_address_of_an_array_without_elements(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.gcc
+@pytest.mark.parametrize(
+    ("array", "element", "declared"),
+    [
+        ("A: double[?][n] flat", "A[i - 1][0]", "double A[8];"),
+        ('A: double[?][2] base "S" members ".x" ".y"', "A[i - 1][1]", "struct { double x, y; } S[4];"),
+        ("A: double[8]", "A[i - 1]", "double A[8];"),
+        ("A: double[8][4]", "A[i - 1][0]", "double A[8][4];"),
+    ],
+)
+def test_no_subscript_is_needed_for_an_address_outside(array: str, element: str, declared: str, tmp_path: Path) -> None:
+    """Where the loops around the access have no iterations it may be anywhere."""
+    text = condition(f"""nest s {{ param n: int; array {array}; array b: double[n] pointer;
+    for i: int in [0, n) step 1 {{ S0: {element} = b[i]; }} }}""")
+    assert text is not None and "pe_apart(" in text
+    source = f"{preamble(text)}{declared}\nstatic int check(int n, double *b) {{ return {text}; }}\n"
+    source += "double b[2];\nint main(int c, char **v)\n{\n    (void)v;\n    return check(c, b) > 1;\n}\n"
+    (tmp_path / "t.c").write_text(source)
+    flags = ("-O1", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    subprocess.run(["gcc", *flags, "t.c", "-o", "t"], cwd=tmp_path, check=True, timeout=60)
+    done = subprocess.run([tmp_path / "t"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_no_address_is_formed_of_what_is_null() -> None:
     arrays = "array a: double[?] pointer; array b: double[?] pointer const; array t: double[?][?] pointer const rows 1;"
     head = f'nest s {{ param n: int; param g: int in [0, 1] base "(b != 0)"; {arrays} '

@@ -130,38 +130,3 @@ def test_no_loop_steps_through_what_a_statement_was_shifted_by(tmp_path: Path) -
     source = read(tmp_path / "program.c", SHIFTED)
     before, after = outputs(source, "shift(i, S1, m); tile([i], [5]); parallelize(i, 0, 1)", tmp_path)
     assert before == after
-
-
-INSIDE_OF_NONE = b"""#include <stdio.h>
-static unsigned U[64];
-__attribute__((noinline)) static void f(unsigned n, unsigned long m, const long *z)
-{
-    for (unsigned long i = n - n * 2; i < m; i++)
-        for (unsigned long j = z[0]; j-- > 0;) {
-            U[i & 31] += i;
-            U[32 + (j & 31)] += 1;
-        }
-}
-int main(void)
-{
-    f(0, 3, (long[]){ 5 });
-    f(11, 3, (long[]){ 1l << 61 });
-    printf("%u %u\\n", U[2], U[33]);
-    return 0;
-}
-"""
-
-
-@pytest.mark.gcc
-@pytest.mark.parametrize(
-    "schedule",
-    [
-        "interchange(i, j)",
-        "interchange(i, j); shift(j, S1, 1); parallelize(j)",
-        "tile([i, j], [2, 4]); interchange(i_t, j_t)",
-    ],
-)
-def test_a_loop_that_was_inside_of_one_without_iterations_has_none(schedule: str, tmp_path: Path) -> None:
-    source = read(tmp_path / "program.c", INSIDE_OF_NONE)
-    before, after = outputs(source, schedule, tmp_path)
-    assert before == after

@@ -1,0 +1,92 @@
+"""Loops that step through iterations in which nothing runs: where statements that share one are far apart.
+
+A tile loop over two statements has one range, from the first iteration of either to the last. Where both are what loops
+of the source run to, no more is stepped through than that; what a schedule shifts, sinks or fuses may be further away
+than there is time for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import islpy as isl
+
+from scheduler.codegen.tree.places import Place, places, tiled_row
+from scheduler.codegen.tree.polytree import PolyTree
+from scheduler.errors import CodegenUnsupported
+from scheduler.ir.affine import Affine
+from scheduler.ir.tree import Leaf, TreeLoop
+from scheduler.polyhedral.model import affine_text
+
+_MOST = 1 << 15  # steps: where a region of threads is begun in each, a tenth of a second
+
+
+def check_known_gaps(poly: PolyTree) -> None:
+    """Raises CodegenUnsupported where no test in front of the loops can tell whether they step through a wide gap."""
+    if poly.opaque:
+        for place, gaps in _wide(poly):
+            if any(name.startswith(("__lo_", "__hi_")) for name in _involved(gaps)):
+                raise CodegenUnsupported(f"what {place.loop.name} runs may be further apart than there is time for")
+
+
+def gap_free(poly: PolyTree) -> isl.Set:
+    """The values of the nest's parameters with which no loop steps through a wide gap."""
+    free = poly.context()
+    for _, gaps in _wide(poly):
+        free = free.subtract(gaps)
+    return free
+
+
+def _wide(poly: PolyTree) -> Iterator[tuple[Place, isl.Set]]:
+    """The loops that may step through more than so many iterations at a time, and the parameters where they do."""
+    for place in places(poly.tree):
+        loop = place.loop
+        rows = {name: tiled_row(loop, name) or row for name, row in loop.rows}
+        if (loop.tile or not all(isinstance(child, Leaf) for child in loop.children)) and not _together(rows, poly):
+            gaps = _gaps(poly, place.path[:-1], rows, _MOST * max(loop.tile, 1))
+            if not gaps.is_empty():
+                yield place, gaps
+
+
+def _together(rows: dict[str, Affine], poly: PolyTree) -> bool:
+    """Whether the iterations are plainly those of one loop of the source, or of several with the same bounds."""
+    return all(_same(one, two, poly) for one, two in combinations(rows.items(), 2))
+
+
+def _same(one: tuple[str, Affine], two: tuple[str, Affine], poly: PolyTree) -> bool:
+    (first, row), (second, other) = one, two
+    if row.terms == other.terms:
+        return abs(row.const - other.const) < _MOST
+    bounds = []
+    for statement, time in ((first, row), (second, other)):
+        loops = [loop for loop in poly.model.placed[statement].loops if Affine.of(loop.name) == time]
+        bounds += [(loop.start, loop.stop, loop.step) for loop in loops if not loop.is_opaque]
+    return len(bounds) == 2 and bounds[0] == bounds[1]
+
+
+def _gaps(poly: PolyTree, outer: tuple[TreeLoop, ...], rows: dict[str, Affine], most: int) -> isl.Set:
+    """The parameters with which some iteration of the loops `outer` has a wide gap."""
+    times: isl.Set | None = None
+    for statement, row in rows.items():
+        text = f"{{ {poly.model.tuple_text(statement)} -> [{affine_text(row)}] }}"
+        part = poly.at(statement, outer).apply(poly.read_map(text))
+        times = part if times is None else times.union(part)
+    assert times is not None
+    times = times.intersect_params(poly.context()).coalesce()
+    both = isl.Map.from_domain_and_range(times, times)
+    later = both.intersect(poly.read_map("{ [t] -> [u] : t < u }"))
+    between = later.apply_range(later)
+    wide = both.intersect(poly.read_map(f"{{ [t] -> [u] : t + {most} < u }}")).subtract(between)
+    found = wide.params()
+    for name in [f"__t_{loop.name}" for loop in outer]:
+        place = found.find_dim_by_name(isl.dim_type.param, name)
+        if place >= 0:
+            found = found.project_out(isl.dim_type.param, place, 1)
+    return found.coalesce()
+
+
+def _involved(gaps: isl.Set) -> list[str]:
+    count = gaps.dim(isl.dim_type.param)
+    names = [str(gaps.get_dim_name(isl.dim_type.param, k)) for k in range(count)]
+    return [name for k, name in enumerate(names) if gaps.involves_dims(isl.dim_type.param, k, 1)]
