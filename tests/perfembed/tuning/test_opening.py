@@ -6,13 +6,15 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from perfembed.capture import ProgramProfile
 from perfembed.errors import EXIT_NOT_READ, NotRead, NoTunableNest, SourceRejected, UsageError
-from perfembed.tuning.inputs import collect_inputs
+from perfembed.tuning import project_tuner
+from perfembed.tuning.inputs import Collecting
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.opening import HowBuilt, found_commands, tune_project, unique
@@ -51,6 +53,11 @@ def as_if_faster(verify: Verified) -> Verified:
     return verified
 
 
+def with_every_nest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little of the time it takes."""
+    monkeypatch.setattr(project_tuner, "Collecting", partial(Collecting, least_share=0.0))
+
+
 @pytest.fixture
 def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The project, and a search that finds what the tests say: what is faster here is not for them to say."""
@@ -73,7 +80,7 @@ def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(NestTuner, "run", found)
     monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    with_every_nest(monkeypatch)
     return folder
 
 

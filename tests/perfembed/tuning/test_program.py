@@ -14,7 +14,6 @@ from perfembed.capture.program import ProgramRun
 from perfembed.capture.stage import Stage
 from perfembed.measuring.measurer import Checked
 from perfembed.measuring.stopwatch import Budget
-from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.program import Verifier
@@ -29,7 +28,7 @@ from scheduler.codegen.emit.text import _WITH_ERRNO
 from scheduler.errors import SchedulerError
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
-from tests.perfembed.tuning.test_opening import as_if_faster
+from tests.perfembed.tuning.test_opening import as_if_faster, with_every_nest
 from tests.rewriting import read, surveyed
 
 pytestmark = pytest.mark.gcc
@@ -204,7 +203,7 @@ def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypa
 
     forget(monkeypatch)
     monkeypatch.setattr(NestTuner, "run", found)
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    with_every_nest(monkeypatch)
     path, output = tmp_path / "p.c", tmp_path / "tuned.c"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
     result = tune(path, output=output, threads=2, search="random", budget_s=20, cflags=("-O1",))
@@ -232,7 +231,7 @@ def test_what_there_is_no_time_to_verify_stays_as_it_was_and_is_not_refuted(
 
     monkeypatch.setattr(Budget, "at_last", lambda budget: -1.0 if late else 60.0)
     monkeypatch.setattr(NestTuner, "run", found)
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    with_every_nest(monkeypatch)
     path, output, database = tmp_path / "p.c", tmp_path / "tuned.c", tmp_path / "a.duckdb"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
     result = tune(path, database=database, output=output, threads=1, search="random", budget_s=20, cflags=("-O1",))
@@ -262,7 +261,7 @@ def test_what_the_whole_program_does_not_bear_is_not_used_again(
     forget(monkeypatch)
     monkeypatch.setattr(NestTuner, "run", found)
     monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    with_every_nest(monkeypatch)
     path, database = tmp_path / "p.c", tmp_path / "a.duckdb"
     path.write_text(WORK.replace("BEFORE", "errno = 0").replace("LOOP", "log(x[i])").replace("AFTER", "errno != 0"))
     result = tune(path, database=database, threads=2, search="random", budget_s=20, cflags=("-O1",))

@@ -15,7 +15,6 @@ from perfembed.report.style import Style
 from perfembed.report.terminal import render_result
 from perfembed.report.tuning_page import tuning_page
 from perfembed.tuning import winners
-from perfembed.tuning.inputs import collect_inputs
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
 from perfembed.tuning.result import TuneResult
@@ -28,7 +27,7 @@ from scheduler.frontend import SourceFile
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
 from tests.perfembed.documents_support import check_document
-from tests.perfembed.tuning.test_opening import as_if_faster
+from tests.perfembed.tuning.test_opening import as_if_faster, with_every_nest
 
 pytestmark = pytest.mark.gcc
 
@@ -85,7 +84,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuneResult:
     monkeypatch.setattr(winners, "rewrite_with_places", faulty)
     monkeypatch.setattr(winners, "_BUSY", 30.0)  # however busy the machine is, odd sizes are among those drawn
     monkeypatch.setattr(Winners, "_verify_program", as_if_faster(Winners._verify_program))
-    monkeypatch.setattr(collect_inputs, "__defaults__", (0.0, *(collect_inputs.__defaults__ or ())[1:]))
+    with_every_nest(monkeypatch)
     path = tmp_path / "p.c"
     path.write_text(PROGRAM)
     output, database = tmp_path / "tuned.c", tmp_path / "a.duckdb"
