@@ -91,7 +91,7 @@ class PolyTree:
         return isl.Map.read_from_str(self.model.context, self.prefix() + text)
 
     def context(self) -> isl.Set:
-        """What holds around the nest; data-dependent loops count as non-empty (`scheduler.codegen.tree.empty_loops`)."""
+        """What holds around the nest; data-dependent loops count as non-empty (see `empty_loops`)."""
         parts = [self.model.context_text()]
         for name, loop in self.opaque.items():
             parts.append(f"__lo_{name} {'<' if loop.step > 0 else '>'} __hi_{name}")
