@@ -26,8 +26,7 @@ from profilers.calibration import KINDS, MEMORY, Calibration
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.domain import sample_domain
-from scheduler.cost.least_operations import least_operations
-from scheduler.cost.operations import count_operations
+from scheduler.cost.operations import count_operations, least_operations
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.affine import Affine

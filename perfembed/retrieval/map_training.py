@@ -20,7 +20,7 @@ from perfembed.retrieval.nest_space import NestSpace, written_features
 from perfembed.retrieval.space_training import MAP, NAME, usable_embedding_model
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
-from scheduler.normalize.spelled import normal_form
+from scheduler.normalize.materialized_nest import normal_form
 from scheduler.replay import Replayer
 
 

@@ -8,7 +8,7 @@ from perfembed.transfer.match import Matching, Pair
 from perfembed.transfer.view import Path, Side, View
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeLoop
-from scheduler.moves.dealing import by_data
+from scheduler.moves.openmp_schedule import by_data
 from scheduler.schedule import Schedule
 from scheduler.transform import Transformation
 

@@ -18,7 +18,7 @@ from profilers.deadline import left_s
 from profilers.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.estimate import Estimator
-from scheduler.cost.least_operations import least_operations
+from scheduler.cost.operations import least_operations
 from scheduler.errors import SchedulerError
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest

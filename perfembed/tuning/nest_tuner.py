@@ -27,7 +27,7 @@ from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.frontend import Sharing
 from scheduler.ir.nest import LoopNest
-from scheduler.moves.concurrent import fitted, steady
+from scheduler.moves.openmp_schedule import fitted, steady
 from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides

@@ -17,7 +17,7 @@ from profilers.scratch import scratch_folder
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import RACE, ParseOptions, Sharing, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
-from scheduler.moves.concurrent import fitted
+from scheduler.moves.openmp_schedule import fitted
 from scheduler.races import allowed, races
 from scheduler.replay import Replayer, ScheduledNest
 from tests.campaigns.openmp.programs import OpenmpProgram, openmp_programs

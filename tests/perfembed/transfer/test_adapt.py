@@ -13,7 +13,7 @@ from perfembed.transfer.adapt import (
     unroll_factor,
     wavefront_factor,
 )
-from scheduler.machine.microkernel import Core
+from scheduler.machine.target import Core
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Parallelize
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
