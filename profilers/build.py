@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from profilers.child import Command, Finished, Limits
+from profilers.contained.child import Command, Finished, Limits
 from profilers.errors import CompilerMissing, HarnessError, ProfilersError
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed

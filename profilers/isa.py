@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from profilers.build import compiler_path
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.errors import ProfilersError
 from profilers.run import run_contained
 from profilers.scratch import scratch_folder

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from profilers.build import compiler_version
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
 from profilers.errors import ProfilersError
 from profilers.run import DEFAULT_ENVIRONMENT, error_line, run_contained
 from profilers.scratch import scratch_folder

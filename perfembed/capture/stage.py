@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from perfembed.capture.copying import Copier, Original, put
 from perfembed.world import Left, Ran, World
-from profilers.child import Finished, Limits, confines_writes
+from profilers.contained.child import Finished, Limits, confines_writes
 from profilers.run import run_contained
 from profilers.scratch import make_removable
 

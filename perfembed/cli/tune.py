@@ -73,7 +73,7 @@ def _places(given: Given, named: list[str]) -> Places:
 
 def _tuned(given: Given, named: list[str], options: TuneOptions) -> TuneResult:
     # What takes other processes a while is begun before this one imports the rest.
-    from profilers.supervisor import prepare_supervisor
+    from profilers.contained.supervisor import prepare_supervisor
     from scheduler.frontend.parsing import prepare_parser
 
     prepare_supervisor(given.session.environment.get("PATH", os.defpath))

@@ -12,7 +12,7 @@ from perfembed.building.compiling import COMPILE_LIMITS
 from perfembed.building.text import beside
 from perfembed.tuning.openmp import without_comments
 from profilers.build import compiler_path
-from profilers.child import Command
+from profilers.contained.child import Command
 from profilers.run import run_many
 from scheduler.frontend.model import Rejection
 from scheduler.ir.nest import Span

@@ -14,7 +14,7 @@ from perfembed.capture.compared import difference
 from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import ProgramRun, run_program
 from perfembed.world import Ran, run_failure
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import harness_environment
 
 _LONG_S = 20.0

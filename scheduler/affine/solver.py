@@ -8,12 +8,10 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import tempfile
 import weakref
-from pathlib import Path
 
-import scheduler
+from profilers.contained.python import python_command
 from scheduler.affine.model import SETTINGS, Answer, Question, Setting
 from scheduler.polyhedral.model import affine_text
 from scheduler.replay import Replayer
@@ -80,13 +78,11 @@ class Asked:
 
 
 def _started(question: Question) -> subprocess.Popen[bytes]:
-    root = str(Path(scheduler.__file__).resolve().parent.parent)
-    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.affine.child import main; main()"
     with tempfile.TemporaryFile() as file:  # not a pipe, which would hold up the caller until it is read
         pickle.dump(question, file)
         file.seek(0)
         return subprocess.Popen(
-            [sys.executable, "-c", program],
+            python_command("scheduler.affine.child"),
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

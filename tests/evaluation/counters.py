@@ -27,7 +27,7 @@ from perfembed.tuning.project import one_file
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import harness_environment, launch
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed, Crashed, TimedOut

@@ -9,7 +9,7 @@ import pytest
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
-from profilers.child import Finished
+from profilers.contained.child import Finished
 from profilers.errors import ProfilersError
 from profilers.machine import describe_machine
 from profilers.mapping import Mapped, Run, load

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import check_workload, write_reference
 from profilers.outcome import BuildFailed, Timed, Verified
 from profilers.run import DEFAULT_ENVIRONMENT

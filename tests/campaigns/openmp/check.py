@@ -11,7 +11,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig, compiler_path
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.run import run_contained
 from profilers.scratch import scratch_folder
 from scheduler.errors import CodegenUnsupported, SchedulerError

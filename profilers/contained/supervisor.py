@@ -8,8 +8,8 @@ import subprocess
 import threading
 from pathlib import Path
 
+from profilers.contained.limits import check_file_size, limit_hit
 from profilers.errors import CompilerMissing, ContainmentError, ProfilersError
-from profilers.limits import check_file_size, limit_hit
 from profilers.scratch import claim_folder, remove_folder
 
 _SOURCE = Path(__file__).with_name("supervisor.c")
