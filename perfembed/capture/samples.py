@@ -18,7 +18,7 @@ from perfembed.errors import EnvironmentMissing
 from perfembed.world import World, run_failure
 from profilers.build import compiler_path
 from profilers.contained.child import Limits
-from profilers.errors import CompilerMissing
+from profilers.contained.errors import CompilerMissing
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.frontend import SourceFile
 

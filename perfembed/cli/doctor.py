@@ -128,11 +128,11 @@ def _compare_counters(cc: str, environment: Mapping[str, str]) -> CounterCompari
     """Of LIKWID or perf, the first that counts here; None where none does."""
     from perfembed.profiling.comparison import compare_counters, compared_donors
     from profilers.build import CompilerConfig
+    from profilers.contained.scratch import scratch_folder
     from profilers.likwid import LikwidBackend
     from profilers.lock import machine_lock
     from profilers.machine import describe_machine
     from profilers.perf import PerfBackend
-    from profilers.scratch import scratch_folder
 
     backend = next((b for b in (LikwidBackend(), PerfBackend()) if b.available(environment).usable), None)
     if backend is None:
@@ -152,10 +152,10 @@ def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Pa
     """Measures while nothing else of ours measures on this machine; what was found and where it was kept."""
     from profilers.calibrate import calibrate
     from profilers.calibration import CalibrationCache
-    from profilers.errors import ProfilersError
+    from profilers.contained.errors import ProfilersError
+    from profilers.contained.scratch import scratch_folder
     from profilers.lock import machine_lock
     from profilers.machine import describe_machine
-    from profilers.scratch import scratch_folder
 
     machine = describe_machine()
 

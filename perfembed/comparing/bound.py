@@ -23,7 +23,7 @@ from perfembed.comparing.openblas import Product
 from perfembed.comparing.regions import Marked, kernel_part
 from profilers.build import CompilerConfig
 from profilers.calibration import KINDS, MEMORY, Calibration
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.domain import sample_domain
 from scheduler.cost.operations import count_operations, least_operations

@@ -22,7 +22,7 @@ from perfembed.fuzzing.tables import tables
 from perfembed.world import Ran, run_failure
 from profilers.build import compiler_path
 from profilers.contained.child import Limits
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.harness import harness_environment
 from profilers.run import run_contained
 from scheduler.ir.names import spelled

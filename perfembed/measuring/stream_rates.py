@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from profilers.calibrate import calibrate_streams
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import Machine
 from profilers.rates import RatesCache, StreamRates
 

@@ -32,7 +32,7 @@ from perfembed.populating.events import (
 )
 from perfembed.populating.populate import search_program, settled, this_place
 from perfembed.populating.programs import Program
-from profilers.scratch import scratch_folder
+from profilers.contained.scratch import scratch_folder
 
 Client = Any  # distributed.Client: Dask is optional, and hardly typed
 RESOURCE = "measure"

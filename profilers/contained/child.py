@@ -15,9 +15,9 @@ from hashlib import blake2b
 from typing import IO
 
 from profilers.contained.confine import landlock_version
+from profilers.contained.errors import ContainmentError, NotExecutable
 from profilers.contained.limits import check_file_size, limit_hit
 from profilers.contained.supervisor import supervisor_binary
-from profilers.errors import ContainmentError, NotExecutable
 
 _REASONS = (None, "wall", "memory", "processes", "cancelled")
 

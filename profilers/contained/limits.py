@@ -7,7 +7,7 @@ import os
 import resource
 import signal
 
-from profilers.errors import FileSizeLimited
+from profilers.contained.errors import FileSizeLimited
 
 _SIGNALS = {signal.SIGXCPU: (b"CPU time limit exceeded", "cpu"), signal.SIGXFSZ: (b"File size limit exceeded", "file")}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from profilers.contained.child import Command, Finished, Limits, memory_file
-from profilers.errors import ContainmentError, NotExecutable
+from profilers.contained.errors import ContainmentError, NotExecutable
 from profilers.run import DEFAULT_ENVIRONMENT, contained_seconds, run_contained, run_many
 
 ROOT = Path(__file__).parents[2]
@@ -344,7 +344,7 @@ def test_limits_of_the_user_are_kept_and_named(tmp_path):
     """In a process of its own, which cannot raise them again. A soft limit is one, too; only stacks may grow."""
     program = """import resource, sys
 from profilers.contained.child import Limits
-from profilers.errors import FileSizeLimited
+from profilers.contained.errors import FileSizeLimited
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 def run(script):
     where = dict(limits=Limits(wall_s=1e5), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])

@@ -12,8 +12,8 @@ from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig, compiler_path
 from profilers.contained.child import Limits
+from profilers.contained.scratch import scratch_folder
 from profilers.run import run_contained
-from profilers.scratch import scratch_folder
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import RACE, ParseOptions, Sharing, SourceFile, read_source
 from scheduler.ir.nest import LoopNest

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from profilers.build import compiler_path
 from profilers.contained.child import Finished, Limits
-from profilers.errors import CompilerMissing
+from profilers.contained.errors import CompilerMissing
 from profilers.run import run_contained
 from tests.campaigns.written.model import ALWAYS, Way
 

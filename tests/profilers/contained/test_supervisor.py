@@ -2,8 +2,8 @@
 
 import pytest
 
+from profilers.contained.errors import CompilerMissing
 from profilers.contained.supervisor import supervisor_binary
-from profilers.errors import CompilerMissing
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
