@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from optdb.codec import digest, encode, from_document, is_object, object_text, parse, to_document
 from optdb.errors import RecordError
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import Machine
 from profilers.outcome import BuildFailed, Crashed, Outcome, Stopped, Timed, TimedOut, WrongResult
 from profilers.profile import Profile

@@ -1,7 +1,8 @@
 """Any SQL query on a database, by anyone, without harm: one query, read-only, in a child that can only compute.
 
 The child (`safe_sql_child`) opens the database, locks DuckDB's settings and then lets the kernel take files,
-network and processes from it (`safe_sql_confine`); this side limits time and size, and believes nothing it reads.
+network and processes from it (`profilers.contained.confine`); this side limits time and size, and believes nothing it
+reads.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from optdb.safe_sql_confine import confine, die_with_parent, limit_memory, limit_resources
+from profilers.contained.confine import confine, limit_memory, limit_resources
+from profilers.contained.limits import die_with_parent
 
 _BATCH = 64  # rows fetched at once
 _OUTSIDE = "perfembed_result"  # a database of its own, in memory: SHOW TABLES does not list it

@@ -10,10 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import IO, Any
 
-import optdb
+from profilers.contained.python import python_command
 
 _CHUNK = 1 << 16
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
@@ -32,12 +31,9 @@ class Child:
     __slots__ = ("budget", "buffer", "errors", "popen", "selector", "timed_out")
 
     def __init__(self, request: bytes, output_bytes: int) -> None:
-        root = str(Path(optdb.__file__).resolve().parent.parent)
-        path = [root, *(folder for folder in sys.path if os.path.isabs(folder))]
-        program = f"import sys; sys.path[:] = {path!r}; from optdb.safe_sql_child import main; main()"
         try:
             self.popen = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-B", "-c", program],
+                python_command("optdb.safe_sql_child", bare=True),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -7,7 +7,7 @@ import os
 import stat
 
 from perfembed.errors import NoTunableNest, SourceRejected, UsageError
-from profilers.scratch import unfinished_file
+from profilers.contained.scratch import unfinished_file
 
 _MAX_BYTES = 64 << 20
 

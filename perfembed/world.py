@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal as OneOf
 
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
 from profilers.run import describe_signal
 
 PROGRAM_LIMITS = Limits(wall_s=60.0, memory_bytes=64 << 30, output_bytes=64 << 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from profilers.backend import Backend
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.likwid import LikwidBackend
 from profilers.perf import PerfBackend
 from profilers.simulated.backend import SimulatedBackend

@@ -11,7 +11,7 @@ from typing import Any
 
 from profilers.build import compiler_path, compiler_version
 from profilers.calibration import FLAGS, MEMORY, Calibration, Figure
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
 from profilers.errors import HarnessError
 from profilers.harness import harness_environment
 from profilers.load import LoadMeter

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from profilers.build import Built
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
 from profilers.errors import HarnessError
 from profilers.harness import DEFAULT_LIMITS, answer_of, harness_environment, launch
 from profilers.machine import Machine

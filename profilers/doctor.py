@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version
 from profilers.calibration import Calibration
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
+from profilers.contained.scratch import scratch_folder
 from profilers.harness import time_workload
 from profilers.likwid import LikwidBackend
 from profilers.machine import Cache, Machine, describe_machine
 from profilers.openmp import openmp_advice, openmp_works
 from profilers.outcome import Timed
 from profilers.perf import PerfBackend
-from profilers.scratch import scratch_folder
 from profilers.specification import TimingSettings
 from profilers.timing import coefficient_of_variation, other_load
 from profilers.workload import Argument, ConstantFill, Workload

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 
 _OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,

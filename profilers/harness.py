@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from profilers.build import Built
-from profilers.child import Finished, Limits, memory_file
+from profilers.contained.child import Finished, Limits, memory_file
 from profilers.errors import HarnessError
 from profilers.outcome import Crashed, Difference, Failure, Stopped, Timed, TimedOut, Verified, WrongResult
 from profilers.run import DEFAULT_ENVIRONMENT, describe_signal, run_contained

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from profilers.build import compiler_path
-from profilers.child import Limits
-from profilers.errors import ProfilersError
+from profilers.contained.child import Limits
+from profilers.contained.errors import ProfilersError
+from profilers.contained.scratch import scratch_folder
 from profilers.run import run_contained
-from profilers.scratch import scratch_folder
 
 _LIMITS = Limits.of_work(20.0)
 

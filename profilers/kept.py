@@ -11,8 +11,8 @@ from inspect import get_annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
-from profilers.errors import ProfilersError
-from profilers.scratch import unfinished_file
+from profilers.contained.errors import ProfilersError
+from profilers.contained.scratch import unfinished_file
 
 _T = TypeVar("_T")
 _PROBLEMS = (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)

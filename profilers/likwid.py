@@ -20,9 +20,9 @@ from pathlib import Path
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig, compile_workloads
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
+from profilers.contained.errors import ProfilersError
 from profilers.counting import Counted, Counting, count_workload, warmups
-from profilers.errors import ProfilersError
 from profilers.likwid_output import architecture, read_regions, read_single, refusal
 from profilers.machine import CounterSupport
 from profilers.mapping import EventMap, Values, event_maps, medians

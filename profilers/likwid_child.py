@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from profilers.scratch import scratch_folder
+from profilers.contained.scratch import scratch_folder
 
 _PIN_LIBRARY = "liblikwidpin.so"
 _CPU = (("CPU name", "osname"), ("CPU type", "name"), ("CPU family", "family"), ("CPU model", "model"))

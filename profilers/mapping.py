@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from profilers.contained.errors import ProfilersError
 from profilers.counters import GROUPS_FOLDER, counters
-from profilers.errors import ProfilersError
 from profilers.formula import evaluate, names
 
 Values = Mapping[str, float]  # event -> count of one thread in one repetition; NaN or absent where not counted

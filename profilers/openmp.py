@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from profilers.build import compiler_version
-from profilers.child import Finished, Limits
-from profilers.errors import ProfilersError
+from profilers.contained.child import Finished, Limits
+from profilers.contained.errors import ProfilersError
+from profilers.contained.scratch import scratch_folder
 from profilers.run import DEFAULT_ENVIRONMENT, error_line, run_contained
-from profilers.scratch import scratch_folder
 
 FLAG = "-fopenmp"
 WITHOUT_THREADS = "-fopenmp-simd"

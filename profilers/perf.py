@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import compile_workloads
-from profilers.child import Finished, Limits, memory_file
+from profilers.contained.child import Finished, Limits, memory_file
+from profilers.contained.errors import ProfilersError
 from profilers.counting import ACK_FD, CONTROL_FD, Counted, Counting, count_workload, warmups
-from profilers.errors import ProfilersError
 from profilers.machine import CounterSupport, Machine
 from profilers.mapping import EventMap, Run, Values, event_maps, medians
 from profilers.outcome import BuildFailed, TimedOut

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from profilers.contained.errors import ProfilersError
 from profilers.counters import STATISTICS, counters, derived, statistics_of
-from profilers.errors import ProfilersError
 
 _VERSION = 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from profilers.calibration import FLAGS, MAX_OTHER_LOAD, MEMORY, Calibration, CalibrationCache
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.kept import from_line, kept_at, load_kept, store_kept, strict_record, to_line
 from profilers.machine import Machine
 

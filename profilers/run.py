@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from profilers.child import Child, Command, Finished, Limits
+from profilers.contained.child import Child, Command, Finished, Limits
 from profilers.deadline import OutOfTime, left_s
 
 DEFAULT_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"})

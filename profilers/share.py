@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 
 
 class MachineShare:

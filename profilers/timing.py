@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from profilers.build import Built
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.errors import HarnessError
 from profilers.harness import DEFAULT_LIMITS, time_workload
 from profilers.load import LoadMeter

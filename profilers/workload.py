@@ -9,7 +9,7 @@ import ctypes
 import math
 from dataclasses import dataclass
 
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 
 _SIZES = {
     "float": ctypes.sizeof(ctypes.c_float),

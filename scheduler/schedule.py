@@ -61,6 +61,7 @@ def _field_text(value: object) -> str:
 
 
 def format_transformation(step: Transformation) -> str:
+    """Its text in a schedule, as `tile([i, j], [8, 8])`, without parameters at the end that have their defaults."""
     values = [getattr(step, f.name) for f in fields(step)]
     defaults = [f.default for f in fields(step)]
     while values and defaults[-1] is not MISSING and values[-1] == defaults[-1]:

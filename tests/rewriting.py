@@ -12,7 +12,7 @@ from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.runtime_checks.premises import PremiseTests
 from scheduler.frontend import ParseOptions, SourceFile, read_source
-from scheduler.moves.concurrent import fitted
+from scheduler.moves.openmp_schedule import fitted
 from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
 

@@ -12,13 +12,13 @@ ALLOWED = {
     "perfembed": {"optdb", "profilers", "scheduler"},
     "optdb": {"profilers", "scheduler"},
     "profilers": set[str](),
-    "scheduler": set[str](),
+    "scheduler": {"profilers.contained"},
 }
 # Processes of their own: they talk to their parents through standard output, and hand the environment on.
 CHILDREN = {"scheduler.frontend.child", "profilers.likwid_child"}
 HEAVY = {"torch", "torch_geometric", "faiss", "clang", "sklearn", "islpy", "numpy", "scipy", "duckdb", "rich"}
 FLOORS = (  # of perfembed, from the ground up: a room imports from its own floor and from those below
-    ("errors", "in_time", "files", "flags", "reading", "world", "building", "capture", "transfer"),
+    ("errors", "files", "flags", "reading", "world", "building", "capture", "transfer"),
     ("embedding", "fuzzing", "inspection", "measuring"),
     ("learning",),
     ("retrieval",),
@@ -49,7 +49,8 @@ def test_packages_import_only_what_they_may(package: str) -> None:
         for name in PATHS
         if name.split(".")[0] == package
         for target in MODULES.imported(name, everywhere=True)
-        if target.split(".")[0] in set(PACKAGES) - ALLOWED[package] - {package}
+        if target.split(".")[0] in set(PACKAGES) - {package}
+        if not any(f"{target}.".startswith(f"{allowed}.") for allowed in ALLOWED[package])
     }
     assert not wrong
 

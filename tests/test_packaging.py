@@ -16,7 +16,8 @@ NEEDED = {
     "perfembed/py.typed", "optdb/py.typed", "profilers/py.typed", "scheduler/py.typed",
     "perfembed/weights/embedding.safetensors", "perfembed/weights/cost-boosted.safetensors",
     "perfembed/report/map_page.html", "perfembed/report/schemas/tune.json", "perfembed/demo/heat.c",
-    "perfembed/capture/instrument.h", "profilers/harness.c", "profilers/supervisor.c", "profilers/groups/perf-amd.toml",
+    "perfembed/capture/instrument.h", "profilers/harness.c", "profilers/contained/supervisor.c",
+    "profilers/groups/perf-amd.toml",
     "optdb/schema.sql", "optdb/views.sql",
 }  # fmt: skip
 

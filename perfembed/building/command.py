@@ -16,9 +16,9 @@ from perfembed.capture.copying import Copier
 from perfembed.capture.stage import around, writable_for
 from perfembed.errors import SourceRejected
 from profilers.build import CompilerConfig
-from profilers.child import Command, Limits, confines_writes
+from profilers.contained.child import Command, Limits, confines_writes
+from profilers.contained.supervisor import supervisor_binary
 from profilers.run import run_many
-from profilers.supervisor import supervisor_binary
 
 BUILD_LIMITS = Limits(wall_s=1800.0, memory_bytes=64 << 30, processes=4096, output_bytes=4 << 20)
 _OUTPUTS = (b"\x7fELF", b"!<arch>", b"gpch")  # what a build made before begins with

@@ -11,7 +11,7 @@ from pathlib import Path
 from perfembed.building.build import Changes, Made, NotBuilt, Unit
 from perfembed.building.text import beside, standing_in
 from profilers.build import CompilerConfig, compiler_path
-from profilers.child import Command, Finished, Limits
+from profilers.contained.child import Command, Finished, Limits
 from profilers.run import DEFAULT_ENVIRONMENT, run_many
 
 COMPILE_LIMITS = Limits.of_work(180.0, 8 << 30, 1 << 16)

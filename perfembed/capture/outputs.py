@@ -19,7 +19,7 @@ from perfembed.capture.compared import Said, difference, varying
 from perfembed.capture.program import ProgramRun, abi_flags, run_program
 from perfembed.world import Ran, run_failure
 from profilers.build import compiler_path
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.run import run_contained
 
 _HERE = Path(__file__).parent

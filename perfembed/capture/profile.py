@@ -29,7 +29,7 @@ from perfembed.capture.program import (
 )
 from perfembed.capture.stage import Stage
 from perfembed.world import Left, Ran, World, last_words, run_failure
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.deadline import OutOfTime, forever, share_of_time, within
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.frontend import SourceFile

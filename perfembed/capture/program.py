@@ -14,7 +14,7 @@ from perfembed.building.compiling import COMPILE_LIMITS, said
 from perfembed.capture.stage import Stage
 from perfembed.world import Ran, World
 from profilers.build import compiler_path
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")

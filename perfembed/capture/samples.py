@@ -17,8 +17,8 @@ from perfembed.capture.stage import Stage
 from perfembed.errors import EnvironmentMissing
 from perfembed.world import World, run_failure
 from profilers.build import compiler_path
-from profilers.child import Limits
-from profilers.errors import CompilerMissing
+from profilers.contained.child import Limits
+from profilers.contained.errors import CompilerMissing
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.frontend import SourceFile
 

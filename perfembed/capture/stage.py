@@ -18,9 +18,9 @@ from types import MappingProxyType
 
 from perfembed.capture.copying import Copier, Original, put
 from perfembed.world import Left, Ran, World
-from profilers.child import Finished, Limits, confines_writes
+from profilers.contained.child import Finished, Limits, confines_writes
+from profilers.contained.scratch import make_removable
 from profilers.run import run_contained
-from profilers.scratch import make_removable
 
 KEPT_BYTES = 1 << 30  # of what the program writes, for comparing it as text
 _TICK_S = 0.011  # what was changed later than this has another time

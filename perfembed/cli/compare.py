@@ -13,6 +13,7 @@ from perfembed.cli.options import FLAGS, Given, takes
 from perfembed.cli.output import say
 from perfembed.cli.texts import words
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_VERIFICATION, UsageError
+from perfembed.report.style import Style
 
 Format = Literal["table", "markdown", "json"]
 EXAMPLES = examples(
@@ -88,7 +89,6 @@ def command(
     from perfembed.comparing.model import OPENBLAS, CompareOptions
     from perfembed.comparing.run import compare
     from perfembed.report.comparison import comparison_document, render_comparison
-    from perfembed.report.style import Style
 
     if unknown := sorted(set(columns) - set(NAMES)):
         raise UsageError(f"--only {', '.join(unknown)}: expected some of {', '.join(NAMES)}")

@@ -20,6 +20,7 @@ from perfembed.cli.folders import database_error
 from perfembed.cli.help import DEVELOPERS, Command, Group, examples
 from perfembed.cli.options import Given, takes
 from perfembed.errors import EXIT_DONE, EXIT_VERIFICATION, DatabaseProblem, UsageError
+from perfembed.report.style import Style, count
 
 if TYPE_CHECKING:
     from optdb.database import Database as OpenDatabase
@@ -132,7 +133,6 @@ def export(
     from optdb.ingest import pending_bytes
     from optdb.spool import spool_directory
     from perfembed.report.database import export_document, render_export
-    from perfembed.report.style import count
 
     path, where = given.database_path(), Path(target)
     if os.path.lexists(where):
@@ -259,7 +259,6 @@ def moment(text: str) -> float:
 
 
 def _style(given: Given) -> Style:
-    from perfembed.report.style import Style
 
     return Style(given.session.color(sys.stdout))
 
@@ -293,7 +292,6 @@ def _writing(path: Path, *, create: bool) -> Iterator[OpenDatabase]:
     from optdb.database import Database
     from optdb.ingest import ingest
     from optdb.spool import spool_directory
-    from perfembed.report.style import count
 
     if create:
         try:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfembed.cli.building import default_output
 from perfembed.cli.options import Given, takes
 from perfembed.cli.output import style_of
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
+from perfembed.files import write_output
 
 if TYPE_CHECKING:
     from perfembed.report.style import Style
@@ -53,7 +55,6 @@ def command(
 
 def place_programs(folder: str) -> list[str]:
     """Copies of the programs in a folder, which is made. Raises UsageError where files of others would be lost."""
-    from perfembed.files import write_output
 
     try:
         os.makedirs(folder, exist_ok=True)
@@ -84,7 +85,6 @@ def about(content: str) -> str:
 
 def _tuned(path: str, options: TuneOptions, given: Given, style: Style | None) -> DemoProgram:
     """Tunes one program and, where there is a style, shows what was done. Raises PerfembedError."""
-    from perfembed.cli.building import default_output
     from perfembed.cli.progress import progress_on
     from perfembed.report.terminal import DemoProgram, render_result
     from perfembed.tuning.file_tuner import tune

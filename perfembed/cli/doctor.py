@@ -15,6 +15,9 @@ import typer
 from perfembed.cli.folders import cache_path, optional_database
 from perfembed.cli.options import Given, takes
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT
+from perfembed.report.style import Style, count, seconds, table
+from profilers.contained.errors import ProfilersError
+from profilers.lock import machine_lock
 
 if TYPE_CHECKING:
     from perfembed.profiling.comparison import CounterComparison
@@ -50,7 +53,6 @@ def command(
     a minute where there are counters.
     """
     from perfembed.report.profiles import comparison_lines, doctor_document
-    from perfembed.report.style import Style
     from profilers.doctor import calibration_check, diagnose
     from profilers.machine import describe_machine
 
@@ -81,7 +83,6 @@ def command(
 
 def calibration_lines(calibration: Calibration) -> list[str]:
     """The figures as a table for each number of threads."""
-    from perfembed.report.style import count, seconds, table
     from profilers.calibration import KINDS, PRECISIONS
 
     def number(figure: Figure, factor: float) -> str:
@@ -128,11 +129,10 @@ def _compare_counters(cc: str, environment: Mapping[str, str]) -> CounterCompari
     """Of LIKWID or perf, the first that counts here; None where none does."""
     from perfembed.profiling.comparison import compare_counters, compared_donors
     from profilers.build import CompilerConfig
+    from profilers.contained.scratch import scratch_folder
     from profilers.likwid import LikwidBackend
-    from profilers.lock import machine_lock
     from profilers.machine import describe_machine
     from profilers.perf import PerfBackend
-    from profilers.scratch import scratch_folder
 
     backend = next((b for b in (LikwidBackend(), PerfBackend()) if b.available(environment).usable), None)
     if backend is None:
@@ -152,10 +152,8 @@ def _calibrate(cc: str, environment: Mapping[str, str]) -> tuple[Calibration, Pa
     """Measures while nothing else of ours measures on this machine; what was found and where it was kept."""
     from profilers.calibrate import calibrate
     from profilers.calibration import CalibrationCache
-    from profilers.errors import ProfilersError
-    from profilers.lock import machine_lock
+    from profilers.contained.scratch import scratch_folder
     from profilers.machine import describe_machine
-    from profilers.scratch import scratch_folder
 
     machine = describe_machine()
 

@@ -10,6 +10,7 @@ import typer
 
 from perfembed.cli.options import Given, takes
 from perfembed.errors import EXIT_DONE, UsageError
+from perfembed.files import write_output
 
 if TYPE_CHECKING:
     from scheduler.generator import GeneratedProgram
@@ -66,7 +67,6 @@ def _generated(
     seed: int, numbers: range, patterns: list[str], output: str | None, force: bool
 ) -> Iterator[GeneratedProgram]:
     """The programs; each is written before it is handed out. Raises UsageError."""
-    from perfembed.files import write_output
     from scheduler.generator import GeneratorSettings, generate
     from scheduler.generator.programs import NothingFits
 

@@ -14,6 +14,8 @@ from perfembed.cli.options import FLAGS, WORLD, Given, takes
 from perfembed.cli.output import print_lines, print_sarif
 from perfembed.cli.texts import compiler_flags
 from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_NOT_READ, UsageError
+from perfembed.files import read_input
+from perfembed.report.style import Style
 from perfembed.tuning.options import OUTPUT, TuneOptions
 
 if TYPE_CHECKING:
@@ -59,7 +61,6 @@ def command(
     """
     form = given.output_format()
 
-    from perfembed.files import read_input
     from perfembed.inspection.inspect_file import inspect_file
     from perfembed.report.inspection import (
         inspection_document,
@@ -67,7 +68,6 @@ def command(
         render_program_refusals,
         render_refusals,
     )
-    from perfembed.report.style import Style
     from scheduler.frontend import ParseOptions
 
     if len(files) > 1 and (not summary or form != "text"):

@@ -10,6 +10,7 @@ import typer
 from perfembed.cli.help import examples
 from perfembed.cli.options import COMPILED, Given, takes
 from perfembed.errors import EXIT_DONE, UsageError
+from perfembed.files import read_input
 
 EXAMPLES = examples("perfembed db map gemm.c -o map.html", "perfembed db map --no-db")
 
@@ -40,7 +41,6 @@ def command(
         raise UsageError("--nodes: of which file?")
     options = given.tune_options()
 
-    from perfembed.files import read_input
     from perfembed.mapping.embed_file import embed_file, place_source
     from perfembed.mapping.plane import map_points, node_points
     from perfembed.report.map_page import map_page

@@ -17,7 +17,7 @@ import typer
 from perfembed.cli.folders import cache_path, database_path, optional_database
 from perfembed.cli.help import AFTER, HELP, show_all
 from perfembed.cli.session import Session
-from perfembed.cli.texts import budget_seconds, compiler_flags, parameter_values, thread_count, weights_folder
+from perfembed.cli.texts import budget_seconds, compiler_flags, parameter_values, thread_count, weights_folder, world_of
 from perfembed.errors import UsageError
 from perfembed.tuning.options import DATABASE, OUTPUT, PROGRAM, RUN, TuneOptions, asked_options, declared
 
@@ -265,7 +265,6 @@ class Given:
 
     def world(self) -> World:
         """What the program is given when it runs, relative to the current folder. Raises UsageError."""
-        from perfembed.cli.texts import world_of
 
         world = world_of(self.values)
         return replace(world, arguments=(*world.arguments, *self.program))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from perfembed.cli.session import Session
 from perfembed.errors import PerfembedError
+from perfembed.files import write_output
+from perfembed.report.style import Style, one_line
 
 if TYPE_CHECKING:
     from perfembed.report.findings import Finding
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 def style_of(session: Session) -> Style:
     """Of what is printed: as wide as the terminal, up to 120 columns, else 100."""
-    from perfembed.report.style import Style
 
     wide = min(shutil.get_terminal_size().columns, 120) if sys.stdout.isatty() else 100
     return Style(session.color(sys.stdout), wide)
@@ -50,8 +51,6 @@ def write_page(path: str, make: Callable[[], str], command: str, session: Sessio
     """A page about what is done already. Whether it was written; else one line on stderr says why not, and the exit
     code stays that of what was done.
     """
-    from perfembed.files import write_output
-    from perfembed.report.style import one_line
 
     try:
         write_output(path, make().encode("utf-8"))

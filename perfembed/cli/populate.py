@@ -20,8 +20,10 @@ from perfembed.cli.help import examples
 from perfembed.cli.options import FLAGS, Given, takes
 from perfembed.cli.output import say
 from perfembed.cli.profile import BACKENDS, BackendName, backend_of
+from perfembed.cli.sbatch import sbatch_script
 from perfembed.cli.texts import budget_seconds, shard_of, thread_count
 from perfembed.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_NOT_READ, DatabaseProblem, UsageError
+from perfembed.report.style import seconds
 from perfembed.tuning.options import SEARCHES
 
 if TYPE_CHECKING:
@@ -241,7 +243,6 @@ def _profiling(given: Given, files: list[str], shards: list[Path], count: int) -
 def _profile(options: ProfilingOptions, given: Given) -> int:
     from optdb.errors import OptdbError
     from perfembed.profiling.profile_many import ProgramProfiled, profile_nests
-    from perfembed.report.style import seconds
 
     count = 0
 
@@ -295,7 +296,6 @@ def _populate(
 
 def _script(given: Given, database: Path, shards: int) -> str:
     """The options of this call, but for those of the script itself, in a job script."""
-    from perfembed.cli.sbatch import sbatch_script
 
     words = ["perfembed", "populate"]
     values = dict(given.context.params)

@@ -12,6 +12,7 @@ from perfembed.cli.help import examples
 from perfembed.cli.options import COMPILED, WORLD, File, Given, takes
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, DatabaseProblem, EnvironmentMissing
+from perfembed.report.style import Style
 from perfembed.tuning.options import DATABASE, RUN
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def command(
     from perfembed.cli.progress import progress_on
     from perfembed.profiling.profile_file import profile_file
     from perfembed.report.profiles import profiles_document, render_profiles
-    from perfembed.report.style import Style
 
     chosen, options = backend_of(backend, given.session), given.tune_options()
     color = given.session.color(sys.stderr)

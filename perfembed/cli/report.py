@@ -11,6 +11,8 @@ from perfembed.cli.help import examples
 from perfembed.cli.options import Given, takes
 from perfembed.cli.output import style_of
 from perfembed.errors import EXIT_DONE, UsageError
+from perfembed.files import check_output, read_document, write_output
+from perfembed.report.style import table
 
 EXAMPLES = examples(
     "perfembed tune gemm.c --json > result.json; perfembed report result.json -o page.html",
@@ -39,7 +41,6 @@ def command(
     candidates over time, where they come from, the source before and after, and its dependences. Nothing is compiled
     or run, and the C file need not be there.
     """
-    from perfembed.files import check_output, read_document, write_output
     from perfembed.report.reading import read_tune_document
     from perfembed.report.tuning_page import tuning_page
 
@@ -70,7 +71,6 @@ def schema(
     With --exit-codes what the exit codes of all commands mean.
     """
     from perfembed.report.schema import render_exit_codes, schema_list, schema_text
-    from perfembed.report.style import table
 
     if exit_codes:
         if name:

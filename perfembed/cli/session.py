@@ -25,7 +25,7 @@ from perfembed.errors import (
     PerfembedError,
     UsageError,
 )
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 
 _MAX_ADVICE = 10  # lines
 _ULIMIT = {

@@ -19,6 +19,8 @@ from perfembed.cli.options import Given, takes
 from perfembed.cli.session import Session
 from perfembed.cli.texts import budget_seconds
 from perfembed.errors import EXIT_DONE, EnvironmentMissing, PerfembedError, QueryStopped, UsageError
+from perfembed.files import check_output, write_output
+from perfembed.report.style import Style, table
 
 if TYPE_CHECKING:
     from optdb.errors import OptdbError
@@ -152,7 +154,6 @@ def _read_query(text: str) -> str:
 
 def _check_output(database: Path, output: str) -> None:
     """Refuses what could not be written, and the database's own files. Raises UsageError."""
-    from perfembed.files import check_output
 
     for own in (database, Path(f"{database}.wal")):
         if os.path.realpath(output) == os.path.realpath(own):
@@ -184,9 +185,7 @@ def _as_ours(error: OptdbError, query: str) -> PerfembedError:
 
 
 def _write(result: QueryResult, format_: str, output: str | None, session: Session, *, listing: bool) -> None:
-    from perfembed.files import write_output
     from perfembed.report.query import render
-    from perfembed.report.style import Style
 
     if format_ == "parquet":
         from perfembed.report.query import parquet_bytes
@@ -214,7 +213,6 @@ def _write(result: QueryResult, format_: str, output: str | None, session: Sessi
 def _listed(result: QueryResult, style: Style) -> Iterator[str]:
     """Each view with what it is, and below it its columns."""
     from perfembed.report.query import terminal_safe
-    from perfembed.report.style import table
 
     views: dict[str, list[list[str]]] = {}
     comments: dict[str, str] = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfembed.building.arguments import expanded
 from perfembed.errors import UsageError
 from perfembed.flags import absolute
+from perfembed.world import PROGRAM_LIMITS, World
 
 if TYPE_CHECKING:
     from perfembed.world import World
@@ -104,7 +105,6 @@ def world_of(given: Mapping[str, Any]) -> World:
     """What the options say, by name, relative to the current folder; `args` come after what --run starts the program
     with. Raises UsageError.
     """
-    from perfembed.world import PROGRAM_LIMITS, World
 
     directory = _folder(given.get("directory") or os.curdir, "--workdir")
     tolerance = given.get("tolerance", 0.0)

@@ -55,7 +55,7 @@ def cost(
     from optdb.errors import OptdbError
     from perfembed.learning.cost_models import ABLATIONS, train_cost_model, weights_path
     from perfembed.learning.training_data import drawn_labels, export_labels, is_generated, read_problems
-    from profilers.scratch import scratch_folder
+    from profilers.contained.scratch import scratch_folder
 
     if without is not None and (model != "lstm" or finetune or without not in ABLATIONS):
         raise UsageError(

@@ -12,6 +12,8 @@ from perfembed.cli.help import examples
 from perfembed.cli.options import COMPILED, WORLD, Given, takes
 from perfembed.cli.output import print_lines, print_sarif, style_of, write_page
 from perfembed.errors import UsageError
+from perfembed.files import check_output, read_input
+from perfembed.report.style import one_line
 
 if TYPE_CHECKING:
     from perfembed.tuning.options import TuneOptions
@@ -46,8 +48,6 @@ def command(given: Given, files: Files = None) -> int:
     if form == "sarif" and len(named) != 1:
         raise UsageError("--format sarif takes one file")
 
-    from perfembed.files import read_input
-
     options = given.tune_options(began_s=given.session.began, pictures=given.json or given.report is not None)
     contents = [read_input(file) for file in named]
     places = _places(given, named)
@@ -58,7 +58,6 @@ def command(given: Given, files: Files = None) -> int:
 
 def _places(given: Given, named: list[str]) -> Places:
     """Where the tuned files go, once nothing speaks against it. Raises UsageError."""
-    from perfembed.files import check_output
 
     places = output_places(named, given.output, given.output_folder, given.in_place, given.dry_run)
     report = given.report
@@ -73,7 +72,7 @@ def _places(given: Given, named: list[str]) -> Places:
 
 def _tuned(given: Given, named: list[str], options: TuneOptions) -> TuneResult:
     # What takes other processes a while is begun before this one imports the rest.
-    from profilers.supervisor import prepare_supervisor
+    from profilers.contained.supervisor import prepare_supervisor
     from scheduler.frontend.parsing import prepare_parser
 
     prepare_supervisor(given.session.environment.get("PATH", os.defpath))
@@ -108,7 +107,6 @@ def _print(given: Given, form: str, result: TuneResult, file: str, content: byte
 
         print(render_result(result, style, quiet=given.quiet, verbose=given.verbose))
     if given.report is not None:
-        from perfembed.report.style import one_line
         from perfembed.report.tuning_page import tuning_page
 
         sys.stdout.flush()  # what was found is known, whatever becomes of its picture

@@ -23,11 +23,10 @@ from perfembed.comparing.openblas import Product
 from perfembed.comparing.regions import Marked, kernel_part
 from profilers.build import CompilerConfig
 from profilers.calibration import KINDS, MEMORY, Calibration
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.domain import sample_domain
-from scheduler.cost.least_operations import least_operations
-from scheduler.cost.operations import count_operations
+from scheduler.cost.operations import count_operations, least_operations
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.affine import Affine

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from perfembed.errors import UsageError
 from profilers.build import CompilerConfig, compiler_path, compiler_version
-from profilers.child import Finished, Limits
-from profilers.errors import ProfilersError
+from profilers.contained.child import Finished, Limits
+from profilers.contained.errors import ProfilersError
 from profilers.run import run_contained
 
 FLAGS = ("-O3", "-march=native")

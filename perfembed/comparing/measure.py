@@ -10,7 +10,7 @@ from pathlib import Path
 from perfembed.comparing.openblas import Product, run_openblas
 from perfembed.comparing.regions import MARKS_VARIABLE, read_marks
 from perfembed.world import run_failure
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import harness_environment
 from profilers.load import LoadMeter
 from profilers.run import run_contained

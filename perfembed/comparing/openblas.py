@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
 from profilers.run import run_contained
 
 _CHILD = """

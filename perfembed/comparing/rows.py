@@ -14,6 +14,7 @@ from typing import Literal as OneOf
 
 from perfembed.comparing.bound import Work
 from perfembed.tuning.result import NestReport
+from profilers.timing import coefficient_of_variation
 
 SCHEMA_VERSION = 1
 LARGE_SHARE = 0.05
@@ -48,7 +49,6 @@ class ProgramRow:
 
     @property
     def cov(self) -> float:
-        from profilers.timing import coefficient_of_variation
 
         counted = [s for s, good in zip(self.kernel_s, self.good, strict=True) if good] or self.kernel_s
         return coefficient_of_variation(tuple(counted))

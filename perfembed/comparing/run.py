@@ -38,9 +38,9 @@ from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.source import parse
 from profilers.build import CompilerConfig
 from profilers.calibration import CalibrationCache
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.scratch import scratch_folder
 from scheduler.frontend import SourceFile
 
 _HIDDEN_LOOPS = (GRAPHITE, POLLY, STRIPMINE)  # what they find depends on what was put into main

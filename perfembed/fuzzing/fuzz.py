@@ -20,8 +20,8 @@ from perfembed.fuzzing.instrumented import Instrumented, tables
 from perfembed.fuzzing.result import OtherValues
 from perfembed.world import Ran, run_failure
 from profilers.build import compiler_path
-from profilers.child import Limits
-from profilers.errors import ProfilersError
+from profilers.contained.child import Limits
+from profilers.contained.errors import ProfilersError
 from profilers.harness import harness_environment
 from profilers.run import run_contained
 from scheduler.ir.names import spelled

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from perfembed.errors import UsageError
-from perfembed.in_time import Undone, in_time
 from perfembed.inspection.shares import RunShares
 from perfembed.inspection.views import DependenceView, view
 from perfembed.reading import read_file
+from profilers.contained.in_time import Undone, in_time
 from scheduler.errors import TextError
 from scheduler.frontend import ParseOptions, Sharing, SourceFile, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span

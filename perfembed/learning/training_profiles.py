@@ -16,7 +16,7 @@ from perfembed.embedding.network.interface import profile_numbers
 from perfembed.embedding.network.targets import metric_row
 from perfembed.learning.shards import read_shards, write_shard
 from perfembed.learning.training_data import is_generated, target_of_machine
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.profile import Profile
 from profilers.simulated.backend import DISTURBED
 from scheduler.errors import SchedulerError

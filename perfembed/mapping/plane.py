@@ -19,7 +19,7 @@ from perfembed.mapping.embed_file import NestEmbedding, PlacedNest
 from perfembed.retrieval.donors import SEED, Donors, StoredDonor
 from perfembed.retrieval.nest_space import NestSpace
 from profilers import counters
-from profilers.scratch import unfinished_file
+from profilers.contained.scratch import unfinished_file
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target

@@ -12,7 +12,7 @@ from perfembed.errors import PerfembedError
 from perfembed.measuring.runner import Compile, Processes, Runner, Surroundings
 from perfembed.measuring.stopwatch import Phase, Stopwatch
 from profilers.build import Built, CompilerConfig
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.outcome import BuildFailed, Outcome, Stopped, Timed
 from profilers.specification import TimingSettings
 from profilers.timing import CompareSettings, Comparison, ComparisonFailed

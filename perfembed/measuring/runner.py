@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from profilers.build import Built, CompilerConfig, compile_workloads, discard
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import check_workload, time_workload, write_reference
 from profilers.load import LoadMeter
 from profilers.outcome import (

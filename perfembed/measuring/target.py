@@ -8,12 +8,11 @@ from pathlib import Path
 
 from profilers.build import CompilerConfig
 from profilers.calibrate import calibrate_streams
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.isa import VectorUnits, vector_units
 from profilers.machine import Machine
 from profilers.rates import RatesCache, StreamRates
-from scheduler.machine.microkernel import CacheLevel, Core, Rates
-from scheduler.machine.target import Target
+from scheduler.machine.target import CacheLevel, Core, Rates, Target
 
 _AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
 _BEFORE_HASWELL = frozenset((0x2A, 0x2D, 0x3A, 0x3E))

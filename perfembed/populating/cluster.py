@@ -32,7 +32,7 @@ from perfembed.populating.programs import (
     ProgramStarted,
     Told,
 )
-from profilers.scratch import scratch_folder
+from profilers.contained.scratch import scratch_folder
 
 Client = Any  # distributed.Client: Dask is optional, and hardly typed
 RESOURCE = "measure"

@@ -48,9 +48,9 @@ from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
 from perfembed.tuning.source import nothing_tunable, parse
 from profilers.build import CompilerConfig, compiler_version
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.scratch import scratch_folder
 from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs.generate import FUNCTION

@@ -22,10 +22,10 @@ from perfembed.tuning.result import Event, Message, NestStarted
 from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from profilers.backend import Backend, ProfileFailed
 from profilers.build import CompilerConfig, compiler_version
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.profile import Profile
-from profilers.scratch import scratch_folder
 from scheduler.errors import SchedulerError
 from scheduler.identity import canonical_nest
 from scheduler.ir.nest import LoopNest

@@ -32,9 +32,9 @@ from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed
 from profilers.backends import choose
 from profilers.build import CompilerConfig, compiler_version
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.scratch import scratch_folder
 from profilers.share import MachineShare
 from profilers.simulated.backend import SimulatedBackend
 from scheduler.errors import SchedulerError

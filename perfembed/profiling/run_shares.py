@@ -18,7 +18,7 @@ from perfembed.tuning.openmp import with_openmp
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
 from perfembed.tuning.source import parse, with_inputs_apart
-from profilers.scratch import scratch_folder
+from profilers.contained.scratch import scratch_folder
 
 
 def inspect_run(

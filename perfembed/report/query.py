@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from optdb.safe_sql import Cell, Column, QueryResult
 from perfembed.report.style import Style
-from profilers.scratch import scratch_folder
+from profilers.contained.scratch import scratch_folder
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown")
 _NUMBERS = frozenset(("int", "float", "float32", "decimal"))

@@ -33,7 +33,7 @@ from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.normalize.spelled import normal_form
+from scheduler.normalize.materialized_nest import normal_form
 from scheduler.replay import Replayer
 
 NEAR, DRAWN = 6, 5  # donors asked: in each part of the space, and at random

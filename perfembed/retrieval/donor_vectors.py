@@ -23,7 +23,7 @@ from perfembed.embedding.network.interface import profile_numbers
 from perfembed.learning.training_profiles import read_profiles
 from perfembed.retrieval.donors import SEED, Donors, StoredDonor, donor_shards, donors_in, read_donors
 from perfembed.retrieval.index import VectorIndex, database_index, open_index
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.profile import Profile
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest

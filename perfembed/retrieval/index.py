@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profilers.scratch import unfinished_file
+from profilers.contained.scratch import unfinished_file
 
 if TYPE_CHECKING:
     import numpy as np

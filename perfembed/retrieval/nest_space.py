@@ -1,6 +1,6 @@
 """The space in which donors are looked for: how nests perform, what is visibly there, and which schedules suit them.
 
-A nest is placed by its normal form (`scheduler.normalize.spelled`): in which order somebody wrote it does not matter.
+A nest is placed by its normal form (`scheduler.normalize.materialized_nest`): how somebody ordered it does not matter.
 A vector that was learned from metrics alone brings nests together that perform alike; schedules fit where loops, arrays
 and statements are alike, too, and where strides and working sets are (`perfembed.embedding.network.schedule_map`).
 """
@@ -24,7 +24,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
 from scheduler.machine.target import Target
 from scheduler.moves.trip_counts import trip_counts
-from scheduler.normalize.spelled import normal_form
+from scheduler.normalize.materialized_nest import normal_form
 from scheduler.replay import Replayer
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.moves.wider_vectors import in_wider_vectors
-from scheduler.normalize.refusion import refuse_neighbours
+from scheduler.normalize.fission import refuse_neighbours
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, nest_steps, parse_schedule

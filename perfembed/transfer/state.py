@@ -18,9 +18,8 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, find_loop, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse
-from scheduler.machine.microkernel import register_shapes
-from scheduler.machine.target import Target
-from scheduler.moves.dealing import by_data
+from scheduler.machine.target import Target, register_shapes
+from scheduler.moves.openmp_schedule import by_data
 from scheduler.moves.register_blocking import even_block
 from scheduler.moves.trip_counts import PORTION, power_of_two
 from scheduler.schedule import Schedule

@@ -20,7 +20,7 @@ from scheduler.codegen.emit.workload import plain
 from scheduler.computed.propose import computed
 from scheduler.errors import SchedulerError, TextError
 from scheduler.ir.nest import LoopNest
-from scheduler.moves.concurrent import fitted, steady
+from scheduler.moves.openmp_schedule import fitted, steady
 from scheduler.moves.space import Space
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Allowed, Refused, Replayer, ScheduledNest

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perfembed.building.text import under_name
-from perfembed.in_time import Undone, in_time
 from perfembed.inspection.views import view
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.pictures import Ceilings, Level, NestPicture, NestWork, Peak, SourceLines
 from perfembed.tuning.winners import Winners
 from profilers.calibration import KINDS, PRECISIONS, CalibrationCache
+from profilers.contained.errors import ProfilersError
+from profilers.contained.in_time import Undone, in_time
 from profilers.deadline import left_s
-from profilers.errors import ProfilersError
 from profilers.machine import Machine
 from scheduler.cost.estimate import Estimator
-from scheduler.cost.least_operations import least_operations
+from scheduler.cost.operations import least_operations
 from scheduler.errors import SchedulerError
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest

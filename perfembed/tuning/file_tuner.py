@@ -17,7 +17,7 @@ from perfembed.tuning.result import Event, Message, TuneResult
 from perfembed.tuning.source import nothing_tunable, parse, with_inputs_apart
 from perfembed.tuning.time_plan import in_budget, with_all_time
 from profilers.build import CompilerConfig, prepare_harness
-from profilers.scratch import scratch_folder, sweep
+from profilers.contained.scratch import scratch_folder, sweep
 
 
 def tune(path: str, options: TuneOptions, progress: Callable[[Event], None]) -> TuneResult:

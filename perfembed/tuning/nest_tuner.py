@@ -16,7 +16,7 @@ from perfembed.tuning.result import Event
 from profilers.outcome import Timed
 from scheduler.codegen.emit.workload import plain
 from scheduler.errors import SchedulerError
-from scheduler.moves.concurrent import fitted
+from scheduler.moves.openmp_schedule import fitted
 from scheduler.moves.space import Space
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from perfembed.errors import EnvironmentMissing
 from profilers.build import compiler_path
-from profilers.errors import CompilerMissing
+from profilers.contained.errors import CompilerMissing
 from profilers.openmp import FLAG, WITHOUT_THREADS, openmp_advice, openmp_problem
 
 _TEXT = rb'"(?:\\.|[^"\\\n])*"'

@@ -45,7 +45,7 @@ class NestWork:
     """What one call of a nest does, on the data it was measured with.
 
     `flops`: the floating-point operations that any order of them needs, `single` of them in single precision
-    (`scheduler.cost.least_operations`). `original_bytes` and
+    (`scheduler.cost.operations`). `original_bytes` and
     `tuned_bytes`: the estimated traffic with memory of the loops as written and as tuned (`scheduler.cost.estimate`),
     cold caches assumed; `least_bytes`: the least that any order of the same operations needs
     (`scheduler.polyhedral.io_bound`). None where that is not known.

@@ -16,7 +16,7 @@ from perfembed.capture.instrument import without_culprits
 from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import ProgramRun, run_program
 from perfembed.world import Ran, run_failure
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import harness_environment
 from profilers.run import error_line
 from scheduler.errors import SchedulerError

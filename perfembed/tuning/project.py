@@ -16,7 +16,7 @@ from perfembed.capture import ProgramProfile
 from perfembed.tuning.openmp import without_comments
 from perfembed.tuning.options import TuneOptions
 from profilers.build import CompilerConfig, compiler_path
-from profilers.child import Command
+from profilers.contained.child import Command
 from profilers.run import run_many
 from scheduler.frontend import SourceFile
 from scheduler.frontend.model import Rejection, Sharing

@@ -38,8 +38,8 @@ from perfembed.tuning.specialize import Given
 from perfembed.tuning.time_plan import TimePlan
 from perfembed.tuning.winners import Winners
 from perfembed.tuning.writing import blank, refused, tuned, write
+from profilers.contained.errors import CompilerMissing
 from profilers.deadline import OutOfTime, within
-from profilers.errors import CompilerMissing
 from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.outcome import WrongResult

@@ -14,7 +14,7 @@ from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.result import Event, Message
 from profilers.build import CompilerConfig
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import Machine
 from profilers.rates import StreamRates
 from scheduler.frontend import SourceFile

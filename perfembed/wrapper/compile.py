@@ -94,7 +94,7 @@ class Wrapper:
     def _again(self, texts: list[tuple[Input, bytes]], known: Known, plain: subprocess.Popen[bytes]) -> int:
         """Waits for the compiler, and puts what is faster in the place of what it made. Its exit code."""
         from profilers.build import CompilerConfig
-        from profilers.scratch import scratch_folder
+        from profilers.contained.scratch import scratch_folder
         from scheduler.frontend import ParserStopped
 
         name = next((word for word in self.compiler if os.path.basename(word) not in _LAUNCHERS), self.compiler[-1])
@@ -155,7 +155,7 @@ class Wrapper:
         only: int | None,
     ) -> None:
         """Compiles the texts (`only` that of one input) and puts what comes of it where the compiler put its own."""
-        from profilers.scratch import unfinished_file
+        from profilers.contained.scratch import unfinished_file
 
         if not os.path.isfile(output) or os.path.islink(output):
             return

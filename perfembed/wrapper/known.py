@@ -88,7 +88,7 @@ def _load(path: Path | None, stamp: list[list[int]]) -> dict[str, Any] | None:
 
 
 def _store(path: Path, content: Mapping[str, object]) -> None:
-    from profilers.scratch import unfinished_file
+    from profilers.contained.scratch import unfinished_file
 
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.tuning.surroundings import Surveyed, survey
 from perfembed.wrapper.known import Chosen, KnownSchedule
 from profilers.build import CompilerConfig
-from profilers.child import Command
+from profilers.contained.child import Command
 from profilers.openmp import FLAG, WITHOUT_THREADS
 from profilers.run import run_many
 from scheduler.codegen.runtime_checks.premises import PremiseTests

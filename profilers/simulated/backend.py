@@ -13,7 +13,7 @@ from typing import Any
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import time_workload
 from profilers.load import LoadMeter
 from profilers.machine import CounterSupport, Machine

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from profilers.backend import ProfileRequest
 from profilers.build import COMPILE_MEMORY_BYTES, Built, CompilerConfig, compile_workloads, compiler_path
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import time_workload
 from profilers.outcome import BuildFailed, Timed
 from profilers.run import run_contained

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 import islpy as isl
 
+from profilers.contained.limits import lower_limit
 from scheduler.affine.model import Answer, Band, Linear, Node, Question, Setting, Several, Statements
-from scheduler.limits import lower_limit
 
 _MEMORY_BYTES = 1 << 30
 _FLOW_OPERATIONS = 300_000

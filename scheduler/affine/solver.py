@@ -8,13 +8,54 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import tempfile
 import weakref
-from pathlib import Path
 
-import scheduler
-from scheduler.affine.model import Answer, Question
+from profilers.contained.python import python_command
+from scheduler.affine.model import SETTINGS, Answer, Question, Setting
+from scheduler.polyhedral.model import affine_text
+from scheduler.replay import Replayer
+from scheduler.transform.reschedule import time_maps
+
+
+def question(replayer: Replayer, settings: tuple[Setting, ...] = SETTINGS) -> Question:
+    """Raises NotApplicable for loops whose bounds depend on data (no time map can be given), and QuotaExceeded."""
+    model = replayer.model
+    prefix = model.parameter_prefix()
+    depth = max(len(model.iterators(s)) for s in model.placed)
+    orders: list[str] = []
+    for one in time_maps(replayer.tree(())).maps:
+        names = frozenset(model.iterators(one.statement))
+        entries = [str(one.positions[0])]
+        for row, position in zip(one.rows, one.positions[1:], strict=True):
+            entries += [affine_text(row, "", names), str(position)]
+        entries += ["0"] * (2 * depth + 1 - len(entries))
+        orders.append(f"{model.tuple_text(one.statement)} -> [{', '.join(entries)}]")
+    with model.quota():
+        kept = [d.relation for d in replayer.dependences if not replayer.checker.relaxed(d)]
+        every = [d.relation for d in replayer.dependences]
+        uses = [(s, use) for s in model.placed for use in model.uses(s)]
+        reads = [model.access_relation(s, use) for s, use in uses if not use.is_write]
+        sure = [(s, use) for s, use in uses if use.is_write and use.must and use.access.is_affine]
+        unsure = [(s, use) for s, use in uses if use.is_write and not (use.must and use.access.is_affine)]
+        return Question(
+            domain=_union(prefix, [str(model.domain(s, "unbounded")) for s in model.placed]),
+            order=f"{prefix}{{ {'; '.join(orders)} }}",
+            validity=_union(prefix, list(map(str, kept))),
+            coincidence=_union(prefix, list(map(str, every))),
+            reads=_union(prefix, list(map(str, reads))),
+            surely_written=_union(prefix, [str(model.access_relation(s, use)) for s, use in sure]),
+            perhaps_written=_union(prefix, [str(model.access_relation(s, use)) for s, use in unsure]),
+            nearest=len(kept) == len(every) and not replayer.independent,
+            settings=settings,
+        )
+
+
+def _union(prefix: str, texts: list[str]) -> str:
+    """One union of sets or maps, each printed by isl with the same parameters."""
+    bodies = [text[text.index("{") + 1 : text.rindex("}")].strip() for text in texts]
+    return f"{prefix}{{ {'; '.join(filter(None, bodies))} }}"
+
 
 _SECONDS = 3.0  # in all, on a machine that has other things to do
 
@@ -37,13 +78,11 @@ class Asked:
 
 
 def _started(question: Question) -> subprocess.Popen[bytes]:
-    root = str(Path(scheduler.__file__).resolve().parent.parent)
-    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.affine.child import main; main()"
     with tempfile.TemporaryFile() as file:  # not a pipe, which would hold up the caller until it is read
         pickle.dump(question, file)
         file.seek(0)
         return subprocess.Popen(
-            [sys.executable, "-c", program],
+            python_command("scheduler.affine.child"),
             stdin=file,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,13 +1,13 @@
 """Schedules of products computed from what is known of the machine, without any donor.
 
-Source: Low et al. 2016 (ACM TOMS 43(2)), through `scheduler.machine.microkernel`.
+Source: Low et al. 2016 (ACM TOMS 43(2)), through `scheduler.machine.target`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scheduler.machine.microkernel import cache_blocks, register_shapes
+from scheduler.machine.target import cache_blocks, register_shapes
 from scheduler.moves.register_blocking import (
     CacheTiles,
     Shape,

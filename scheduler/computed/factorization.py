@@ -4,7 +4,7 @@ A loop whose bound is the iterator of a loop around it is split where the block 
 loop is tiled, and what does not touch the diagonal block is distributed out of it: a product, which is blocked for
 registers and caches.
 Source: the blocked right- and left-looking forms of LAPACK (Anderson et al. 1999, section 3.4), derived by index-set
-splitting; register blocks from `scheduler.machine.microkernel`.
+splitting; register blocks from `scheduler.machine.target`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop, path_to
 from scheduler.ir.walk import Placed
-from scheduler.machine.microkernel import register_shapes
+from scheduler.machine.target import register_shapes
 from scheduler.moves.register_blocking import Roles, Shape, chain_roles, has_operands, panels, wider_vectors
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.normalize.fission import maximal_fission

@@ -4,6 +4,8 @@ A solver that walks along lines waits for each step of its recurrence, and no lo
 over the lines is cut into blocks, and each block becomes the innermost loop of everything that it does; what an
 iteration keeps for itself has one element for each line of the block. Source: Nuzman and Zaks, "Outer-loop
 vectorization: revisited for short SIMD architectures" (PACT 2008).
+
+Arrays of structures whose members are read again and again are copied apart first (AoS to SoA).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import math
 from collections.abc import Iterator
 
 from scheduler.errors import NotApplicable
+from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop, tree_loops
 from scheduler.ir.types import known_type
 from scheduler.moves.space import Space
@@ -19,7 +22,55 @@ from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import directions
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.transform import Interchange, Tile, Vectorize
+from scheduler.transform import Columns, Interchange, Tile, Vectorize
+from scheduler.transform.columns import read_only_columns
+
+_AGAIN = 16  # times that what is copied is read, at least
+
+
+def columns(space: Space) -> tuple[Schedule, ...]:
+    """All arrays copied apart where that pays, then lanes, else the nest as written and its normal form; legal ones.
+
+    Raises QuotaExceeded.
+    """
+    first: Schedule = ()
+    for array in space.replayer.nest.arrays:
+        step = (*first, Columns(array.name))
+        if _is_read_again(space, array.name) and _applies(space, step):
+            first = step
+    if not first:
+        return ()
+    inside = space.of(first)
+    made = lanes(inside) or _in_order(inside)
+    return tuple((*first, *schedule) for schedule in dict.fromkeys(made) if inside.legal(schedule))
+
+
+def _is_read_again(space: Space, array: str) -> bool:
+    """Whether the nest reads the members that it only reads often enough; rows count as often as loops go over them."""
+    found = read_only_columns(space.replayer.nest, array)
+    reads = copied = 0.0
+    for column in found.values():
+        rows = 0.0
+        for placed, use in column:
+            reads += space.instances(placed.statement.name)
+            names = {name for s in use.access.subscripts if isinstance(s, Affine) for name in s.names()}
+            rows = max(rows, math.prod(max(space.extents.get(name, 1), 1) for name in names))
+        copied += rows
+    return reads >= _AGAIN * copied > 0
+
+
+def _applies(space: Space, schedule: Schedule) -> bool:
+    try:
+        return space.legal(schedule)
+    except NotApplicable:
+        return False
+
+
+def _in_order(inside: Space) -> tuple[Schedule, ...]:
+    """As written and in normal form, parallel and vectorized."""
+    orders = dict.fromkeys(((), inside.normalized_structures()[0]))
+    return tuple(inside.vectorized(inside.parallelized(order)) for order in orders)
+
 
 _VECTORS = 8, 2  # of lines side by side
 _ROOM = 0.5  # of the second cache for what the lines of a block keep

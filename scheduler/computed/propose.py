@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scheduler.computed.columns import columns
 from scheduler.computed.contraction import contractions
 from scheduler.computed.factorization import factorizations
-from scheduler.computed.lanes import lanes
+from scheduler.computed.lanes import columns, lanes
 from scheduler.computed.pivots import pivots
 from scheduler.computed.stencils import time_tiles
 from scheduler.computed.streams import streams

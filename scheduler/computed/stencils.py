@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scheduler.computed.tile_footprint import array_bytes, tile_bytes
 from scheduler.ir.tree import TreeLoop
 from scheduler.moves.space import Chain, Space, chains_with
+from scheduler.moves.tile_sizes import array_bytes, tile_bytes
 from scheduler.moves.time_tiling import MAX_DEPTH, beginnings, split_inside, time_band, time_loops
 from scheduler.moves.trip_counts import power_of_two
 from scheduler.schedule import Schedule

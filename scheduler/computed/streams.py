@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scheduler.computed.tile_footprint import array_bytes
 from scheduler.ir.tree import Leaf, TreeLoop, statements_below
 from scheduler.ir.types import known_type
 from scheduler.moves.space import Chain, Space
+from scheduler.moves.tile_sizes import array_bytes
 from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import minimize_strides
 from scheduler.schedule import Schedule

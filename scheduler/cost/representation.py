@@ -16,8 +16,8 @@ from math import cos, sin
 import numpy as np
 
 from scheduler.cost.expressions import statement_operations
-from scheduler.cost.nest_arrays import Floats, LoopNode, NestArrays, target_features
 from scheduler.cost.ranges import Interval, lg, linear_part, loop_range, parameter_values
+from scheduler.cost.schedule_arrays import Floats, LoopNode, NestArrays, target_features
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Array, Expr, Guard, Loop, LoopNest, Node, Predicate, Statement, Storage
 from scheduler.ir.types import scalar_type

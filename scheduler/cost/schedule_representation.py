@@ -13,9 +13,18 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from scheduler.cost.nest_arrays import LoopNode, NestArrays
 from scheduler.cost.ranges import lg, linear_part
-from scheduler.cost.schedule_arrays import KINDS, Batch, Operand, Record, Row, ScheduleArrays, height_of
+from scheduler.cost.schedule_arrays import (
+    KINDS,
+    Batch,
+    LoopNode,
+    NestArrays,
+    Operand,
+    Record,
+    Row,
+    ScheduleArrays,
+    height_of,
+)
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.schedule import Schedule

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scheduler.cost.boosted import BoostedCostModel
-from scheduler.cost.feature_table import NAMES
+from scheduler.cost.feature_table import NAMES, Examples, Objective
 from scheduler.cost.features import FeatureExtractor
 from scheduler.cost.forest import Forest
-from scheduler.cost.objective import Examples, Objective
 from scheduler.cost.problem import Problem
 from scheduler.errors import NotApplicable, SchedulerError
 from scheduler.ir.tree import TreeNode

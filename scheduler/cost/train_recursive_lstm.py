@@ -19,11 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
-from scheduler.cost.nest_arrays import NestArrays
 from scheduler.cost.problem import Problem
 from scheduler.cost.recursive_lstm import LstmSettings, RecursiveLstm
 from scheduler.cost.representation import FEATURE_VERSION, represent_nest
-from scheduler.cost.schedule_arrays import ScheduleArrays
+from scheduler.cost.schedule_arrays import NestArrays, ScheduleArrays
 from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.cost.training_state import restore_training, store_training
 from scheduler.cost.tree_batch import nest_batch, schedule_batch

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scheduler.cost.nest_arrays import Floats, Integers, NestArrays
-from scheduler.cost.schedule_arrays import RecordArrays, ScheduleArrays
+from scheduler.cost.schedule_arrays import Floats, Integers, NestArrays, RecordArrays, ScheduleArrays
 
 _B = TypeVar("_B", bound="_Movable")
 

@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from profilers.contained.limits import lower_limit
 from scheduler.frontend.c_ast.lower import Lowering
 from scheduler.frontend.c_ast.macro_loops import check_macro_loops
 from scheduler.frontend.clang.dialect import flags_in
@@ -22,7 +23,6 @@ from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile, wi
 from scheduler.frontend.openmp.expanded import expand_pragmas
 from scheduler.frontend.pipeline import run_passes
 from scheduler.frontend.scop.detection import extract
-from scheduler.limits import lower_limit
 
 _SOMETHING_S = 0.01
 _SMALL_BYTES = 1 << 20

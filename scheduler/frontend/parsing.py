@@ -10,12 +10,10 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
-import scheduler
+from profilers.contained.python import python_command
 from scheduler.frontend.clang.dialect import dialect_of
 from scheduler.frontend.model import (
     BLOCKED_S,
@@ -190,10 +188,8 @@ def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> Sou
 
 def _started() -> subprocess.Popen[bytes]:
     """A parser that waits for its request, and ends where none comes."""
-    root = str(Path(scheduler.__file__).resolve().parent.parent)
-    program = f"import sys; sys.path.insert(0, {root!r}); from scheduler.frontend.child import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", program],
+        python_command("scheduler.frontend.child"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -88,6 +88,7 @@ NodePath = tuple[tuple[int, TreeNode], ...]
 
 
 def statements_below(node: TreeNode) -> tuple[str, ...]:
+    """The statements of a tree, in its order."""
     if isinstance(node, Leaf):
         return (node.statement,)
     return tuple(s for child in node.children for s in statements_below(child))

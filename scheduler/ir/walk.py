@@ -135,6 +135,7 @@ def assignments(actions: tuple[Action, ...]) -> Iterator[Assign]:
 
 
 def action_uses(actions: tuple[Action, ...], must: bool = True) -> Iterator[AccessUse]:
+    """Every access of some actions, each after those that its subscripts and its value need."""
     for action in actions:
         if isinstance(action, Assign):
             yield from reads(action.value, must)

@@ -12,8 +12,7 @@ from itertools import islice
 from scheduler.ir.affine import Affine
 from scheduler.ir.nest import Access
 from scheduler.ir.tree import TreeLoop
-from scheduler.machine.microkernel import register_shapes
-from scheduler.machine.target import Target
+from scheduler.machine.target import Target, register_shapes
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.normalize.stride import permute_steps
 from scheduler.schedule import Schedule

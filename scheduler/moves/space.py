@@ -17,8 +17,7 @@ from scheduler.ir.types import known_type
 from scheduler.ir.walk import AccessUse, bound_names, loops
 from scheduler.machine.target import Target
 from scheduler.moves.trip_counts import OrThousand, portion, power_of_two, trip_counts
-from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.refusion import refuse_neighbours
+from scheduler.normalize.fission import maximal_fission, refuse_neighbours
 from scheduler.normalize.stride import access_stride, chains, directions, legal_orders, minimize_strides
 from scheduler.polyhedral.distances import Distances
 from scheduler.polyhedral.model import QuotaExceeded

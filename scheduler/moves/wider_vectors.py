@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scheduler.ir.affine import Affine
-from scheduler.machine.microkernel import register_shapes
+from scheduler.machine.target import register_shapes
 from scheduler.moves.register_blocking import even_block, iterator_of, wider_vectors
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.schedule import Schedule

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from scheduler.moves.space import Space
 from scheduler.search.beam import Beam
-from scheduler.search.exhaustive import Exhaustive
+from scheduler.search.decisions import Exhaustive
 from scheduler.search.explorer import Evaluate, Explorer
 from scheduler.search.genetic import Accepts, Genetic
 from scheduler.search.mcts import Mcts

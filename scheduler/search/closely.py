@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from scheduler.errors import NotApplicable
-from scheduler.moves.dealing import other_deals
 from scheduler.moves.fusion import fusions
+from scheduler.moves.openmp_schedule import other_deals
 from scheduler.moves.space import Space, chains_with
 from scheduler.moves.tile_sizes import second_level, sizes_of
 from scheduler.moves.unimodular import single_steps

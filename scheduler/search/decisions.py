@@ -3,18 +3,19 @@ interchanges, its order, its shape and its inside, then the marks; nothing is a 
 
 The stages are LOOPer's (Merouani et al. 2024, section 4); every path from the root ends in a schedule that may be
 measured. Schedules on the way are legal; the last step, the marks, follows from the rest.
+`Exhaustive` takes every path, depth first: what the other searches are measured against.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal as OneOf
 
 from scheduler.ir.tree import tree_loops
-from scheduler.moves.dealing import other_deals
 from scheduler.moves.fusion import fusions
+from scheduler.moves.openmp_schedule import other_deals
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space, chains_with
 from scheduler.moves.tile_sizes import cache_tilings, second_level, sizes_of
@@ -22,7 +23,22 @@ from scheduler.moves.time_tiling import computed_time_tiled, time_tiled
 from scheduler.moves.unimodular import single_steps
 from scheduler.schedule import Schedule
 from scheduler.search.closely import UNROLLED
+from scheduler.search.explorer import Explorer
 from scheduler.transform import Tile, Unroll
+
+
+class Exhaustive(Explorer):
+    """Ends with the tree, the limit or the time."""
+
+    def _search(self) -> None:
+        self.best(self._leaves(ROOT), 1)
+
+    def _leaves(self, node: Decision) -> Iterator[Schedule]:
+        if node.stage == "done":
+            yield node.schedule
+        for choice in choices(self.space, node):
+            yield from self._leaves(choice)
+
 
 _TIME_TILINGS = 8
 _COMPUTED_TILINGS = 4

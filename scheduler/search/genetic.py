@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from scheduler.errors import NotApplicable, SchedulerError
-from scheduler.matrices.breeding import Breeder, matrix_of
+from scheduler.matrices.crossover import Breeder, matrix_of
 from scheduler.matrices.sample import Matrix, Unsampled
 from scheduler.moves.register_blocking import likely_blocks
 from scheduler.moves.space import Space

@@ -8,7 +8,7 @@ from itertools import islice
 
 from scheduler.errors import SchedulerError
 from scheduler.ir.tree import TreeNode
-from scheduler.machine.microkernel import register_shapes
+from scheduler.machine.target import register_shapes
 from scheduler.moves.register_blocking import wider_vectors
 from scheduler.moves.space import Space, chains_with
 from scheduler.replay import ScheduledNest

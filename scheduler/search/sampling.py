@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from scheduler.affine.structures import computed_structures
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import tree_loops
-from scheduler.matrices.breeding import Breeder
+from scheduler.matrices.crossover import Breeder
 from scheduler.matrices.sample import Matrix, Unsampled
 from scheduler.matrices.tree import Simplifier
 from scheduler.moves.space import Chain, Space, chains_with

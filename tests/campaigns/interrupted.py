@@ -22,8 +22,8 @@ from pathlib import Path
 
 from perfembed.errors import EnvironmentMissing
 from perfembed.report.style import count, seconds
-from profilers.child import Limits
-from profilers.errors import NotExecutable
+from profilers.contained.child import Limits
+from profilers.contained.errors import NotExecutable
 from profilers.lock import VARIABLE
 from profilers.run import run_contained
 from tests.campaigns.population import inconsistencies, kill_tree

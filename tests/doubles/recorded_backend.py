@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profilers.backend import ProfileFailed, ProfileRequest
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import CounterSupport
 from profilers.profile import Profile
 from profilers.specification import inputs_digest

@@ -7,7 +7,7 @@ import pytest
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.machine import describe_machine
 from profilers.profile import Profile
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload

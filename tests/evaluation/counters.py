@@ -27,11 +27,11 @@ from perfembed.tuning.project import one_file
 from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
+from profilers.contained.scratch import scratch_folder
 from profilers.harness import harness_environment, launch
 from profilers.machine import describe_machine
 from profilers.outcome import BuildFailed, Crashed, TimedOut
-from profilers.scratch import scratch_folder
 from profilers.simulated.backend import Geometry, SimulatedBackend
 from profilers.specification import TimingSettings, specification_of
 from scheduler.ir.nest import Action, Assign, Binary, Call, Conditional, Expr, If, LoopNest

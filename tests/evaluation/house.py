@@ -152,7 +152,8 @@ def _distance(edges: Mapping[str, set[str]], begin: str, end: str) -> int:
 
 def _room(module: str) -> str:
     parts = module.split(".")
-    return ".".join(parts[:2]) if parts[0] in ("perfembed", "scheduler") else parts[0]
+    own = parts[0] in ("perfembed", "scheduler") or parts[1:2] == ["contained"]
+    return ".".join(parts[:2]) if own else parts[0]
 
 
 def _largest_state(modules: Modules, names: set[str]) -> int:

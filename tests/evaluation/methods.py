@@ -30,10 +30,10 @@ from perfembed.tuning.project import one_file
 from perfembed.tuning.source import parse
 from profilers.backends import choose
 from profilers.build import Built, compiler_version
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
 from profilers.run import contained_seconds
-from profilers.scratch import scratch_folder
 from scheduler.codegen.emit.original import emit_original
 from scheduler.codegen.emit.workload import plain
 from scheduler.cost.problem import CostModel

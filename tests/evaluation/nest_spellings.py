@@ -25,7 +25,7 @@ from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.walk import placed_statements, uses
 from scheduler.machine.target import Target
-from scheduler.normalize.spelled import nest_of
+from scheduler.normalize.materialized_nest import nest_of
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.transform import Distribute, Fuse, Interchange
 from tests.generator import random_schedule, random_spelling

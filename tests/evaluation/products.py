@@ -17,10 +17,10 @@ from perfembed.errors import PerfembedError
 from perfembed.retrieval.donors import StoredDonor, donor_shards, read_donors
 from perfembed.tuning.file_tuner import tune
 from perfembed.tuning.options import TuneOptions
-from profilers.child import Limits
+from profilers.contained.child import Limits
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.run import run_contained
-from profilers.scratch import scratch_folder
 from scheduler.computed.contraction import contractions
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest

@@ -25,8 +25,8 @@ from typing import Any
 
 from perfembed.capture.compared import alike
 from perfembed.errors import EnvironmentMissing, UsageError
+from profilers.contained.scratch import scratch_folder
 from profilers.machine import describe_machine
-from profilers.scratch import scratch_folder
 
 _BUILD_S, _TUNE_S = 120.0, 600.0
 _COMMAND = "from perfembed.cli.main import run; run()"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perfembed.errors import EnvironmentMissing
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
-from profilers.scratch import scratch_folder
 from scheduler.codegen.emit.heap import region
 from scheduler.codegen.emit.text import preamble
 

@@ -27,9 +27,9 @@ from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
 from perfembed.tuning.source import parse
 from profilers.build import Built
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.outcome import Timed
-from profilers.scratch import scratch_folder
 from profilers.specification import TimingSettings
 from scheduler.codegen.emit.workload import plain
 from scheduler.cost.problem import CostModel

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import perfembed
 from perfembed.errors import EnvironmentMissing
-from profilers.scratch import scratch_folder
+from profilers.contained.scratch import scratch_folder
 from tests.evaluation.installation import Installation, install
 
 AIMS = {"library_s": 0.2, "help_s": 0.3, "program_s": 1.5, "candidate_s": 3.0, "memory_bytes": 400 << 20}

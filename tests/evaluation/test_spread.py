@@ -11,7 +11,7 @@ from perfembed.retrieval.donors import SEED
 from perfembed.retrieval.space_training import usable_space
 from perfembed.tuning.options import TuneOptions
 from scheduler.ir.text import parse_nest
-from scheduler.normalize.spelled import nest_of
+from scheduler.normalize.materialized_nest import nest_of
 from scheduler.replay import Replayer
 from scheduler.transform import Distribute
 from tests.evaluation.nest_spellings import is_c

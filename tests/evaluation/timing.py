@@ -14,9 +14,9 @@ from pathlib import Path
 
 from perfembed.errors import EnvironmentMissing
 from profilers.build import Built, CompilerConfig, compile_workloads
+from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.outcome import BuildFailed
-from profilers.scratch import scratch_folder
 from profilers.timing import CompareSettings, Comparison, ComparisonFailed, compare_interleaved
 from profilers.workload import Argument, ConstantFill, RandomFill, Workload
 

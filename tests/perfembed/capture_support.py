@@ -20,7 +20,7 @@ from perfembed.capture import (
 )
 from perfembed.capture.fills import dtype_of
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
 from profilers.workload import CapturedFill, ConstantFill

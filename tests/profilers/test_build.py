@@ -8,9 +8,9 @@ import time
 import pytest
 
 from profilers.build import Built, CompilerConfig, compile_workloads, compiler_version, discard, prepare_harness
-from profilers.errors import CompilerMissing
+from profilers.contained.errors import CompilerMissing
+from profilers.contained.scratch import sweep
 from profilers.outcome import BuildFailed
-from profilers.scratch import sweep
 from profilers.workload import Workload
 
 CONFIG = CompilerConfig("gcc", ("-O1",))

@@ -23,7 +23,8 @@ from profilers.calibration import (
     Figure,
     Roofline,
 )
-from profilers.errors import CompilerMissing, HarnessError, ProfilersError
+from profilers.contained.errors import CompilerMissing, ProfilersError
+from profilers.errors import HarnessError
 from profilers.machine import Cache, Machine, describe_machine
 from profilers.run import DEFAULT_ENVIRONMENT
 

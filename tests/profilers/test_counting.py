@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from profilers.child import Limits, memory_file
+from profilers.contained.child import Limits, memory_file
 from profilers.counting import ACK_FD, CONTROL_FD, Counted, Counting, count_workload, warmups
 from profilers.errors import HarnessError
 from profilers.machine import Cache, describe_machine

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profilers.child import Command, Limits
+from profilers.contained.child import Command, Limits
 from profilers.deadline import OutOfTime, forever, left_s, share_of_time, within
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained, run_many
 from tests.profilers.conftest import Marked

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.formula import evaluate, names
 
 

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.errors import HarnessError
 from profilers.harness import check_workload, harness_environment, time_workload, write_reference
 from profilers.outcome import Crashed, Stopped, Timed, TimedOut, Verified, WrongResult

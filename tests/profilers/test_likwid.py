@@ -15,8 +15,8 @@ import pytest
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
-from profilers.child import Finished
-from profilers.errors import ProfilersError
+from profilers.contained.child import Finished
+from profilers.contained.errors import ProfilersError
 from profilers.likwid import LikwidBackend, choose
 from profilers.likwid_output import architecture, read_regions, read_single, refusal
 from profilers.machine import describe_machine

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from profilers.contained.errors import ProfilersError
 from profilers.counters import counters
-from profilers.errors import ProfilersError
 from profilers.mapping import EventMap, Mapped, Run, event_maps, load, medians
 
 RECORDED = Path(__file__).parent / "recorded"

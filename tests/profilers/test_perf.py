@@ -9,8 +9,8 @@ import pytest
 
 from profilers.backend import ProfileFailed, ProfileRequest
 from profilers.build import CompilerConfig
-from profilers.child import Finished
-from profilers.errors import ProfilersError
+from profilers.contained.child import Finished
+from profilers.contained.errors import ProfilersError
 from profilers.machine import describe_machine
 from profilers.mapping import Mapped, Run, load
 from profilers.perf import PerfBackend, read_counts, refusal, verdict

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
+from profilers.contained.errors import ProfilersError
 from profilers.counters import counters, feature_names
-from profilers.errors import ProfilersError
 from profilers.profile import Profile
 
 

@@ -9,7 +9,8 @@ import pytest
 from profilers.build import compiler_version
 from profilers.calibrate import calibrate_streams
 from profilers.calibration import FLAGS, MEMORY, CalibrationCache
-from profilers.errors import HarnessError, ProfilersError
+from profilers.contained.errors import ProfilersError
+from profilers.errors import HarnessError
 from profilers.machine import describe_machine
 from profilers.rates import RatesCache, StreamRates, rates_of
 from profilers.run import DEFAULT_ENVIRONMENT

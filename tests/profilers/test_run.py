@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from profilers.child import Command, Finished, Limits, memory_file
-from profilers.errors import ContainmentError, NotExecutable
+from profilers.contained.child import Command, Finished, Limits, memory_file
+from profilers.contained.errors import ContainmentError, NotExecutable
 from profilers.run import DEFAULT_ENVIRONMENT, contained_seconds, run_contained, run_many
 
 ROOT = Path(__file__).parents[2]
@@ -265,7 +265,7 @@ def test_overhead_is_small():
 PARENT = """
 import signal, sys
 from profilers.run import run_contained
-from profilers.child import Limits
+from profilers.contained.child import Limits
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 env = dict(item.split("=", 1) for item in sys.argv[1:])
 command = ("sh", "-c", "setsid sleep 60 & sleep 60")
@@ -298,7 +298,7 @@ def test_interrupted_or_killed_parent_takes_the_tree_along(number, marked, tmp_p
 STOPPED = """
 import sys
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
-from profilers.child import Limits
+from profilers.contained.child import Limits
 command = ("sh", "-c", "echo > begun; sleep 0.3; echo > ended")
 finished = run_contained(command, limits=Limits(wall_s=3), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
 print(finished.returncode, finished.timed_out)
@@ -343,8 +343,8 @@ def test_work_has_its_processor_time_however_long_it_waits(tmp_path):
 def test_limits_of_the_user_are_kept_and_named(tmp_path):
     """In a process of its own, which cannot raise them again. A soft limit is one, too; only stacks may grow."""
     program = """import resource, sys
-from profilers.child import Limits
-from profilers.errors import FileSizeLimited
+from profilers.contained.child import Limits
+from profilers.contained.errors import FileSizeLimited
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 def run(script):
     where = dict(limits=Limits(wall_s=1e5), env=DEFAULT_ENVIRONMENT, cwd=sys.argv[1])
@@ -369,7 +369,7 @@ def test_a_compiler_that_may_not_write_is_not_taken_for_a_broken_one(tmp_path):
 from pathlib import Path
 from profilers.build import CompilerConfig, compile_workloads
 from profilers.workload import Workload
-from profilers.supervisor import supervisor_binary
+from profilers.contained.supervisor import supervisor_binary
 supervisor_binary("/usr/local/bin:/usr/bin:/bin")
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 work = Workload("k", "void pe_kernel(void *const *args) {}", (), 1)

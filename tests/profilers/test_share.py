@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.share import MachineShare
 
 WORKER = """

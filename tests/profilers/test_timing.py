@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.errors import HarnessError
 from profilers.outcome import Crashed, Timed
 from profilers.specification import TimingSettings

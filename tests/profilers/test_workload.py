@@ -2,7 +2,7 @@
 
 import pytest
 
-from profilers.errors import ProfilersError
+from profilers.contained.errors import ProfilersError
 from profilers.workload import ELEMENT_TYPES, Argument, CapturedFill, ConstantFill, RandomFill, Workload
 
 

@@ -39,8 +39,8 @@ from perfembed.embedding.network.interface import (
     weights_id,
 )
 from perfembed.embedding.network.targets import from_learned, targets
+from profilers.contained.scratch import scratch_folder
 from profilers.counters import STATISTICS, feature_names
-from profilers.scratch import scratch_folder
 from scheduler.machine.target import Target
 
 _BATCH = 64  # graphs embedded at once

@@ -19,6 +19,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop
 from scheduler.polyhedral.model import affine_text
 
+_TIMES = 4  # as many steps as a loop of the source has
 _MOST = 1 << 15  # steps: where a region of threads is begun in each, a tenth of a second
 
 
@@ -78,12 +79,30 @@ def _gaps(poly: PolyTree, outer: tuple[TreeLoop, ...], rows: dict[str, Affine], 
     later = both.intersect(poly.read_map("{ [t] -> [u] : t < u }"))
     between = later.apply_range(later)
     wide = both.intersect(poly.read_map(f"{{ [t] -> [u] : t + {most} < u }}")).subtract(between)
+    for trips in _trips(poly, outer, rows):
+        wide = wide.subtract(poly.read_map(f"{{ [t] -> [u] : {trips} }}"))
     found = wide.params()
     for name in [f"__t_{loop.name}" for loop in outer]:
         place = found.find_dim_by_name(isl.dim_type.param, name)
         if place >= 0:
             found = found.project_out(isl.dim_type.param, place, 1)
     return found.coalesce()
+
+
+def _trips(poly: PolyTree, outer: tuple[TreeLoop, ...], rows: dict[str, Affine]) -> Iterator[str]:
+    """That from t to u it is not much more than some loop of the source runs to in the same place."""
+    depth = sum(not loop.tile for loop in outer)
+    found: set[tuple[tuple[Affine, ...], int]] = set()
+    for statement in rows:
+        iterators = set(poly.model.iterators(statement))
+        for loop in poly.model.placed[statement].loops[depth:]:
+            if isinstance(loop.start, tuple) and isinstance(loop.stop, tuple):
+                ends = ((a, b) if loop.step > 0 else (b, a) for a in loop.start for b in loop.stop)
+                trips = tuple(last - first for first, last in ends)
+                if not any(part.names() & iterators for part in trips):
+                    found.add((trips, abs(loop.step)))
+    for trips, step in found:
+        yield " and ".join(f"(u - t)*{step} <= {_TIMES}*({affine_text(part)})" for part in trips)
 
 
 def _involved(gaps: isl.Set) -> list[str]:

@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass
 
 from scheduler.errors import SchedulerError
-from scheduler.generator.programs.arrays import DataKind
 from scheduler.generator.programs.kernel import Kernel, Style, TooLarge
 from scheduler.generator.programs.patterns import PATTERNS, Pattern
 from scheduler.generator.programs.render import render
 from scheduler.generator.programs.settings import GeneratorSettings
+from scheduler.generator.programs.values import DataKind
 
 FUNCTION = "kernel"
 _ATTEMPTS = 200

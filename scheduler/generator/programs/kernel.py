@@ -8,11 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import ceil, log10, prod
 
-from scheduler.generator.programs.arrays import Array, Opaque, Ref
-from scheduler.generator.programs.declarations import Declarations, Extent
-from scheduler.generator.programs.domain import Iterator, least, most, trips
-from scheduler.generator.programs.text import format_affine
-from scheduler.generator.programs.values import LARGEST, literal
+from scheduler.generator.programs.declarations import Declarations, Extent, Iterator, least, most, trips
+from scheduler.generator.programs.values import LARGEST, Array, Opaque, Ref, format_affine, literal
 from scheduler.ir.affine import Affine
 
 Range = Affine | int | tuple[Extent, Extent]

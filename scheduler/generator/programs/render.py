@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from textwrap import TextWrapper
 
-from scheduler.generator.programs.arrays import Array, DataKind, Fill
 from scheduler.generator.programs.kernel import Block, Kernel, Style
-from scheduler.generator.programs.text import format_affine
+from scheduler.generator.programs.values import Array, DataKind, Fill, format_affine
 from scheduler.ir.affine import Affine
 
 _SIZE = """#ifdef SMALL

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from profilers.build import Built, CompilerConfig, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
+from profilers.contained.scratch import scratch_folder
 from profilers.harness import check_workload, write_reference
 from profilers.outcome import BuildFailed, Timed, Verified
 from profilers.run import DEFAULT_ENVIRONMENT
-from profilers.scratch import scratch_folder
 from profilers.workload import Argument, CapturedFill, ConstantFill, Workload
 from scheduler.codegen import ArgumentSpec, emit_original, kernel_source, plain
 from scheduler.ir.nest import LoopNest

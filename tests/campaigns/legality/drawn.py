@@ -10,7 +10,7 @@ from itertools import islice
 
 from scheduler.errors import NotApplicable
 from scheduler.machine.target import Target
-from scheduler.matrices.breeding import Breeder, matrix_of
+from scheduler.matrices.crossover import Breeder, matrix_of
 from scheduler.matrices.sample import Matrix, Unsampled
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Space

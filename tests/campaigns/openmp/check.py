@@ -11,13 +11,13 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig, compiler_path
-from profilers.child import Limits
+from profilers.contained.child import Limits
+from profilers.contained.scratch import scratch_folder
 from profilers.run import run_contained
-from profilers.scratch import scratch_folder
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import RACE, ParseOptions, Sharing, SourceFile, read_source
 from scheduler.ir.nest import LoopNest
-from scheduler.moves.concurrent import fitted
+from scheduler.moves.openmp_schedule import fitted
 from scheduler.races import allowed, races
 from scheduler.replay import Replayer, ScheduledNest
 from tests.campaigns.openmp.programs import OpenmpProgram, openmp_programs

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from profilers.build import compiler_path
-from profilers.child import Finished, Limits
-from profilers.errors import CompilerMissing
+from profilers.contained.child import Finished, Limits
+from profilers.contained.errors import CompilerMissing
 from profilers.run import run_contained
 from tests.campaigns.written.model import ALWAYS, Way
 

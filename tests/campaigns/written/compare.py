@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from profilers.build import compiler_path
-from profilers.child import Finished, Limits
+from profilers.contained.child import Finished, Limits
 from profilers.run import describe_signal, run_contained
 from tests.campaigns.written.builds import RUN_S, Binary, Builder, header_name, shown_command
 from tests.campaigns.written.drivers import called_driver, region_driver, threads_driver

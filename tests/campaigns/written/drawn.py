@@ -10,8 +10,7 @@ from itertools import islice
 
 from scheduler.codegen import emit
 from scheduler.errors import CodegenUnsupported, NotApplicable
-from scheduler.machine.microkernel import Core
-from scheduler.machine.target import Target
+from scheduler.machine.target import Core, Target
 from scheduler.moves.register_blocking import register_moves
 from scheduler.moves.space import Chain, Space
 from scheduler.polyhedral.model import QuotaExceeded

@@ -10,7 +10,7 @@ import pytest
 from perfembed.building.build import Changes, Made, NotBuilt, made
 from perfembed.building.command import BuildCommand
 from perfembed.errors import SourceRejected
-from profilers.child import confines_writes
+from profilers.contained.child import confines_writes
 
 pytestmark = pytest.mark.gcc
 

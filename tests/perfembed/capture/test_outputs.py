@@ -11,7 +11,7 @@ from perfembed.capture.program import ProgramRun, run_program
 from perfembed.capture.stage import Stage
 from perfembed.world import World
 from profilers.build import CompilerConfig
-from profilers.child import Limits
+from profilers.contained.child import Limits
 
 pytestmark = pytest.mark.gcc
 

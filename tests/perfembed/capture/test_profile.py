@@ -7,7 +7,7 @@ import pytest
 from perfembed.capture import ProgramFailed, ProgramProfile
 from perfembed.capture.instrument import Around, wrap
 from profilers.build import CompilerConfig
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from tests.perfembed.capture_support import LIMITS, good_profile, marked, profiled
 
 SUM = """nest {name} {{

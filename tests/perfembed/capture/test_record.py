@@ -410,7 +410,7 @@ def test_partial_functions_stay_near_the_captured_values(tmp_path: Path) -> None
 
 def test_capture_run_builds_with_clang_and_odd_flags(tmp_path: Path) -> None:
     from profilers.build import CompilerConfig, compiler_path
-    from profilers.errors import CompilerMissing
+    from profilers.contained.errors import CompilerMissing
 
     try:
         compiler_path("clang-22")

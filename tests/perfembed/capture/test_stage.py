@@ -13,8 +13,8 @@ from perfembed.capture import copying
 from perfembed.capture.stage import Stage
 from perfembed.errors import UsageError
 from perfembed.world import Left, Ran, World
-from profilers.child import Limits, confines_writes
-from profilers.scratch import scratch_folder
+from profilers.contained.child import Limits, confines_writes
+from profilers.contained.scratch import scratch_folder
 
 pytestmark = pytest.mark.gcc
 

@@ -8,7 +8,7 @@ import pytest
 
 from perfembed.capture import CapturedNest, CaptureFailed, RandomisedInputs, make_workload, synthesize
 from profilers.build import Built, compile_workloads
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.harness import write_reference
 from profilers.outcome import Timed
 from profilers.workload import CapturedFill, RandomFill

@@ -8,7 +8,7 @@ import pytest
 from perfembed.building.compiling import one_file
 from perfembed.capture import CapturedNest, ProgramProfile, World, capture_nests, profile_program
 from profilers.build import CompilerConfig
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from tests.perfembed.capture_support import contents
 

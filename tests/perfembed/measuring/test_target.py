@@ -10,8 +10,7 @@ from profilers.calibration import FLAGS
 from profilers.isa import VectorUnits
 from profilers.machine import Cache, describe_machine
 from profilers.rates import StreamRates
-from scheduler.machine.microkernel import Rates
-from scheduler.machine.target import Target
+from scheduler.machine.target import Rates, Target
 
 HERE = describe_machine()
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from perfembed.transfer.state import footprint, lanes, parallel_grain, register_block, tile_sizes
-from scheduler.machine.microkernel import Core
+from scheduler.machine.target import Core
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Parallelize
 from scheduler.transform.skew import wavefront_factor
 from scheduler.transform.unroll import fitting_factor
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
-from tests.scheduler.moves.test_dealing import SPMV
+from tests.scheduler.moves.test_openmp_schedule import SPMV
 
 TILE = {"j_2": 64, "k": 64, "i_2": 64}
 

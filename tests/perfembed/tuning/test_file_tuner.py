@@ -9,7 +9,7 @@ from perfembed.api import tune
 from perfembed.errors import EXIT_DATABASE, DatabaseProblem, NothingMeasured, SourceRejected
 from perfembed.tuning.result import Event, Message
 from perfembed.world import World
-from profilers.child import Limits
+from profilers.contained.child import Limits
 
 pytestmark = pytest.mark.gcc
 

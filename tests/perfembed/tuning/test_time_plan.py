@@ -13,7 +13,7 @@ from perfembed.tuning import time_plan
 from perfembed.tuning.inputs import NestInputs
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.time_plan import TimePlan, in_budget
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from profilers.backend import ProfileRequest
 from profilers.build import CompilerConfig
-from profilers.child import Limits
+from profilers.contained.child import Limits
 from profilers.machine import describe_machine
 from profilers.simulated.assembly import Work
 from profilers.simulated.executed import executed

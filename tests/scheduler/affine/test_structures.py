@@ -9,10 +9,8 @@ import pytest
 
 from scheduler.affine.forest import forest, reschedule
 from scheduler.affine.model import Answer, Band, Setting, Several, Statements
-from scheduler.affine.question import question
-from scheduler.affine.solver import Asked
-from scheduler.affine.structures import MOST, Computed, computed_structures
-from scheduler.affine.variants import variants
+from scheduler.affine.solver import Asked, question
+from scheduler.affine.structures import MOST, Computed, computed_structures, variants
 from scheduler.errors import NotApplicable
 from scheduler.ir.tree import Leaf, TreeLoop, find_loop, tree_loops
 from scheduler.machine.target import Target

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from scheduler.computed.contraction import contractions
-from scheduler.machine.microkernel import Core
-from scheduler.machine.target import Target
+from scheduler.machine.target import Core, Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule

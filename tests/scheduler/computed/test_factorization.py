@@ -7,8 +7,7 @@ import pytest
 
 from scheduler.computed.factorization import factorizations
 from scheduler.ir.nest import LoopNest, Storage
-from scheduler.machine.microkernel import Core
-from scheduler.machine.target import Target
+from scheduler.machine.target import Core, Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule, format_schedule

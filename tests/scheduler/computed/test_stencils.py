@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from scheduler.computed.stencils import suited, time_tiles
-from scheduler.machine.microkernel import CacheLevel, Core
-from scheduler.machine.target import Target
+from scheduler.machine.target import CacheLevel, Core, Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule

@@ -9,8 +9,7 @@ import pytest
 from scheduler.codegen import emit
 from scheduler.computed.streams import streamable, streams
 from scheduler.ir.tree import find_loop
-from scheduler.machine.microkernel import CacheLevel, Core, Rates
-from scheduler.machine.target import Target
+from scheduler.machine.target import CacheLevel, Core, Rates, Target
 from scheduler.moves.space import Space
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule

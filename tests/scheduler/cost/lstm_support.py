@@ -2,10 +2,9 @@
 
 import re
 
-from scheduler.cost.nest_arrays import NestArrays
 from scheduler.cost.problem import Problem
 from scheduler.cost.representation import represent_nest
-from scheduler.cost.schedule_arrays import ScheduleArrays
+from scheduler.cost.schedule_arrays import NestArrays, ScheduleArrays
 from scheduler.cost.schedule_representation import ScheduleEncoder
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target

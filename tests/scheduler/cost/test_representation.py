@@ -5,8 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from scheduler.cost.nest_arrays import NestArrays
 from scheduler.cost.representation import AXIS, ENTRY, LOOP, MATRIX, STATEMENT, represent_nest
+from scheduler.cost.schedule_arrays import NestArrays
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer
 from tests.scheduler import nests

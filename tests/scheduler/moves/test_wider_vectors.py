@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from scheduler.ir.text import parse_nest
-from scheduler.machine.microkernel import Core
-from scheduler.machine.target import Target
+from scheduler.machine.target import Core, Target
 from scheduler.moves.space import Space
 from scheduler.moves.wider_vectors import in_wider_vectors
 from scheduler.replay import Replayer, ScheduledNest

@@ -9,7 +9,7 @@ import pytest
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.normalize.accumulators import without_accumulators
-from scheduler.normalize.spelled import normal_form
+from scheduler.normalize.materialized_nest import normal_form
 from scheduler.replay import Replayer
 from tests.doubles.interpret import interpret
 from tests.generator import random_nest, random_spelling

@@ -1,8 +1,7 @@
 """Normalization: fission, strides, re-fusion, scalar expansion; always as a legal schedule."""
 
 from scheduler.ir.tree import format_tree, tree_loops
-from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.refusion import refuse_neighbours
+from scheduler.normalize.fission import maximal_fission, refuse_neighbours
 from scheduler.normalize.scalars import expand_privates
 from scheduler.normalize.stride import directions, minimize_strides
 from scheduler.replay import Replayer, ScheduledNest

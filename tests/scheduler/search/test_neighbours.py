@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler.machine.microkernel import Core
+from scheduler.machine.target import Core
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import parse_schedule
 from scheduler.search.explorer import Candidate

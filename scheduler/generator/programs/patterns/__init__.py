@@ -1,4 +1,4 @@
-"""The patterns programs are made of, and how often each is drawn. A new one is a file here and a line in the table."""
+"""The patterns programs are made of, and how often each is drawn. A new one is a line in the table."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.patterns.assignment import assignment
-from scheduler.generator.programs.patterns.broadcast import broadcast
-from scheduler.generator.programs.patterns.contraction import contraction
+from scheduler.generator.programs.patterns.assignment import assignment, broadcast, transposition
+from scheduler.generator.programs.patterns.contraction import contraction, pairwise
 from scheduler.generator.programs.patterns.convolution import convolution
 from scheduler.generator.programs.patterns.expression import expression
-from scheduler.generator.programs.patterns.indirect import indirect
 from scheduler.generator.programs.patterns.masked import masked
-from scheduler.generator.programs.patterns.normalization import normalization
-from scheduler.generator.programs.patterns.pairwise import pairwise
 from scheduler.generator.programs.patterns.recurrence import recurrence
-from scheduler.generator.programs.patterns.reduction import reduction
-from scheduler.generator.programs.patterns.resample import resample
-from scheduler.generator.programs.patterns.sparse import sparse
-from scheduler.generator.programs.patterns.stencil import stencil
-from scheduler.generator.programs.patterns.transposition import transposition
+from scheduler.generator.programs.patterns.reduction import normalization, reduction
+from scheduler.generator.programs.patterns.sparse import indirect, sparse
+from scheduler.generator.programs.patterns.stencil import resample, stencil
 from scheduler.generator.programs.patterns.tree import tree
 from scheduler.generator.programs.patterns.triangular import triangular
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import literal, maximum
+from scheduler.generator.programs.values import Array, literal, maximum
 from scheduler.ir.affine import Affine
 
 Term = Callable[[Sequence[Affine], Sequence[Affine]], str]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel
 from scheduler.generator.programs.patterns.expression import value
-from scheduler.generator.programs.values import constant, literal, mean
+from scheduler.generator.programs.values import Array, constant, literal, mean
 from scheduler.ir.affine import Affine
 from scheduler.ir.types import is_floating
 

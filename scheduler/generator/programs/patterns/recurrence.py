@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.generator.programs.arrays import Fill
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import literal, maximum
+from scheduler.generator.programs.values import Fill, literal, maximum
 from scheduler.ir.types import is_floating
 
 

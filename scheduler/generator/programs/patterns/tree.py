@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel
 from scheduler.generator.programs.patterns.expression import value
+from scheduler.generator.programs.values import Array
 from scheduler.ir.affine import Affine
 
 

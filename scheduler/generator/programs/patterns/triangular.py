@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.generator.programs.arrays import Array, Fill
 from scheduler.generator.programs.kernel import Kernel
-from scheduler.generator.programs.values import call, constant, literal, mean
+from scheduler.generator.programs.values import Array, Fill, call, constant, literal, mean
 from scheduler.ir.affine import Affine
 
 

@@ -52,6 +52,11 @@ def test_what_is_sunk_may_be_far_from_the_loop() -> None:
     assert not free(tree(ENDS, "sink(S2, j, n + 1000000); tile([j], [4])"), "n = 5")
 
 
+def test_as_many_steps_as_the_loop_has_are_none_too_many() -> None:
+    poly = tree(APART, "fuse(i, j); tile([i], [8])")
+    assert free(poly, "n = 1000000 and m = 4000000") and not free(poly, "n = 1000000 and m = 9000000")
+
+
 def test_of_loops_over_data_it_must_be_known() -> None:
     with pytest.raises(CodegenUnsupported, match="further apart than there is time for"):
         check_known_gaps(tree(DATA, "shift(j, S1, m); tile([j], [4])"))

@@ -12,8 +12,8 @@ from scheduler.frontend.child import parse
 from scheduler.frontend.model import Request, SourceFile
 from scheduler.frontend.parsing import parser_arguments
 from scheduler.generator.programs import GeneratedProgram
-from scheduler.generator.programs.arrays import Array
 from scheduler.generator.programs.kernel import Kernel
+from scheduler.generator.programs.values import Array
 from scheduler.ir.nest import LoopNest, Storage
 
 SANITIZED = ("-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from perfembed.in_time import Undone, in_time
+from profilers.contained.in_time import Undone, in_time
 
 pytestmark = pytest.mark.gcc
 

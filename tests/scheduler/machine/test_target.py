@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from scheduler.machine.microkernel import CacheLevel, Core, cache_blocks, register_shapes
+from scheduler.machine.target import CacheLevel, Core, cache_blocks, register_shapes
 
 AVX512 = Core(registers=((64, 32), (32, 16)), latency=4)
 CORES = [Core(), AVX512, Core(registers=((16, 16),), fused=False, latency=8, per_cycle=1), Core(registers=((16, 32),))]

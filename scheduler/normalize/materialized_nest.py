@@ -17,8 +17,7 @@ from scheduler.ir.rename import renamed_nodes
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, statements_below
 from scheduler.ir.walk import Placed, bound_names, loops, placed_statements
 from scheduler.normalize.accumulators import without_accumulators
-from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.refusion import refuse_neighbours
+from scheduler.normalize.fission import maximal_fission, refuse_neighbours
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from profilers import scratch
-from profilers.scratch import make_removable, scratch_folder, sweep, unfinished_file
+from profilers.contained import scratch
+from profilers.contained.scratch import make_removable, scratch_folder, sweep, unfinished_file
 
 PROGRAM = """
 import sys
-from profilers.scratch import make_removable, scratch_folder, unfinished_file
+from profilers.contained.scratch import make_removable, scratch_folder, unfinished_file
 with scratch_folder(sys.argv[1]) as folder, unfinished_file(sys.argv[1]) as file:
     (folder / "a" / "b").mkdir(parents=True)
     (folder / "a" / "b" / "c").write_text("something")
@@ -128,7 +128,7 @@ def test_one_that_is_swept_before_it_could_be_locked_is_made_anew(
 
 def test_many_that_make_and_sweep_at_once(tmp_path: Path) -> None:
     program = (
-        "import sys\nfrom profilers.scratch import scratch_folder, unfinished_file\nfor _ in range(60):\n"
+        "import sys\nfrom profilers.contained.scratch import scratch_folder, unfinished_file\nfor _ in range(60):\n"
         "    with scratch_folder(sys.argv[1]) as a, unfinished_file(sys.argv[1]) as b:\n"
         "        (a / 'x').write_text('x')\n        b.write_text('y')\n"
         "        assert (a / 'x').read_text() + b.read_text() == 'xy'\n"

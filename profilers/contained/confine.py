@@ -16,6 +16,8 @@ import os
 import platform
 import resource
 
+from profilers.contained.limits import lower_limit
+
 # Of each machine: the AUDIT_ARCH value, the number of seccomp(2), and the system calls that stay allowed. They read and
 # write what is open, manage memory, wait, tell the time and end the process. None takes a path or makes a descriptor.
 _X86_64 = (
@@ -43,8 +45,7 @@ _AARCH64 = (  # the same in the same order
 )
 _MACHINES = {"x86_64": _X86_64, "aarch64": _AARCH64}
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
-_SIGKILL = 9
+_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
 _EACCES = 13
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -65,32 +66,23 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
 
-def die_with_parent(parent: int) -> None:
-    """Has the kernel kill this process when the thread that started it ends; leaves at once if it already has."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
-    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def limit_memory(more_bytes: int) -> None:
     """So much address space beyond what is in use, and never again more."""
     with open("/proc/self/statm") as file:
         in_use = int(file.read().split()[0]) * resource.getpagesize()
-    _limit(resource.RLIMIT_AS, in_use + more_bytes)
+    lower_limit(resource.RLIMIT_AS, in_use + more_bytes, for_good=True)
 
 
 def limit_resources() -> None:
-    """No core file, no byte written to a file, no new process or thread."""
+    """No core file, no byte written to a file, no new process or thread; no other process looks into this one."""
     for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
-        _limit(what, 0)
+        lower_limit(what, 0, for_good=True)
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def _limit(what: int, value: int) -> None:
-    hard = resource.getrlimit(what)[1]
-    lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(what, (lowest, lowest))
+def landlock_version() -> int:
+    """Of the kernel's Landlock; less than 1 where it has none, or it is switched off."""
+    return int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION))
 
 
 def confine() -> tuple[str, ...]:
@@ -111,7 +103,7 @@ def confine() -> tuple[str, ...]:
 
 def _landlock(libc: ctypes.CDLL) -> bool:
     """Handles every right this kernel knows and grants none."""
-    version = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)
+    version = landlock_version()
     if version < 1:
         return False
     fs_bits = 13 + (version >= 2) + (version >= 3) + (version >= 5)

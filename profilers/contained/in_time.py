@@ -7,7 +7,6 @@ counts is the child's processor time: what a machine with much to do withholds f
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import pickle
 import resource
@@ -19,12 +18,11 @@ from collections.abc import Callable, Generator, Sequence
 from enum import Enum
 from typing import TypeVar
 
-from scheduler.limits import lower_limit
+from profilers.contained.limits import die_with_parent, lower_limit
 
 _MEMORY_BYTES = 4 << 30
 _PATIENCE = 30.0  # so many times as long a child is waited for
 _TICK_S = 0.05  # of what the kernel accounts
-_PR_SET_PDEATHSIG = 1
 _LENGTH = struct.Struct("<Q")
 T = TypeVar("T")
 R = TypeVar("R")
@@ -109,9 +107,7 @@ def _answers(
 
 
 def _confine(parent: int, memory_bytes: int) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it ended before that took effect
-        os._exit(0)
+    die_with_parent(parent)
     lower_limit(resource.RLIMIT_AS, memory_bytes)
     lower_limit(resource.RLIMIT_CORE, 0)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from profilers.errors import CompilerMissing
-from profilers.supervisor import supervisor_binary
+from profilers.contained.errors import CompilerMissing
+from profilers.contained.supervisor import supervisor_binary
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 

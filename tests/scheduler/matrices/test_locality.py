@@ -3,7 +3,7 @@
 import islpy as isl
 import pytest
 
-from scheduler.matrices.volumes import Volume, volume
+from scheduler.matrices.locality import Volume, volume
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import subprocess
 import threading
 from pathlib import Path
 
-from profilers.errors import CompilerMissing, ContainmentError, ProfilersError
-from profilers.limits import check_file_size, limit_hit
-from profilers.scratch import claim_folder, remove_folder
+from profilers.contained.errors import CompilerMissing, ContainmentError, ProfilersError
+from profilers.contained.limits import check_file_size, limit_hit
+from profilers.contained.scratch import claim_folder, remove_folder
 
 _SOURCE = Path(__file__).with_name("supervisor.c")
 _lock = threading.Lock()

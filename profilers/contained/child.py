@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
 import os
 import signal
@@ -15,11 +14,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import IO
 
-from profilers.errors import ContainmentError, NotExecutable
-from profilers.limits import check_file_size, limit_hit
-from profilers.supervisor import supervisor_binary
+from profilers.contained.confine import landlock_version
+from profilers.contained.errors import ContainmentError, NotExecutable
+from profilers.contained.limits import check_file_size, limit_hit
+from profilers.contained.supervisor import supervisor_binary
 
-_LANDLOCK_CREATE_RULESET, _LANDLOCK_VERSION = 444, 1  # of every architecture
 _REASONS = (None, "wall", "memory", "processes", "cancelled")
 
 
@@ -258,7 +257,7 @@ def _input(data: bytes | os.PathLike[str] | None) -> Iterator[int]:
 
 def confines_writes() -> bool:
     """Whether `Command.writable` holds here: the kernel has Landlock (Linux 5.13) and it is switched on."""
-    return int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)) > 0
+    return landlock_version() > 0
 
 
 @contextlib.contextmanager

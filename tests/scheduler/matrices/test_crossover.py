@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from scheduler.matrices.breeding import Breeder, matrix_of
+from scheduler.matrices.crossover import Breeder, matrix_of
 from scheduler.matrices.sample import Matrix
 from scheduler.matrices.tree import Simplifier
 from scheduler.polyhedral.farkas import Row

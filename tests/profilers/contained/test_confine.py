@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 TRY = """
 import ctypes, os, socket, sys
-from optdb import safe_sql_confine as c
+from profilers.contained import confine as c
 folder, means = sys.argv[1:]
 if means == "all":
     held = c.confine()
@@ -76,7 +76,7 @@ def test_each_means_alone(tmp_path: Path, means: str, left: list[str]) -> None:
 
 HOLE = """
 import sys, duckdb
-from optdb.safe_sql_confine import confine
+from profilers.contained.confine import confine
 database, confined = sys.argv[1:]
 connection = duckdb.connect(database, read_only=True, config={
     "enable_external_access": "false", "threads": "1", "async_threads": "0"})

@@ -8,7 +8,7 @@ from scheduler.errors import NotApplicable
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.ir.walk import loops
 from scheduler.normalize.fission import maximal_fission
-from scheduler.normalize.spelled import nest_of
+from scheduler.normalize.materialized_nest import nest_of
 from scheduler.normalize.stride import minimize_strides
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
