@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from profilers import scratch
+from profilers.contained import scratch
 from profilers.contained.scratch import make_removable, scratch_folder, sweep, unfinished_file
 
 PROGRAM = """
