@@ -17,7 +17,7 @@ from scheduler.machine.target import Core
 from scheduler.schedule import parse_schedule
 from scheduler.transform import Parallelize
 from tests.perfembed.transfer_support import GEMM, MACHINE, SEIDEL, TRANSPOSED, side
-from tests.scheduler.moves.test_dealing import SPMV
+from tests.scheduler.moves.test_openmp_schedule import SPMV
 
 TILE = {"j_2": 64, "k": 64, "i_2": 64}
 
