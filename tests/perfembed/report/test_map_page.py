@@ -29,6 +29,7 @@ def pointed_at(page: str, folder: Path) -> str:
     return dom
 
 
+@pytest.mark.gcc
 @needs_browser
 def test_in_a_browser(tmp_path: Path) -> None:
     points = [

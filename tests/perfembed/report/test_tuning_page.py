@@ -120,6 +120,7 @@ def test_accessible() -> None:
     assert set(re.findall(r'href="#([^"]*)"', page)) <= set(ids)
 
 
+@pytest.mark.gcc
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser(tmp_path: Path, scheme: str) -> None:
@@ -130,12 +131,14 @@ def test_in_a_browser(tmp_path: Path, scheme: str) -> None:
     assert color == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 25, 31)"}[scheme]
 
 
+@pytest.mark.gcc
 @needs_browser
 def test_what_would_break_out_in_a_browser(tmp_path: Path) -> None:
     dom, console = opened(tuning_page(evil()), tmp_path)
     assert not console and "<title>perfembed: &lt;/title&gt;" in dom and "<img" not in dom and "<script" not in dom
 
 
+@pytest.mark.gcc
 @needs_browser
 @pytest.mark.parametrize("result", [RESULT, evil()], ids=["good", "evil"])
 def test_nothing_is_wider_than_a_narrow_window(tmp_path: Path, result: TuneResult) -> None:
