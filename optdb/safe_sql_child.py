@@ -18,7 +18,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from profilers.contained.confine import confine, limit_memory, limit_resources
+from profilers.contained.confine import confine, hide, limit_memory, limit_resources
 from profilers.contained.limits import die_with_parent
 
 _BATCH = 64  # rows fetched at once
@@ -54,6 +54,7 @@ class _Refused(Exception):
 
 def main() -> None:
     request = json.loads(sys.stdin.buffer.read())
+    hide()
     die_with_parent(request["parent"])
     try:
         connection = _open(request)

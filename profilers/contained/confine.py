@@ -74,9 +74,13 @@ def limit_memory(more_bytes: int) -> None:
 
 
 def limit_resources() -> None:
-    """No core file, no byte written to a file, no new process or thread; no other process looks into this one."""
+    """No core file, no byte written to a file, no new process or thread."""
     for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
         lower_limit(what, 0, for_good=True)
+
+
+def hide() -> None:
+    """No other process of the user's looks into this one."""
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 

@@ -45,10 +45,15 @@ def runtime_condition(nest: LoopNest, model: Model, scheduled: PolyTree | None =
     written. Raises CodegenUnsupported where the accessed range of such an array is not known.
     """
     try:
+        free, counted = "", frozenset[str]()
+        if scheduled is not None:
+            rows = [row for place in places(scheduled.tree) for _, row in place.loop.rows]
+            counted = frozenset(name for row in rows for name in row.names())
+            with scheduled.model.quota():  # it may have an isl context of its own
+                free = str(gap_free(scheduled))
         with model.quota():
-            rows = () if scheduled is None else (row for p in places(scheduled.tree) for _, row in p.loop.rows)
-            guard = _Guard(nest, model, frozenset(name for row in rows for name in row.names()))
-            parts = [*guard.moderate(), *guard.steps(scheduled), *guard.assumptions(), *guard.overlaps()]
+            guard = _Guard(nest, model, counted)
+            parts = [*guard.moderate(), *guard.steps(free), *guard.assumptions(), *guard.overlaps()]
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
@@ -120,23 +125,12 @@ class _Guard:
             tests.append(f"{p.name} >> {_MODERATE} == 0" if not kind.signed else f"pe_moderate({p.name})")
         return tests
 
-    def steps(self, scheduled: PolyTree | None) -> list[str]:
-        """That no loop of the schedule steps through a wide gap between what it runs."""
-        if scheduled is None:
+    def steps(self, free: str) -> list[str]:
+        """That no loop of the schedule steps through a wide gap; `free`: where none does, as isl writes it."""
+        if not free:
             return []
-        free = self._set("0 = 0").intersect(
-            isl.Set.read_from_str(self.model.context, str(self._own(gap_free(scheduled))))
-        )
-        test = self._holds(free)
+        test = self._holds(self._set("0 = 0").intersect(isl.Set.read_from_str(self.model.context, free)))
         return [] if test is None else [wrap(self.printer.integer(test), AND)]
-
-    def _own(self, free: isl.Set) -> isl.Set:
-        """Without the parameters that are not the nest's, of which nothing is said."""
-        own = {isl_name(name) for name in self.model.parameter_names()}
-        for place in reversed(range(free.dim(isl.dim_type.param))):
-            if free.get_dim_name(isl.dim_type.param, place) not in own:
-                free = free.project_out(isl.dim_type.param, place, 1)
-        return free
 
     def assumptions(self) -> list[str]:
         known = self._set(self._known_ranges())

@@ -24,7 +24,7 @@ from scheduler.codegen.tree.nodes import (
     walk,
     with_bodies,
 )
-from scheduler.codegen.tree.opaque import condition_around, is_total, plain_variables, written_arrays
+from scheduler.codegen.tree.opaque import may_be_read, written_arrays
 from scheduler.codegen.tree.polytree import PolyTree, expression_names
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
@@ -73,16 +73,15 @@ def _holds_up(node: For, name: str, poly: PolyTree, written: frozenset[str]) -> 
     rows = {s: row.names() for s, row in poly.by_name[node.loop].loop.rows if s in iterators}
     if not any(set(names[names.index(name) + 1 :]) & rows.get(s, frozenset()) for s, names in iterators.items()):
         return False
-    bounds = [b for b in (poly.opaque[name].start, poly.opaque[name].stop) if not isinstance(b, tuple)]
-    needed = {n for bound in bounds for n in expression_names(bound)}
-    needed |= {n for b in (poly.opaque[name].start, poly.opaque[name].stop) if isinstance(b, tuple) for part in b
-               for n in part.names()}  # fmt: skip
-    if needed & {n for names in iterators.values() for n in names} or condition_around(name, poly) is not None:
+    ends = (poly.opaque[name].start, poly.opaque[name].stop)
+    bounds = [end for end in ends if not isinstance(end, tuple)]
+    needed = {n for end in ends if isinstance(end, tuple) for part in end for n in part.names()}
+    needed |= {n for bound in bounds for n in expression_names(bound)}
+    if needed & {n for names in iterators.values() for n in names}:
         return False
     if any(use.access.array in written for bound in bounds for use in reads(bound)):
         return False
-    outermost = all(names[0] == name for names in iterators.values())
-    return outermost or all(is_total(bound, plain_variables(poly)) for bound in bounds)
+    return may_be_read(name, bounds, poly)
 
 
 def _has_iterations(name: str, poly: PolyTree) -> IntExpr:

@@ -17,10 +17,10 @@ from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
 from scheduler.ir.tree import Leaf, TreeLoop
-from scheduler.polyhedral.model import affine_text
+from scheduler.polyhedral.model import affine_text, isl_name
 
 _TIMES = 4  # as many steps as a loop of the source has
-_MOST = 1 << 15  # steps: where a region of threads is begun in each, a tenth of a second
+_MOST = 1 << 15  # steps: where a region of threads is begun in each, some 40 ms (`python -m tests.evaluation regions`)
 
 
 def check_known_gaps(poly: PolyTree) -> None:
@@ -36,6 +36,10 @@ def gap_free(poly: PolyTree) -> isl.Set:
     free = poly.context()
     for _, gaps in _wide(poly):
         free = free.subtract(gaps)
+    own = {isl_name(name) for name in poly.model.parameter_names()}
+    for place in reversed(range(free.dim(isl.dim_type.param))):
+        if free.get_dim_name(isl.dim_type.param, place) not in own:  # nothing is said of the others
+            free = free.project_out(isl.dim_type.param, place, 1)
     return free
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 
 from scheduler.codegen.runtime_checks.integers import includes, integer
@@ -165,12 +165,17 @@ class BoundResolver:
         return tuple(result), up
 
     def _may_climb(self, let: Let, parent: CNode | None) -> bool:
-        """Past a loop the bound does not depend on, if the source reads the bound whether or not that loop runs."""
+        """Past a loop the bound does not depend on, if the source reads the bound whether or not that loop runs.
+
+        That the loop runs may be all that says that the source comes to the bound at all.
+        """
         if not isinstance(parent, For | Scope) or self.variables[parent.loop] in names_in(let):
             return False
         if _read(let) & self.written:
             return False
         opaque = self._owner[let.name]
+        if isinstance(parent, For) and _runs(parent) and not may_be_read(opaque, (let.value,), self.poly):
+            return False
         for statement, row in self.poly.by_name[parent.loop].loop.rows:
             iterators = self.poly.model.iterators(statement)
             if opaque not in iterators or row.names() & set(iterators[: iterators.index(opaque)]):
@@ -257,6 +262,16 @@ def condition_around(name: str, poly: PolyTree) -> Expr | None:
         if isinstance(node, Predicate):
             condition = node.condition if condition is None else Binary("&&", condition, node.condition, "int")
     return condition
+
+
+def may_be_read(name: str, bounds: Iterable[Expr], poly: PolyTree) -> bool:
+    """Whether bounds of a data-dependent loop can be read in front of all loops: nothing stands around it, or they are
+    of variables alone."""
+    ancestors = next(p.ancestors for p in poly.model.placed.values() if any(loop.name == name for loop in p.loops))
+    if isinstance(ancestors[0], Loop) and ancestors[0].name == name:
+        return True
+    variables = plain_variables(poly)
+    return condition_around(name, poly) is None and all(is_total(bound, variables) for bound in bounds)
 
 
 def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, ...]:

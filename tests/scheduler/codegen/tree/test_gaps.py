@@ -45,7 +45,7 @@ def test_loops_that_are_fused_may_be_far_apart(tiled: str) -> None:
 def test_what_is_sunk_to_the_ends_of_a_loop_is_not_far_apart() -> None:
     poly = tree(ENDS, "sink(S0, j, 0); sink(S2, j, n - 1); tile([i, j], [4, 4])")
     assert free(poly, "n = 1000000")
-    assert poly.context().is_subset(gap_free(poly))
+    assert poly.context().params().is_subset(gap_free(poly))
 
 
 def test_what_is_sunk_may_be_far_from_the_loop() -> None:

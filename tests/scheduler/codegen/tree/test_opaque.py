@@ -93,6 +93,34 @@ def test_conditions_on_variables_stand_around_all_loops(schedule: str, tmp_path:
     check_runs(source, rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)]), tmp_path)
 
 
+UNDER_A_GUARD = b"""#include <stdio.h>
+static double a[8], b[8][64], c[8];
+__attribute__((noinline)) static void f(int m, const int *restrict first, const int *restrict last)
+{
+    for (int k = 0; k < m; k++) {
+        c[k] = k;
+        if (k > 0)
+            for (int i = first[k - 1]; i < last[k - 1]; i++)
+                for (int j = 0; j < k; j++) b[j][i & 63] += a[j];
+    }
+}
+int main(void)
+{
+    for (int k = 0; k < 8; k++) a[k] = k + 1;
+    f(1, 0, 0); /* which reads no bounds */
+    f(4, (int[]){ 0, 1, 2 }, (int[]){ 9, 9, 9 });
+    printf("%g %g %g\\n", b[2][3], b[0][8], c[3]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.gcc
+def test_that_another_loop_runs_may_be_all_that_says_that_bounds_are_read(tmp_path: Path) -> None:
+    before, after = outputs(read(tmp_path / "program.c", UNDER_A_GUARD), "interchange(i, j)", tmp_path)
+    assert before == after
+
+
 SHIFTED = b"""#include <stdio.h>
 static unsigned U[64];
 static long L[8];
