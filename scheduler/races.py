@@ -17,7 +17,7 @@ from scheduler.polyhedral.dependences import Dependence
 from scheduler.polyhedral.legality import Reassociate
 from scheduler.polyhedral.reductions import is_exact
 from scheduler.polyhedral.verdict import values_at
-from scheduler.replay import Allowed, Replayer
+from scheduler.replay import LegalityOptions, Replayer
 
 Instance = tuple[tuple[str, int], ...]
 
@@ -61,12 +61,12 @@ def reordered(nest: LoopNest, sharing: Sharing) -> Reassociate:
     return frozenset(name for name in sharing.reordered if not is_exact(nest.array(name))) or False
 
 
-def allowed(nest: LoopNest, sharing: Sharing | None, reassociate: bool, trust: bool) -> Allowed:
+def allowed(nest: LoopNest, sharing: Sharing | None, reassociate: bool, trust: bool) -> LegalityOptions:
     """By the options `--reassociate` and `--trust-openmp`, and by the nest's pragmas."""
     if sharing is None:
-        return Allowed(reassociate)
+        return LegalityOptions(reassociate)
     word = frozenset(s.loop for s in sharing.shared if s.threads) if trust else frozenset[str]()
-    return Allowed(reassociate or reordered(nest, sharing), word)
+    return LegalityOptions(reassociate or reordered(nest, sharing), word)
 
 
 def certain_race(nest: LoopNest, sharing: Sharing) -> str:

@@ -17,7 +17,7 @@ from scheduler.polyhedral.legality import Checker, Reassociate
 from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.polyhedral.verdict import Illegal, Legal, Unknown
 from scheduler.schedule import Schedule, format_transformation, nest_steps
-from scheduler.transform import NEST_STEPS, Eliminate, NestStep, Reschedule, Shift, Sink
+from scheduler.transform import NEST_STEPS, ForwardArray, NestStep, Reschedule, Shift, Sink
 from scheduler.transform.common import the_loop
 from scheduler.transform.initial import initial_tree
 from scheduler.transform.reschedule import rank
@@ -51,7 +51,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class LegalityOptions:
     """What schedules of a nest may change beyond what is proved: the order of reductions, and by the user's word what
     data alone could make a dependence between iterations of the loops `independent`.
     """
@@ -104,7 +104,7 @@ class Replayer:
     def eliminations(self) -> Schedule:
         """The steps after which the nest has no private array that it can do without; none where what is left is too
         hard to analyse."""
-        steps = tuple(Eliminate(array) for array in accumulators(self.nest))
+        steps = tuple(ForwardArray(array) for array in accumulators(self.nest))
         with contextlib.suppress(QuotaExceeded):
             self.of(steps)
             return steps

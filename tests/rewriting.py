@@ -10,7 +10,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.moves.openmp_schedule import fitted
 from scheduler.replay import Replayer
@@ -28,7 +28,7 @@ def surveyed(source: SourceFile, flags: Sequence[str] = (), cc: str = "gcc") -> 
 def rewritten(source: SourceFile, rewrites: Sequence[Rewrite], flags: Sequence[str] = ()) -> bytes:
     """The written file; nests whose surroundings cannot be tested stay."""
     found = surveyed(source, flags)
-    testable = [r for r in rewrites if isinstance(found.tests[r.nest.name], PremiseTests)]
+    testable = [r for r in rewrites if isinstance(found.tests[r.nest.name], AssumptionTests)]
     return rewrite_source(source, testable, 32, found)
 
 

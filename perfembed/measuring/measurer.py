@@ -25,7 +25,7 @@ from scheduler.frontend import Sharing
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.replay import Allowed, Replayer, ScheduledNest
+from scheduler.replay import LegalityOptions, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 _ALIKE = 0.05  # of the logarithms of times
@@ -48,7 +48,7 @@ class Conditions:
     workdir: Path
     environment: Mapping[str, str]
     jobs: int
-    allowed: Allowed
+    allowed: LegalityOptions
     seed: int
     watch: Stopwatch = field(default_factory=Stopwatch)
     runner: Runner = field(default_factory=Processes)

@@ -55,7 +55,7 @@ from scheduler.cost.problem import CostModel
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs.generate import FUNCTION
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.replay import Allowed
+from scheduler.replay import LegalityOptions
 from scheduler.schedule import Schedule
 
 _ANOTHER_TIME = (NotRead, EnvironmentMissing)  # what says nothing of the program
@@ -242,7 +242,7 @@ class _Search:
             workdir=workdir,
             environment=self.environment,
             jobs=max(1, self.machine.logical_cores),
-            allowed=Allowed(options.reassociate),
+            allowed=LegalityOptions(options.reassociate),
             seed=options.seed,
         )
         effort = Effort(

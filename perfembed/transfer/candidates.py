@@ -23,7 +23,7 @@ from scheduler.normalize.fission import refuse_neighbours
 from scheduler.polyhedral.verdict import Illegal
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, nest_steps, parse_schedule
-from scheduler.transform import Eliminate, Pack, Parallelize, Reschedule, Vectorize
+from scheduler.transform import ForwardArray, Pack, Parallelize, Reschedule, Vectorize
 
 Parameters = OneOf["adapted", "literal"]
 _ROUNDS = 4
@@ -88,7 +88,7 @@ def read_donor(
     nest itself: these are computed for each nest anew, in `scheduler.computed`).
     """
     steps = parse_schedule(schedule) if isinstance(schedule, str) else schedule
-    first = tuple(takewhile(lambda step: isinstance(step, Eliminate), steps))
+    first = tuple(takewhile(lambda step: isinstance(step, ForwardArray), steps))
     steps = steps[len(first) :]
     if nest_steps(steps):
         raise NotApplicable("a schedule that changes the nest itself fits no other nest")

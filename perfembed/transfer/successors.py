@@ -151,8 +151,8 @@ class Successors:
         if not self.repair:
             return
         if not found:
-            for moment in states[:1]:
-                yield from self._substituted(position, state, moment, reasons)
+            for transfer_state in states[:1]:
+                yield from self._substituted(position, state, transfer_state, reasons)
             entry = Logged("skipped", step, (), reasons[0] if reasons else "nothing of it fits")
             yield 1, replace(state, cost=state.cost + self.weight(position), log=(*state.log, entry))
 
@@ -167,20 +167,20 @@ class Successors:
                 seen.append(partners)
                 yield found
 
-    def _applied(self, position: int, state: Alignment, moment: TransferState) -> Alignment:
-        made = moment.counterpart()
+    def _applied(self, position: int, state: Alignment, transfer_state: TransferState) -> Alignment:
+        made = transfer_state.counterpart()
         apart = sum(pair.distance for pair in made.pairs) / max(len(made.pairs), 1)
-        following = self._extended(state, made, "applied", moment, made.note, ())
+        following = self._extended(state, made, "applied", transfer_state, made.note, ())
         return replace(following, cost=following.cost + self.weight(position) * apart)
 
     def _substituted(
-        self, position: int, state: Alignment, moment: TransferState, reasons: list[str]
+        self, position: int, state: Alignment, transfer_state: TransferState, reasons: list[str]
     ) -> Iterator[tuple[int, Alignment]]:
         try:
-            for option in substitutes(moment, state.schedule):
+            for option in substitutes(transfer_state, state.schedule):
                 why = f"{option.reason}; instead, because {reasons[0]}" if reasons else option.reason
                 try:
-                    following = self._extended(state, option.step, "substituted", moment, why, option.before)
+                    following = self._extended(state, option.step, "substituted", transfer_state, why, option.before)
                 except SchedulerError as error:
                     reasons.append(str(error))
                     continue
@@ -196,16 +196,16 @@ class Successors:
         state: Alignment,
         made: Counterpart,
         action: OneOf["applied", "substituted"],
-        moment: TransferState,
+        transfer_state: TransferState,
         reason: str,
         before: Schedule,
     ) -> Alignment:
         """The state with a step's counterpart, after what has to be inserted for it. Raises SchedulerError."""
-        step = moment.step
+        step = transfer_state.step
         inserted, names = before, dict[str, str]()
         if made.chain and self.repair:
             splits, names = isolate(
-                self.target, (*state.schedule, *before), made.chain, made.innermost, _concerned(moment)
+                self.target, (*state.schedule, *before), made.chain, made.innermost, _concerned(transfer_state)
             )
             inserted = (*before, *splits)
         adapted, literal = renamed(made.adapted, names), renamed(made.literal, names)
@@ -217,19 +217,19 @@ class Successors:
         if inserted:
             why = "so that its loops are perfectly nested" if not before else reason
             log = (*log, Logged("inserted", None, inserted, why))
-        origins = {loop.name: loop.origin for loop in tree_loops(moment.theirs.tree)}
+        origins = {loop.name: loop.origin for loop in tree_loops(transfer_state.theirs.tree)}
         ours = {loop.name: loop.origin for path in self.donor.view(()).paths for loop in path.loops}
         ours |= {x.name: x.origin for view in self.views for path in view.paths for x in path.loops}
         loops = [pair for pair in made.pairs if pair.kind == "loop"]
         known = dict(state.known) | {ours[p.donor]: origins[p.target] for p in loops if p.donor in ours}
-        for path, _ in moment.matching.paths:
+        for path, _ in transfer_state.matching.paths:
             if set(named_loops(step)) <= {loop.name for loop in path.loops}:
-                partners = moment.matching.statements
+                partners = transfer_state.matching.statements
                 known |= {statement_key(s): partners[s].target for s in path.statements if s in partners}
         touched = state.touched
         if not isinstance(step, _MARKS):
             every = {x.name: x.origin for x in tree_loops(tree)} | origins
-            touched |= {every[n] for one in adapted for n in _concerning(one, moment.theirs) if n in every}
+            touched |= {every[n] for one in adapted for n in _concerning(one, transfer_state.theirs) if n in every}
         return Alignment(
             schedule,
             (*state.literal, *inserted, *literal),
@@ -257,10 +257,10 @@ def _concerning(step: Transformation, view: View) -> tuple[str, ...]:
     return tuple(view.kinds) if isinstance(step, Reschedule) else named_loops(step)
 
 
-def _concerned(moment: TransferState) -> frozenset[str]:
+def _concerned(transfer_state: TransferState) -> frozenset[str]:
     """The target's statements for those under all loops of the donor's step; of several the heaviest."""
-    named = set(named_loops(moment.step))
-    for path, partner in moment.matching.paths:
+    named = set(named_loops(transfer_state.step))
+    for path, partner in transfer_state.matching.paths:
         if named <= {loop.name for loop in path.loops}:
             return frozenset(partner.statements)
     return frozenset()

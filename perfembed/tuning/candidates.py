@@ -23,7 +23,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.moves.openmp_schedule import fitted, steady
 from scheduler.moves.space import Space
 from scheduler.polyhedral.verdict import Illegal
-from scheduler.replay import Allowed, Refused, Replayer, ScheduledNest
+from scheduler.replay import LegalityOptions, Refused, Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
 from scheduler.search.drawn import Drawn
 from scheduler.search.explorer import Candidate, Evaluate, in_variety
@@ -210,7 +210,7 @@ _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL | re.ASCII)
 
 
 def expert_schedules(
-    texts: Sequence[str], nests: Sequence[LoopNest], allowed: Callable[[LoopNest], Allowed]
+    texts: Sequence[str], nests: Sequence[LoopNest], allowed: Callable[[LoopNest], LegalityOptions]
 ) -> Mapping[str, Schedule]:
     """Schedules by the names of their nests, of texts `NEST: step; step`, or `step; step` where there is one nest.
 
@@ -236,7 +236,7 @@ def expert_schedules(
     return found
 
 
-def _prove(nest: LoopNest, schedule: Schedule, allowed: Allowed) -> None:
+def _prove(nest: LoopNest, schedule: Schedule, allowed: LegalityOptions) -> None:
     """Raises UsageError with the first step that cannot be taken, or two instances that would change places."""
     nest = plain(nest)
     where = f"--schedule: nest {nest.name}" + (f" (line {nest.span.line})" if nest.span else "")

@@ -9,7 +9,7 @@ from statistics import median
 
 from perfembed.measuring.checking import Checker, Reference
 from perfembed.measuring.measurer import Checked, Original
-from perfembed.measuring.run_off import compared_on_less
+from perfembed.measuring.remeasure import compared_on_less
 from perfembed.measuring.trials import BUSY, HOPEFUL, SLOW_S, Trials
 from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
 from profilers.build import Built

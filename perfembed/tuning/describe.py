@@ -26,7 +26,7 @@ from scheduler.ir.text import format_nest
 from scheduler.machine.target import Target
 from scheduler.polyhedral.io_bound import io_lower_bound, statement_instances
 from scheduler.polyhedral.model import QuotaExceeded
-from scheduler.replay import Allowed, Replayer, ScheduledNest
+from scheduler.replay import LegalityOptions, Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 _NEST_S, _ALL_S = 2.0, 5.0  # for the analysis of one nest, and of all
@@ -40,7 +40,7 @@ class Described:
     parameters: Mapping[str, int]
     schedule: Schedule | None
     target: Target
-    allowed: Allowed
+    allowed: LegalityOptions
 
 
 def drawn(tried: Sequence[NestInputs], winners: Winners, target: Target) -> Iterator[tuple[LoopNest, NestPicture]]:

@@ -14,7 +14,7 @@ from perfembed.tuning.project import Project
 from perfembed.tuning.specialize import Specialized, with_nests
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig, compiler_version
-from scheduler.codegen.runtime_checks.premises import Untestable
+from scheduler.codegen.runtime_checks.source_assumptions import Untestable
 from scheduler.frontend import SourceFile
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perfembed.measuring.ledger import Ledger, TrialLimits
 from perfembed.measuring.measurer import Measurer
-from perfembed.measuring.run_off import run_off
+from perfembed.measuring.remeasure import remeasure
 from perfembed.measuring.trials import HOPEFUL, Trials
 from perfembed.tuning import candidates
 from perfembed.tuning.confirming import Confirmation
@@ -247,7 +247,7 @@ class NestTuner:
         if self.interrupted:
             return ranked
         try:
-            return run_off(self.trials, ranked)
+            return remeasure(self.trials, ranked)
         except KeyboardInterrupt:
             if not self.effort.confirm_interrupted:
                 raise

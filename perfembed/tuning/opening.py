@@ -245,8 +245,8 @@ def unique(sources: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
             taken.add(name)
             names[nest.name] = name
         nests = tuple(replace(nest, name=names[nest.name]) for nest in source.nests)
-        premises = {names.get(name, name): value for name, value in source.premises.items()}
+        assumptions = {names.get(name, name): value for name, value in source.assumptions.items()}
         sharing = {names.get(name, name): value for name, value in source.sharing.items()}
         fixable = {names.get(name, name): value for name, value in source.fixable.items()}
-        found.append(replace(source, nests=nests, premises=premises, sharing=sharing, fixable=fixable))
+        found.append(replace(source, nests=nests, assumptions=assumptions, sharing=sharing, fixable=fixable))
     return tuple(found)

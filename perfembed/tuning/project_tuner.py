@@ -44,7 +44,7 @@ from profilers.lock import machine_lock
 from profilers.machine import Machine, describe_machine
 from profilers.outcome import WrongResult
 from profilers.run import error_line
-from scheduler.codegen.runtime_checks.premises import Untestable
+from scheduler.codegen.runtime_checks.source_assumptions import Untestable
 from scheduler.frontend import Sharing, SourceFile
 from scheduler.ir.names import spelled
 from scheduler.ir.nest import LoopNest

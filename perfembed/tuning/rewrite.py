@@ -12,7 +12,7 @@ from scheduler.codegen.emit.emit_c import emit
 from scheduler.codegen.emit.splice import guarded, header_position, nest_text, spliced
 from scheduler.codegen.emit.text import VERBATIM, means_itself, preamble, values_in_front, words
 from scheduler.codegen.runtime_checks.guards import runtime_condition, told_apart_by_type
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
@@ -20,7 +20,7 @@ from scheduler.frontend.clang.lexical import Text
 from scheduler.frontend.clang.numbering import Numbering, line_directive
 from scheduler.ir.names import safe_name, spelled
 from scheduler.ir.nest import LoopNest
-from scheduler.replay import Allowed, ScheduledNest
+from scheduler.replay import LegalityOptions, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
 _DEFINE = re.compile(r"#define ([^\W\d][\w$]*)")
@@ -33,7 +33,7 @@ class Rewrite:
     nest: LoopNest
     schedule: Schedule
     speedup: float
-    allowed: Allowed = field(default_factory=Allowed)
+    allowed: LegalityOptions = field(default_factory=LegalityOptions)
 
 
 def rewrite_source(source: SourceFile, rewrites: Sequence[Rewrite], vector_bytes: int, surveyed: Surveyed) -> bytes:
@@ -67,7 +67,7 @@ def rewrite_with_places(
         sharing = source.sharing.get(rewrite.nest.name)
         replayer = rewrite.allowed.replayer(rewrite.nest)
         tests = surveyed.tests[rewrite.nest.name]
-        if not isinstance(tests, PremiseTests):
+        if not isinstance(tests, AssumptionTests):
             raise SchedulerError(f"{rewrite.nest.name}: {tests.reason}")
         scheduled = replayer.replay(rewrite.schedule)
         if not isinstance(scheduled, ScheduledNest):
@@ -86,7 +86,7 @@ def rewrite_with_places(
             reserved=reserved,
         )
         comment = f"perfembed: {rewrite.speedup:.2f}x, {spelled(format_schedule(rewrite.schedule))}"
-        if hidden := source.premises[rewrite.nest.name].hidden:
+        if hidden := source.assumptions[rewrite.nest.name].hidden:
             names = ", ".join(map(spelled, hidden))
             comment += f"; holds what {names} of other files did then: tune again when they change"
         if told_apart_by_type(rewrite.nest):

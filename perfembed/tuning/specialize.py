@@ -136,14 +136,14 @@ def with_nests(source: SourceFile, others: Mapping[str, tuple[SourceFile, LoopNe
     """The file with nests, by their names, as they were read another time, in that file."""
     if not others:
         return source
-    nests, premises, sharing = [], dict(source.premises), dict(source.sharing)
+    nests, assumptions, sharing = [], dict(source.assumptions), dict(source.sharing)
     for nest in source.nests:
         if nest.name in others:
             whole, other = others[nest.name]
-            premises[nest.name] = whole.premises[other.name]
+            assumptions[nest.name] = whole.assumptions[other.name]
             if other.name in whole.sharing:
                 known = sharing.get(nest.name, whole.sharing[other.name])  # who runs it does not change
                 sharing[nest.name] = replace(whole.sharing[other.name], context=known.context, reason=known.reason)
             nest = replace(other, name=nest.name)
         nests.append(nest)
-    return replace(source, nests=tuple(nests), premises=premises, sharing=sharing)
+    return replace(source, nests=tuple(nests), assumptions=assumptions, sharing=sharing)

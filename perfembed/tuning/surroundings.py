@@ -13,7 +13,7 @@ from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 from scheduler.codegen.emit.splice import header_position
 from scheduler.codegen.emit.text import LOOKED_AT, changed_word
 from scheduler.codegen.runtime_checks.guards import untestable
-from scheduler.codegen.runtime_checks.premises import PremiseTests, Surroundings, Untestable
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests, Surroundings, Untestable
 from scheduler.frontend import SourceFile
 from scheduler.frontend.clang.numbering import Numbering
 from scheduler.frontend.clang.preprocessing import Macro
@@ -31,7 +31,7 @@ class Surveyed:
     """
 
     condition: str
-    tests: Mapping[str, PremiseTests | Untestable]
+    tests: Mapping[str, AssumptionTests | Untestable]
     macros: Mapping[str, Macro] = field(default_factory=dict)
     problem: str = ""  # why nothing could be asked of the preprocessor
     errno: bool = False
@@ -66,7 +66,7 @@ def survey(
     changed = f"'{word}' is a macro here, and new loops would be written with it" if word is not None else ""
     for nest in source.nests:
         problem = untestable(nest) or changed or ("" if _numbered(source, nest, numbering) else _UNNUMBERED)
-        if isinstance(tests[nest.name], PremiseTests) and problem:
+        if isinstance(tests[nest.name], AssumptionTests) and problem:
             tests[nest.name] = Untestable(problem)
     errno = not LOOKED_AT.isdisjoint(surroundings.macros)
     return Surveyed(surroundings.abi, tests, surroundings.macros, errno=errno, prefix=surroundings.prefix)

@@ -25,7 +25,7 @@ from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.races import allowed
-from scheduler.replay import Allowed
+from scheduler.replay import LegalityOptions
 
 _FUZZ_S, _FUZZ_SHARE = 1.5, 0.04  # for other values; of a long tuning so much of what it has taken
 _BUSY = 3.0  # so much longer it may take where others keep the machine busy
@@ -202,7 +202,7 @@ class Winners:
         nest, _ = self.found.pop()
         self.reports[nest.name] = replace(self.reports[nest.name], status="kept", reason=reason)
 
-    def allowed(self, nest: LoopNest) -> Allowed:
+    def allowed(self, nest: LoopNest) -> LegalityOptions:
         """What its schedules may change."""
         sharing = self.project.source_of(nest).sharing.get(nest.name)
         return allowed(nest, sharing, self.options.reassociate, self.options.trust_openmp)

@@ -17,7 +17,7 @@ from profilers.build import CompilerConfig
 from profilers.contained.child import Command
 from profilers.openmp import FLAG, WITHOUT_THREADS
 from profilers.run import run_many
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import SourceFile
 from scheduler.identity import canonical_nest, in_names_of
@@ -73,7 +73,7 @@ def _proved(
     """Where the schedule is legal here and code can be made of it."""
     sharing = source.sharing.get(nest.name)
     by_itself = sharing is not None and sharing.context == "thread"
-    if not isinstance(surveyed.tests[nest.name], PremiseTests) or (by_itself and found.threads > 1):
+    if not isinstance(surveyed.tests[nest.name], AssumptionTests) or (by_itself and found.threads > 1):
         return None
     permitted = allowed(nest, sharing, reassociate=False, trust=False)
     try:

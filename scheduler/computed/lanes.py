@@ -22,8 +22,8 @@ from scheduler.normalize.fission import maximal_fission
 from scheduler.normalize.stride import directions
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule
-from scheduler.transform import Columns, Interchange, Tile, Vectorize
-from scheduler.transform.columns import read_only_columns
+from scheduler.transform import AosToSoa, Interchange, Tile, Vectorize
+from scheduler.transform.aos_to_soa import read_only_columns
 
 _AGAIN = 16  # times that what is copied is read, at least
 
@@ -35,7 +35,7 @@ def columns(space: Space) -> tuple[Schedule, ...]:
     """
     first: Schedule = ()
     for array in space.replayer.nest.arrays:
-        step = (*first, Columns(array.name))
+        step = (*first, AosToSoa(array.name))
         if _is_read_again(space, array.name) and _applies(space, step):
             first = step
     if not first:

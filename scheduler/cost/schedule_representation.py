@@ -29,9 +29,9 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.tree import TreeLoop, TreeNode, statements_below, tree_loops
 from scheduler.schedule import Schedule
 from scheduler.transform import (
-    Columns,
+    AosToSoa,
     Distribute,
-    Eliminate,
+    ForwardArray,
     Fuse,
     Interchange,
     Pack,
@@ -219,7 +219,7 @@ def _operands(step: Transformation) -> list[tuple[str, int, float, float]]:
             return [(name, 2, size, place) for place, (name, size) in enumerate(both)]
         case Unroll() | UnrollJam():
             return [(step.loop, 0, step.factor, 0)]
-        case Reschedule() | Columns() | Eliminate():
+        case Reschedule() | AosToSoa() | ForwardArray():
             return []
         case _:
             return [(step.loop, 0, 0, 0)]

@@ -59,7 +59,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Premises:
+class SourceAssumptions:
     """What the reading of a nest took for granted of the text around it: code written for the nest must test that.
 
     `texts`: byte ranges of the file that were read, the nest and the functions inlined in it. `function`: that of the
@@ -127,8 +127,9 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`premises` and `sharing`: of each nest, by its name (no `sharing`: no pragmas); `trigraphs`: whether the compiler
-    reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
+    """`assumptions` and `sharing`: of each nest, by its name (no `sharing`: no pragmas).
+
+    `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
     numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
     where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
     the file and in headers that are not the system's stood for, token by token. `processes`: of the file and what it
@@ -142,7 +143,7 @@ class SourceFile:
     functions: tuple[Function, ...]
     has_main: bool
     warnings: tuple[str, ...]
-    premises: Mapping[str, Premises] = field(default_factory=dict)
+    assumptions: Mapping[str, SourceAssumptions] = field(default_factory=dict)
     sharing: Mapping[str, Sharing] = field(default_factory=dict)
     trigraphs: bool = False
     headers: tuple[bytes, ...] = ()

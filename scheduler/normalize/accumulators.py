@@ -2,7 +2,7 @@
 that is used once stands where it is used.
 
 `for i { t = 0; for k t += A[i][k]; C[i] = t; }` becomes `for i { C[i] = 0; for k C[i] += A[i][k]; }`. That computes the
-same to the bit, and is a step of schedules (`transform.eliminate`). How nests are compared goes further: there
+same to the bit, and is a step of schedules (`transform.forward_array`). How nests are compared goes further: there
 `C[i] += t` becomes a sum in another order.
 Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures (2001): forward substitution (chapter 4), and
 scalar replacement (chapter 8) backwards.

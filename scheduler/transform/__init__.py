@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Union
 
-from scheduler.transform.columns import Columns
+from scheduler.transform.aos_to_soa import AosToSoa
 from scheduler.transform.distribute import Distribute
-from scheduler.transform.eliminate import Eliminate
+from scheduler.transform.forward_array import ForwardArray
 from scheduler.transform.fuse import Fuse
 from scheduler.transform.interchange import Interchange
 from scheduler.transform.pack import Pack
@@ -32,9 +32,9 @@ from scheduler.transform.vectorize import Vectorize
 __all__ = [
     "NEST_STEPS",
     "TRANSFORMATIONS",
-    "Columns",
+    "AosToSoa",
     "Distribute",
-    "Eliminate",
+    "ForwardArray",
     "Fuse",
     "Interchange",
     "NestStep",
@@ -57,8 +57,8 @@ __all__ = [
 
 Transformation = Union[  # noqa: UP007
     Split,
-    Columns,
-    Eliminate,
+    AosToSoa,
+    ForwardArray,
     Interchange,
     Skew,
     Reschedule,
@@ -79,8 +79,8 @@ Transformation = Union[  # noqa: UP007
 
 TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Split,
-    Columns,
-    Eliminate,
+    AosToSoa,
+    ForwardArray,
     Interchange,
     Skew,
     Reschedule,
@@ -99,6 +99,6 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
     Stream,
 )
 
-NestStep = Union[Split, Columns, Eliminate]  # noqa: UP007
-NEST_STEPS = (Split, Columns, Eliminate)
+NestStep = Union[Split, AosToSoa, ForwardArray]  # noqa: UP007
+NEST_STEPS = (Split, AosToSoa, ForwardArray)
 """Those that change the nest itself: they stand first, and have `cut` (the new nest) for `apply`."""

@@ -11,7 +11,7 @@ from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.emit.text import preamble, values_in_front
-from scheduler.codegen.runtime_checks import premises
+from scheduler.codegen.runtime_checks import assumptions
 from scheduler.codegen.runtime_checks.guards import runtime_condition, untestable
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
@@ -84,7 +84,7 @@ def check(folder: Path, seed: int) -> tuple[int, int, int, int]:
         if (
             nest.function != "work"
             or untestable(nest)
-            or not isinstance(surveyed.tests[nest.name], premises.PremiseTests)
+            or not isinstance(surveyed.tests[nest.name], assumptions.AssumptionTests)
         ):
             continue
         passed, calls = overlaps(folder, source, nest)

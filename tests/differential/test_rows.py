@@ -10,7 +10,7 @@ import pytest
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest, without_spans
@@ -32,7 +32,7 @@ def check(seed: int, folder: Path) -> tuple[int, int, int, bool]:
     rewrites = []
     for nest in source.nests:
         assert parse_nest(format_nest(nest)) == without_spans(nest)
-        if nest.function != "work" or not isinstance(surveyed.tests[nest.name], PremiseTests):
+        if nest.function != "work" or not isinstance(surveyed.tests[nest.name], AssumptionTests):
             continue
         rewrite = Rewrite(nest, drawn(nest, rng), 1.0)
         try:

@@ -21,7 +21,7 @@ from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.replay import Allowed
+from scheduler.replay import LegalityOptions
 from tests.doubles.recording import OtherStep, Recording, Replay, read_steps
 from tests.perfembed.measuring.test_less_work import PRODUCT
 
@@ -42,7 +42,7 @@ def tuned(name: str, runner: Runner, folder: Path) -> NestOutcome:
     captured = synthesize(nest, values, 0, folder / "inputs")
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-mavx2", "-mfma", "-fopenmp"))
-    conditions = Conditions(compiler, 2, TARGET, folder, DEFAULT_ENVIRONMENT, 2, Allowed(), 0, runner=runner)
+    conditions = Conditions(compiler, 2, TARGET, folder, DEFAULT_ENVIRONMENT, 2, LegalityOptions(), 0, runner=runner)
     return NestTuner(NestTask(nest, captured, conditions, effort, in_program_s), lambda event: None, NoLedger()).run()
 
 

@@ -17,7 +17,7 @@ from profilers.machine import describe_machine
 from profilers.outcome import Timed
 from profilers.specification import TimingSettings
 from scheduler.machine.target import Target
-from scheduler.replay import Allowed
+from scheduler.replay import LegalityOptions
 
 _ROUNDS, _MOST_ROUNDS, _COMPARE_S = 5, 25, 4.0  # the final comparison: at least, at most, and until
 
@@ -39,7 +39,7 @@ def bench_conditions(options: TuneOptions, target: Target, workdir: Path) -> Con
         workdir=workdir,
         environment=dict(options.environment),
         jobs=max(1, describe_machine().logical_cores),
-        allowed=Allowed(),
+        allowed=LegalityOptions(),
         seed=options.seed,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.ir.text import nest_id
@@ -37,7 +37,7 @@ def digests(paths: Sequence[Path], schedules: int, flags: Sequence[str]) -> Iter
 def _written(path: Path, source: SourceFile, schedules: int, flags: Sequence[str]) -> Iterator[tuple[str, str]]:
     found = surveyed(source, flags)
     for nest in source.nests:
-        if not isinstance(found.tests[nest.name], PremiseTests):
+        if not isinstance(found.tests[nest.name], AssumptionTests):
             continue
         rng = random.Random(nest.name)
         try:

@@ -11,8 +11,8 @@ from scheduler.ir.walk import placed_statements
 from scheduler.normalize.accumulators import accumulators
 from scheduler.replay import Replayer
 from scheduler.schedule import Schedule
-from scheduler.transform import Columns, Eliminate, NestStep, Split
-from scheduler.transform.columns import read_only_columns
+from scheduler.transform import AosToSoa, ForwardArray, NestStep, Split
+from scheduler.transform.aos_to_soa import read_only_columns
 
 _TRIES = 4
 _APART = 0.5  # of the steps, where there is an array for it; each kind
@@ -38,9 +38,9 @@ def random_first_steps(replayer: Replayer, rng: random.Random, most: int = 2) ->
 def _random_step(replayer: Replayer, rng: random.Random) -> NestStep | None:
     needless = accumulators(replayer.nest)
     if needless and rng.random() < _APART:
-        return Eliminate(needless[0])
+        return ForwardArray(needless[0])
     apart = [array.name for array in replayer.nest.arrays if read_only_columns(replayer.nest, array.name)]
-    return Columns(rng.choice(apart)) if apart and rng.random() < _APART else _random_split(replayer, rng)
+    return AosToSoa(rng.choice(apart)) if apart and rng.random() < _APART else _random_split(replayer, rng)
 
 
 def _random_split(replayer: Replayer, rng: random.Random) -> Split | None:

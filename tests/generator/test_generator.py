@@ -171,7 +171,7 @@ def test_schedules_apply_step_by_step() -> None:
         for step in schedule:
             tree = step.apply(tree)
             kinds[type(step).__name__] += 1
-    assert {t.__name__ for t in TRANSFORMATIONS} - {"Split", "Columns", "Eliminate", "Reschedule"} == set(kinds), (
+    assert {t.__name__ for t in TRANSFORMATIONS} - {"Split", "AosToSoa", "ForwardArray", "Reschedule"} == set(kinds), (
         kinds
     )  # drawn by `random_first_steps`, and by its test
 

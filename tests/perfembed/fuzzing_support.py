@@ -14,7 +14,7 @@ from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
 from perfembed.world import World
 from profilers.build import CompilerConfig
 from scheduler.codegen.emit.splice import nest_text, spliced
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.frontend import ParseOptions, SourceFile, read_source
 from scheduler.schedule import parse_schedule
 from tests.rewriting import surveyed
@@ -29,7 +29,7 @@ def scheduled(source: SourceFile, schedules: Mapping[str, str]) -> Written:
     rewrites = [
         Rewrite(nest, parse_schedule(schedules[nest.name]), 2.0)
         for nest in source.nests
-        if nest.name in schedules and isinstance(found.tests[nest.name], PremiseTests)
+        if nest.name in schedules and isinstance(found.tests[nest.name], AssumptionTests)
     ]
     return rewrite_with_places(source, rewrites, 32, found)
 

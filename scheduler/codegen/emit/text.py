@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from scheduler.codegen.emit.team_text import definition as team_definition
+from scheduler.codegen.runtime_checks.assumption_tests import DEFINITIONS
 from scheduler.codegen.runtime_checks.intervals_text import DEFINITION as RANGES
-from scheduler.codegen.runtime_checks.premise_tests import DEFINITIONS
 from scheduler.codegen.runtime_checks.rows_text import DEFINITION as ROWS
 from scheduler.frontend.clang.preprocessing import Macro
 from scheduler.ir.nest import LoopNest

@@ -58,7 +58,7 @@ class Arguments:
         if ctype.is_scalar:
             if not argument.ctype.is_scalar:
                 return f"is passed something that is not a number for '{parameter.name}'"
-            if not changes and repeatable(argument) and self.is_steady(argument):
+            if not changes and repeatable(argument) and self.is_loop_invariant(argument):
                 values[parameter] = explicit(argument, ctype)
                 return []
             return [self._variable(parameter, parameter.name, ctype, argument, values, at)]
@@ -165,7 +165,7 @@ class Arguments:
         return None
 
     def _subscript(self, expr: CExpr, parameter: Variable, before: list[CStmt], at: int) -> CExpr:
-        if self.is_steady(expr):
+        if self.is_loop_invariant(expr):
             return expr
         declared = self._variable(parameter, f"{parameter.name}_at", expr.ctype, expr, None, at)
         assert isinstance(declared, DeclStmt)
@@ -174,7 +174,7 @@ class Arguments:
 
     # ------------------------------------------------------------------------------- what may change
 
-    def is_steady(self, expr: CExpr) -> bool:
+    def is_loop_invariant(self, expr: CExpr) -> bool:
         """Evaluated anywhere in the body it gives what it gives in front of it."""
         return all(map(self.is_steady_node, subexpressions(expr)))
 

@@ -31,7 +31,7 @@ from scheduler.frontend.c_ast.csyntax import (
 from scheduler.frontend.c_ast.folding import fold, known_value
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import declared_inside, iterator_of
-from scheduler.frontend.model import Premises
+from scheduler.frontend.model import SourceAssumptions
 from scheduler.frontend.scop import values
 from scheduler.frontend.scop.context import Context
 from scheduler.ir.names import spelled
@@ -42,9 +42,9 @@ Texts = tuple[tuple[int, int], ...]
 _NUMBERS = ((3.0, 1.5, 2.25), (5.5, 7.0, 1.25), (0.375, 2.0, 9.5))  # sums and products of them are exact
 
 
-def premises(
+def assumptions(
     ctx: Context, region: tuple[CStmt, ...], written: tuple[CStmt, ...], nest: LoopNest, span: Span
-) -> Premises:
+) -> SourceAssumptions:
     """Of a nest that was read from `region` in `ctx`, which stands for the statements `written` in the file."""
     called = list(callees(ctx.unit, written))
     inlined = [function for function in called if function.in_file]
@@ -53,7 +53,7 @@ def premises(
     own = {spelled(v.name) for v in declared_inside((*region, *(f.body for f in called)))}
     own |= {spelled(v.name) for f in called for v in f.parameters}
     hidden = [f for f in called if not f.in_file and not _samples(ctx, f)]
-    return Premises(
+    return SourceAssumptions(
         texts=texts,
         function=(ctx.function.begin, ctx.function.end),
         values=_spelled((*_values(ctx, variables), *_layouts(ctx), *_constants(ctx, texts, own), *_doubles(region))),

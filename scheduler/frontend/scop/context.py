@@ -244,7 +244,9 @@ class Accesses:
     tables: set[Root] = field(default_factory=set)  # of pointers, of which the region picks different ones
     placed: dict[tuple[Root, tuple[str, ...]], tuple[int, CType, CType]] = field(default_factory=dict)
     member_types: dict[Root, CType] = field(default_factory=dict)
-    followed: dict[Root, str] = field(default_factory=dict)  # pointers that are followed anyway, where C text holds
+    dereferenceable: dict[Root, str] = field(
+        default_factory=dict
+    )  # pointers that are followed anyway, where C text holds
 
 
 @dataclass(slots=True)

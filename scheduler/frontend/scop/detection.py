@@ -41,7 +41,7 @@ from scheduler.frontend.c_ast.printing import statements_text
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import flatten
 from scheduler.frontend.clang.lexical import Lines
-from scheduler.frontend.model import Function, Premises, Rejection, Sharing, SourceFile
+from scheduler.frontend.model import Function, Rejection, Sharing, SourceAssumptions, SourceFile
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.sharing import Marks, marks, sharing
 from scheduler.frontend.openmp.team import check_team
@@ -49,7 +49,7 @@ from scheduler.frontend.passes.inline_calls import Calls
 from scheduler.frontend.passes.opaque import with_opaque_statements
 from scheduler.frontend.scop import body as nest_body
 from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
-from scheduler.frontend.scop.assumptions import premises
+from scheduler.frontend.scop.assumptions import assumptions
 from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
 from scheduler.frontend.scop.nest_checks import any_parallel, check_traps
@@ -100,7 +100,7 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, pr
         tuple(functions),
         any(f.name == "main" for f in functions),
         tuple(unit.warnings),
-        detection.found.premises,
+        detection.found.assumptions,
         detection.found.sharing,
         unit.trigraphs,
         unit.headers,
@@ -117,7 +117,7 @@ class Found:
 
     nests: list[LoopNest] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
-    premises: dict[str, Premises] = field(default_factory=dict)
+    assumptions: dict[str, SourceAssumptions] = field(default_factory=dict)
     sharing: dict[str, Sharing] = field(default_factory=dict)
     fixable: dict[str, tuple[str, ...]] = field(default_factory=dict)
     printed: list[tuple[str, str]] = field(default_factory=list)
@@ -352,7 +352,7 @@ class Detection:
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:
             self.found.fixable[name] = tuple(sorted(texts))
         around = tuple(a.place for a in self.pragmas.around)
-        self.found.premises[name] = replace(premises(ctx, region, written, nest, span), pragmas=around)
+        self.found.assumptions[name] = replace(assumptions(ctx, region, written, nest, span), pragmas=around)
         if found.loops or found.protected or found.context:
             arrays = {info.variable: n for n, info in ctx.accesses.arrays.items() if info.variable is not None}
             self.found.sharing[name] = sharing(found, nest, arrays, ctx.scope.loop_names, ctx.span)

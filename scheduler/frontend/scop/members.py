@@ -154,12 +154,12 @@ def _followed(root: Root) -> tuple[Root, ...]:
 
 def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
     """C text of a condition under which the pointers can be followed in front of the nest, "" where they always can."""
-    if all(root in ctx.accesses.followed for root in followed):
-        return " && ".join(dict.fromkeys(c for root in followed if (c := ctx.accesses.followed[root])))
+    if all(root in ctx.accesses.dereferenceable for root in followed):
+        return " && ".join(dict.fromkeys(c for root in followed if (c := ctx.accesses.dereferenceable[root])))
     before = dereferenced_before(ctx.function, ctx.region.stmts[0].begin) if ctx.region.stmts else frozenset()
-    if all(root in ctx.accesses.followed or (not root.path and root.variable in before) for root in followed):
+    if all(root in ctx.accesses.dereferenceable or (not root.path and root.variable in before) for root in followed):
         for root in followed:
-            ctx.accesses.followed.setdefault(root, "")
+            ctx.accesses.dereferenceable.setdefault(root, "")
         return _readable(ctx, followed)
     if not ctx.domain.exact:
         return None
@@ -171,7 +171,7 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
         condition, constraints = found
         ctx.assumed.facts.assumptions.extend(c for c in constraints if c not in ctx.assumed.facts.assumptions)
     for root in followed:
-        ctx.accesses.followed.setdefault(root, condition)
+        ctx.accesses.dereferenceable.setdefault(root, condition)
     return condition
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import Surveyed, survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse
@@ -175,7 +175,7 @@ class Checker:
                 continue
             counts["nests"] += 1
             tests = surveyed.tests[nest.name]
-            if not isinstance(tests, PremiseTests):
+            if not isinstance(tests, AssumptionTests):
                 counts["untestable"] += 1
                 self.tally.refused[f"untestable: {_QUOTED.sub('…', tests.reason)}"] += 1
                 continue

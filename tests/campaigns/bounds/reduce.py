@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfembed.tuning.rewrite import Rewrite
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.schedule import parse_schedule
 from tests.campaigns.bounds.arguments import Values
 from tests.campaigns.bounds.check import Batch, Checker, Written, defined, of_unit, read, surroundings, write
@@ -76,7 +76,7 @@ class Reducer:
         rewrites = []
         for nest in source.nests:
             number = of_unit(nest)
-            if number is None or not isinstance(surveyed.tests[nest.name], PremiseTests):
+            if number is None or not isinstance(surveyed.tests[nest.name], AssumptionTests):
                 continue
             given = dict(text.split(": ", 1) for text in candidates[number].schedules)
             steps = {name.partition("_")[2]: text for name, text in given.items()}.get(nest.name.partition("_")[2], "")

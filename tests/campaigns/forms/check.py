@@ -15,7 +15,7 @@ from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
 from profilers.run import DEFAULT_ENVIRONMENT
 from scheduler.codegen.emit.emit_c import emit
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.errors import CodegenUnsupported, SchedulerError
 from scheduler.frontend import ParseOptions, SourceFile
 from scheduler.frontend.child import parse
@@ -207,7 +207,7 @@ class Checker:
             if parse_nest(format_nest(nest)) != without_spans(nest):
                 return "internal error", f"read as another nest: {format_nest(nest)}"
             counts["nests"] += 1
-            if not isinstance(surveyed.tests[nest.name], PremiseTests):
+            if not isinstance(surveyed.tests[nest.name], AssumptionTests):
                 counts["untestable"] += 1
                 continue
             rewrite = Rewrite(nest, drawn(nest, rng), 1.0)

@@ -20,7 +20,7 @@ from perfembed.capture.profile import timed_place
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.errors import SchedulerError
 from scheduler.frontend import ParseFailed, ParseOptions, ParserDied, SourceFile, read_source
 from scheduler.frontend.child import parse
@@ -242,7 +242,7 @@ class Checker:
         rng = random.Random(f"{self.campaign.seed}:{index}:schedules")
         rewrites = []
         for nest in source.nests:
-            if not isinstance(surveyed.tests[nest.name], PremiseTests):
+            if not isinstance(surveyed.tests[nest.name], AssumptionTests):
                 self.tally.counts["nests that cannot be tested"] += counted
                 continue
             rewrites.append(Rewrite(nest, self._schedule(nest, rng), 1.0))

@@ -17,8 +17,8 @@ from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 from scheduler.transform import (
-    Columns,
-    Eliminate,
+    AosToSoa,
+    ForwardArray,
     Pack,
     Parallelize,
     RegisterBlock,
@@ -37,8 +37,8 @@ _ATTEMPTS = 6
 _ENOUGH = 6  # kinds of steps in one schedule
 _CHANGED = 0.25  # share of the schedules that change the nest first
 _KINDS: tuple[tuple[str, type], ...] = (
-    ("copied apart", Columns),
-    ("eliminated", Eliminate),
+    ("copied apart", AosToSoa),
+    ("eliminated", ForwardArray),
     ("split", Split),
     ("packed", Pack),
     ("register blocks", RegisterBlock),

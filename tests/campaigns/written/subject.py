@@ -11,7 +11,7 @@ from pathlib import Path
 from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
-from scheduler.codegen.runtime_checks.premises import Untestable
+from scheduler.codegen.runtime_checks.source_assumptions import Untestable
 from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import Function, ParseFailed, ParseOptions, read_source
 from scheduler.generator.programs import generate

@@ -17,7 +17,7 @@ from scheduler.codegen.emit.emit_c import emit
 from scheduler.codegen.emit.workload import plain
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.replay import Allowed, Replayer, ScheduledNest
+from scheduler.replay import LegalityOptions, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 
 pytestmark = pytest.mark.gcc
@@ -36,7 +36,7 @@ def measurer(tmp_path: Path) -> Measurer:
     captured = synthesize(nest, {"n": 60}, 0, tmp_path / "inputs")
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-march=native", "-fopenmp"))
-    conditions = Conditions(compiler, 2, Target(2), tmp_path / "work", DEFAULT_ENVIRONMENT, 2, Allowed(), 0)
+    conditions = Conditions(compiler, 2, Target(2), tmp_path / "work", DEFAULT_ENVIRONMENT, 2, LegalityOptions(), 0)
     return Measurer(nest, Replayer(nest), captured, conditions)
 
 

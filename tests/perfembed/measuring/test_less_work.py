@@ -15,7 +15,7 @@ from scheduler.codegen.emit.workload import plain
 from scheduler.fewer import fewer_iterations
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.replay import Allowed, Replayer, ScheduledNest
+from scheduler.replay import LegalityOptions, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 
 PRODUCT = """nest product { param n: int in [1, ?];
@@ -37,7 +37,7 @@ def measurer(folder: Path, text: str, target: Target = SMALL, **values: int) -> 
     captured = synthesize(nest, values, 0, folder / "inputs")
     assert isinstance(captured, CapturedNest)
     compiler = CompilerConfig("gcc", ("-O2", "-march=native", "-fopenmp"))
-    conditions = Conditions(compiler, 2, target, folder / "work", DEFAULT_ENVIRONMENT, 2, Allowed(), 0)
+    conditions = Conditions(compiler, 2, target, folder / "work", DEFAULT_ENVIRONMENT, 2, LegalityOptions(), 0)
     return Measurer(nest, Replayer(nest), captured, conditions)
 
 

@@ -8,7 +8,7 @@ import pytest
 import perfembed.measuring.less_work
 from perfembed.measuring.ledger import DonorOf, NoLedger, TrialLimits, Tried
 from perfembed.measuring.measurer import Measured, Measurer
-from perfembed.measuring.run_off import run_off
+from perfembed.measuring.remeasure import remeasure
 from perfembed.measuring.trials import Trials
 from scheduler.replay import ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
@@ -56,7 +56,7 @@ def test_where_reading_takes_long_candidates_run_on_less_and_the_best_then_on_al
     assert 0 < first_s < second_s
     assert tried.tried.estimated == {one.schedule for one in chosen}
     ranked = tuple(sorted((Candidate(c, 1.0) for c in chosen), key=lambda c: c.seconds))
-    final = run_off(tried, ranked)
+    final = remeasure(tried, ranked)
     assert told.schedules and not tried.tried.estimated & set(told.schedules)
     assert all(tried.tried.at_s[schedule] > second_s for schedule in told.schedules), "they were measured again"
     assert {c.scheduled.schedule for c in final} == {one.schedule for one in chosen}

@@ -16,7 +16,7 @@ from scheduler.ir.text import nest_id, parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.transform import Eliminate
+from scheduler.transform import ForwardArray
 from tests.perfembed.embedding_support import tiny_model
 from tests.perfembed.transfer_support import BICG, GEMM, GEMM_SCHEDULE, MACHINE, MVT, MVT_SCHEDULE, TRANSPOSED
 
@@ -146,9 +146,9 @@ def test_a_sum_in_a_scalar_gets_the_candidates_of_one_in_the_array() -> None:
     side = retrieval.side(replayer, {})
     found = retrieval.retrieve(side).recommendation
     plain = retrieval.retrieve(retrieval.side(Replayer(side.replayer.nest), {})).recommendation
-    assert side.first == (Eliminate("t"),) and plain.chosen
+    assert side.first == (ForwardArray("t"),) and plain.chosen
     assert [c.scheduled.schedule for c in found.chosen] == [
-        (Eliminate("t"), *c.scheduled.schedule) for c in plain.chosen
+        (ForwardArray("t"), *c.scheduled.schedule) for c in plain.chosen
     ]
     for candidate in found.pool:
         replayed = replayer.replay(candidate.scheduled.schedule)

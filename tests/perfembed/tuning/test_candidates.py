@@ -12,7 +12,7 @@ from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, UsageError
 from perfembed.retrieval.donors import read_donors
 from perfembed.tuning.candidates import expert_schedules
-from scheduler.replay import Allowed
+from scheduler.replay import LegalityOptions
 from scheduler.schedule import format_schedule
 from tests.perfembed.tuning.test_tune_transfer import SOURCE
 from tests.scheduler import nests
@@ -21,7 +21,7 @@ GEMM, SEIDEL = nests.nest(nests.GEMM), nests.nest(nests.SEIDEL)
 
 
 def given(*texts: str, of: tuple[object, ...] = (GEMM, SEIDEL)) -> dict[str, str]:
-    found = expert_schedules(texts, of, lambda nest: Allowed())  # type: ignore[arg-type]
+    found = expert_schedules(texts, of, lambda nest: LegalityOptions())  # type: ignore[arg-type]
     return {name: format_schedule(schedule) for name, schedule in found.items()}
 
 

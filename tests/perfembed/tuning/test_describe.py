@@ -12,7 +12,7 @@ from profilers.machine import describe_machine
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
-from scheduler.replay import Allowed
+from scheduler.replay import LegalityOptions
 from scheduler.schedule import Schedule, parse_schedule
 from tests.profilers.test_calibration import invented
 
@@ -44,7 +44,7 @@ ROWS = parse_nest("""nest rows {
 
 
 def described(nest: LoopNest, schedule: Schedule | None = None, n: int = 2000) -> Described:
-    return Described(nest, {"n": n}, schedule, Target(2, l3_bytes=1 << 20), Allowed())
+    return Described(nest, {"n": n}, schedule, Target(2, l3_bytes=1 << 20), LegalityOptions())
 
 
 def test_a_product() -> None:

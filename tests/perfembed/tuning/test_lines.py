@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from perfembed.building.text import under_name
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.frontend import ParseOptions, read_source
 from tests.rewriting import identity, read, surveyed
 
@@ -102,7 +102,7 @@ def test_unknown_numbers(line: str, tmp_path: Path) -> None:
     path = tmp_path / "a.c"
     path.write_bytes(content)
     tests = surveyed(read_source(path, ParseOptions(()), content)).tests
-    assert isinstance(tests["f_0"], PremiseTests)
+    assert isinstance(tests["f_0"], AssumptionTests)
     assert "numbers" in getattr(tests["g_0"], "reason", "")
 
 

@@ -8,7 +8,7 @@ import pytest
 from perfembed.capture import CapturedNest, ProgramProfile, capture_nests
 from perfembed.tuning.rewrite import Rewrite
 from profilers.build import CompilerConfig
-from scheduler.codegen.runtime_checks.premises import PremiseTests
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.schedule import parse_schedule
@@ -159,7 +159,7 @@ def test_words_that_mean_something_else(tmp_path: Path) -> None:
         (tmp_path / "a.h").write_text(f"#define {macro}\n")
         source = read(path, f'#include "a.h"\n{nest}'.encode())
         tests = surveyed(source).tests["f_0"]
-        return "" if isinstance(tests, PremiseTests) else tests.reason
+        return "" if isinstance(tests, AssumptionTests) else tests.reason
 
     for macro in ("long int", "static", "parallel 4", "if(x) if (!(x)) {} else", "omp x", "__attribute__(x)"):
         assert "is a macro here" in reason(macro), macro

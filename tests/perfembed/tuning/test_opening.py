@@ -180,7 +180,7 @@ def test_names_of_nests_are_those_of_one_nest(tmp_path: Path) -> None:
     text = b"static double a[9];\nvoid f(void) { for (int i = 0; i < 9; i++) a[i] = i; }\n"
     sources = unique([read_source(f"{name}.c", ParseOptions(), text) for name in "xyz"])
     assert [nest.name for source in sources for nest in source.nests] == ["f_0", "f_0_b", "f_0_c"]
-    assert [list(source.premises) for source in sources] == [["f_0"], ["f_0_b"], ["f_0_c"]]
+    assert [list(source.assumptions) for source in sources] == [["f_0"], ["f_0_b"], ["f_0_c"]]
 
 
 @pytest.mark.gcc

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.codegen.runtime_checks.premises import Untestable
+from scheduler.codegen.runtime_checks.source_assumptions import Untestable
 from tests.rewriting import identity, read, surveyed, without_originals
 
 pytestmark = pytest.mark.gcc

@@ -16,7 +16,7 @@ from scheduler.moves.space import Space
 from scheduler.polyhedral.private_scopes import narrow_scopes
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
-from scheduler.transform import Columns, Parallelize, Tile, Vectorize
+from scheduler.transform import AosToSoa, Parallelize, Tile, Vectorize
 from tests.scheduler import nests
 from tests.scheduler.codegen.support import check_same, text_of, with_storage
 
@@ -55,7 +55,7 @@ def test_bodies_side_by_side(tmp_path: Path) -> None:
     found = proposed_columns(BODIES, n=200)
     assert found
     for schedule in found:
-        assert schedule[0] == Columns("b") and {Tile, Vectorize, Parallelize} <= set(map(type, schedule))
+        assert schedule[0] == AosToSoa("b") and {Tile, Vectorize, Parallelize} <= set(map(type, schedule))
         sizes = [{"n": n} for n in (100, 0, 1, 2, 33)]
         text = check_same(tmp_path, BODIES, format_schedule(schedule), *sizes)
         assert "b_copy" not in text and "pe_b_0[b_r] = b[b_r][0];" in text
@@ -75,7 +75,7 @@ def test_it_is_found_again_under_other_names() -> None:
 @pytest.mark.gcc
 def test_a_chain_without_lanes(tmp_path: Path) -> None:
     found = proposed_columns(POLYNOMIAL, n=200, m=100)
-    assert found and all(schedule[0] == Columns("b") for schedule in found)
+    assert found and all(schedule[0] == AosToSoa("b") for schedule in found)
     for schedule in found:
         check_same(tmp_path, POLYNOMIAL, format_schedule(schedule), {"n": 60, "m": 5}, {"n": 1, "m": 1})
 

@@ -75,7 +75,7 @@ def test_kernels(kernel: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(100, 120))])
 def test_random_helpers(seed: int, tmp_path: Path) -> None:
     source = read_source("t.c", ParseOptions(), random_helpers(seed, 4).encode())
-    assert any(len(premises.texts) > 1 for premises in source.premises.values())
+    assert any(len(assumptions.texts) > 1 for assumptions in source.assumptions.values())
     check(source, tmp_path, "-fsanitize=undefined,address", "-fno-sanitize-recover=undefined")
 
 

@@ -4,7 +4,7 @@ A tuned file is a source file: it is compiled with other macros, flags, headers 
 macros and conditionals that a nest depends on are asked of the preprocessor itself, by two texts made from the
 file: `first_probe` tells which branches are active and which macros in force, `second_probe` what the names in a nest
 expand to where it stands. Both come out of `cc -E`; nothing in them is compiled.
-Long, because it has one kind of premise beside the other.
+Long, because it has one kind of assumption beside the other.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from scheduler.codegen.runtime_checks.macros import foreign_names, misread_branch, misread_macro
-from scheduler.codegen.runtime_checks.premise_tests import (
+from scheduler.codegen.runtime_checks.assumption_tests import (
     TEXT,
     arithmetic_tests,
     same_tests,
@@ -23,6 +22,7 @@ from scheduler.codegen.runtime_checks.premise_tests import (
     types_tests,
     values_tests,
 )
+from scheduler.codegen.runtime_checks.macros import foreign_names, misread_branch, misread_macro
 from scheduler.frontend import SourceFile
 from scheduler.frontend.clang.lexical import Directive, Text
 from scheduler.frontend.clang.preprocessing import (
@@ -36,7 +36,7 @@ from scheduler.frontend.clang.preprocessing import (
     names,
     unbalanced,
 )
-from scheduler.frontend.model import Premises
+from scheduler.frontend.model import SourceAssumptions
 from scheduler.frontend.openmp.pragmas import WORDS, is_openmp
 from scheduler.ir.names import free_name
 
@@ -58,7 +58,7 @@ def free_prefix(*texts: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PremiseTests:
+class AssumptionTests:
     """The tests of one nest: `directive` for the preprocessor, `parts` for C."""
 
     directive: str
@@ -120,16 +120,16 @@ class Surroundings:
         marks = []
         for number, nest in enumerate(self.source.nests):
             assert nest.span is not None
-            premises = self.source.premises[nest.name]
-            self._directive[nest.name] = " && ".join(self._conditions(premises))
-            items = tuple(dict.fromkeys((*self._texts(premises), *self._foreign(premises))))
-            if (foreign := self._unknown_body(premises)) is not None:
+            assumptions = self.source.assumptions[nest.name]
+            self._directive[nest.name] = " && ".join(self._conditions(assumptions))
+            items = tuple(dict.fromkeys((*self._texts(assumptions), *self._foreign(assumptions))))
+            if (foreign := self._unknown_body(assumptions)) is not None:
                 self._untestable[nest.name], items = foreign, ()
             elif torn := [item for item in items if item.partition("(")[0] in self._torn]:
                 self._untestable[nest.name], items = f"the macro '{torn[0]}' holds half of a pair of parentheses", ()
-            elif (misread := self._misread(premises)) is not None:
+            elif (misread := self._misread(assumptions)) is not None:
                 self._untestable[nest.name], items = misread, ()
-            elif (changed := self._changed(premises)) is not None:
+            elif (changed := self._changed(assumptions)) is not None:
                 self._untestable[nest.name], items = changed, ()
             self._items[nest.name] = items
             lines = [f"pe_site_{number}"]
@@ -139,11 +139,11 @@ class Surroundings:
             marks.append((nest.span.begin, "\n" + "\n".join(lines)))
         return self._with(marks, TEXT)
 
-    def tests(self, second: str) -> dict[str, PremiseTests | Untestable]:
+    def tests(self, second: str) -> dict[str, AssumptionTests | Untestable]:
         """Of each nest by its name; `second`: what came of the second probe."""
-        found: dict[str, PremiseTests | Untestable] = {}
+        found: dict[str, AssumptionTests | Untestable] = {}
         for number, nest in enumerate(self.source.nests):
-            items, premises = self._items[nest.name], self.source.premises[nest.name]
+            items, assumptions = self._items[nest.name], self.source.assumptions[nest.name]
             if nest.name in self._untestable:
                 found[nest.name] = Untestable(self._untestable[nest.name])
                 continue
@@ -154,15 +154,20 @@ class Surroundings:
                 reason = "the preprocessor's conditions around it do not hold where it stands, with these flags"
                 found[nest.name] = Untestable(reason)
             else:
-                inside = {u.name for begin, end in premises.texts for u in self._names(begin, end)}
+                inside = {u.name for begin, end in assumptions.texts for u in self._names(begin, end)}
                 moving = [i for i, a, b in zip(items, once, again, strict=True) if a != b]
                 if any(re.match(r"[\w$]*", i).group() in inside for i in moving) or inside & _CHANGING:  # type: ignore[union-attr]
                     found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
-                parts = (*same_tests(texts), *types_tests(premises), *values_tests(premises), *samples_tests(premises))
-                parts += tuple(arithmetic_tests(premises))
-                found[nest.name] = PremiseTests(self._directive[nest.name], parts)
+                parts = (
+                    *same_tests(texts),
+                    *types_tests(assumptions),
+                    *values_tests(assumptions),
+                    *samples_tests(assumptions),
+                )
+                parts += tuple(arithmetic_tests(assumptions))
+                found[nest.name] = AssumptionTests(self._directive[nest.name], parts)
         return found
 
     @property
@@ -196,17 +201,17 @@ class Surroundings:
                 text = line.text.encode()
                 yield from (u for u in names(text, text.index(b"omp"), len(text), ()) if u.name not in WORDS)
 
-    def _texts(self, premises: Premises) -> Iterator[str]:
+    def _texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
         """The names of a nest, as arguments of `pe_text`; of the text around it the macros that might matter."""
-        for begin, end in (*premises.texts, *premises.pragmas):
+        for begin, end in (*assumptions.texts, *assumptions.pragmas):
             for use in self._names(begin, end):
                 macro = self._macros.get(use.name)
                 if macro is None or not macro.system:
                     yield self._item(use)
-        around = [(0, len(self.source.content))] if premises.whole_file else [premises.function]
-        if not premises.dead and not premises.whole_file:
+        around = [(0, len(self.source.content))] if assumptions.whole_file else [assumptions.function]
+        if not assumptions.dead and not assumptions.whole_file:
             return
-        dead = set(premises.dead)
+        dead = set(assumptions.dead)
         for begin, end in around:
             for use in self._names(begin, end):
                 macro = self._macros.get(use.name)
@@ -216,18 +221,18 @@ class Surroundings:
                 if mentions or not (macro.system or is_constant(macro, dict(self._macros))):
                     yield self._item(use)
 
-    def _foreign(self, premises: Premises) -> Iterator[str]:
-        return map(self._item, foreign_names(premises.bodies, self._headers, self._macros))
+    def _foreign(self, assumptions: SourceAssumptions) -> Iterator[str]:
+        return map(self._item, foreign_names(assumptions.bodies, self._headers, self._macros))
 
-    def _unknown_body(self, premises: Premises) -> str | None:
+    def _unknown_body(self, assumptions: SourceAssumptions) -> str | None:
         """Why what a body of another file depends on cannot be tested; None where it can."""
-        if not premises.hidden:
+        if not assumptions.hidden:
             return None
-        whose = f"'{premises.hidden[0]}' of another file"
-        if not all(premises.bodies):
+        whose = f"'{assumptions.hidden[0]}' of another file"
+        if not all(assumptions.bodies):
             reason = f"it holds the body of {whose}, which has preprocessor lines or comes from a macro"
             return f"{reason} (move that function into this file)"
-        for use in foreign_names(premises.bodies, self._headers, self._macros):
+        for use in foreign_names(assumptions.bodies, self._headers, self._macros):
             macro = self._macros.get(use.name)
             if macro is not None and macro.parameters is not None and use.arguments is None:
                 return f"what '{use.name}', on which {whose} depends, expands to cannot be asked"
@@ -235,9 +240,9 @@ class Surroundings:
                 return f"'{use.name}', on which {whose} depends, is defined more than once"
         return None
 
-    def _misread(self, premises: Premises) -> str | None:
+    def _misread(self, assumptions: SourceAssumptions) -> str | None:
         """Where the parser took the text for another one than the compiler does."""
-        ranges = [premises.function, *premises.texts, *premises.pragmas]
+        ranges = [assumptions.function, *assumptions.texts, *assumptions.pragmas]
         around = [c for c in self.conditionals if any(_overlap(c, r) for r in ranges) and self._reached(c)]
         branch = misread_branch(around, self._active, self.source.skipped)
         if branch is not None:
@@ -246,17 +251,19 @@ class Surroundings:
         name = misread_macro(used, self._macros, self.source.macros, self._defined)
         return None if name is None else f"the C parser takes '{name}' for something else than the compiler does"
 
-    def _changed(self, premises: Premises) -> str | None:
-        around = [c for c in self.conditionals if any(_overlap(c, text) for text in premises.texts)]
-        used = {use.name for begin, end in premises.texts for use in self._names(begin, end)}
+    def _changed(self, assumptions: SourceAssumptions) -> str | None:
+        around = [c for c in self.conditionals if any(_overlap(c, text) for text in assumptions.texts)]
+        used = {use.name for begin, end in assumptions.texts for use in self._names(begin, end)}
         used |= {word for c in around for b in c.branches for word in re.findall(r"[\w$]+", b.condition)}
         active = tuple(d for d in self.directives if not self._left_out(d.begin))
-        for pragma in premises.pragmas:
+        for pragma in assumptions.pragmas:
             spelled = {use.name for use in self._names(*pragma)}
-            changed = changed_between((premises.texts[0], pragma), spelled, active, self._macros, "a pragma around it")
+            changed = changed_between(
+                (assumptions.texts[0], pragma), spelled, active, self._macros, "a pragma around it"
+            )
             if changed is not None:
                 return changed
-        return changed_between(premises.texts, used, active, self._macros)
+        return changed_between(assumptions.texts, used, active, self._macros)
 
     def _left_out(self, offset: int) -> bool:
         """By one of the conditionals that are looked at."""
@@ -274,15 +281,15 @@ class Surroundings:
             return use.text
         return f"{use.name}({', '.join(f'pe_{k}' for k in range(1, use.arguments + 1))})"
 
-    def _conditions(self, premises: Premises) -> Iterator[str]:
+    def _conditions(self, assumptions: SourceAssumptions) -> Iterator[str]:
         """Which branches of the conditionals that matter were active, as conditions of `#if`."""
-        if premises.whole_file:
+        if assumptions.whole_file:
             yield "__INCLUDE_LEVEL__ == 0"  # a file that includes this one may call static functions
-        if premises.openmp:
+        if assumptions.openmp:
             yield "defined _OPENMP"
-        ranges = [premises.function, *premises.texts]
+        ranges = [assumptions.function, *assumptions.texts]
         for conditional in self.conditionals:
-            wide = premises.whole_file and not conditional.includes
+            wide = assumptions.whole_file and not conditional.includes
             if not (wide or any(_overlap(conditional, r) for r in ranges)):
                 continue
             if not self._reached(conditional):

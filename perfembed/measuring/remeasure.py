@@ -19,7 +19,7 @@ _TWICE = 2  # what less work told: a candidate that takes more is given up
 _RUN_OFFS, _RUN_OFF_SHARE = 3, 0.1  # runs of each, and of the budget for all of them
 
 
-def run_off(trials: Trials, ranked: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+def remeasure(trials: Trials, ranked: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     """Those nearly as fast as the fastest run again, in turns, and ranked by the median: where a process finds its
     memory makes as much of a difference as lies between them. KeyboardInterrupt ends it early, and is raised.
     """

@@ -9,7 +9,7 @@ from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest, parse_nest
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.transform import Eliminate
+from scheduler.transform import ForwardArray
 from tests.doubles.interpret import interpret_scheduled
 from tests.generator import random_nest, random_spelling
 from tests.scheduler.running import assert_same, running
@@ -61,7 +61,7 @@ def test_what_the_nest_can_do_without(body: str) -> None:
 )
 def test_what_it_needs(body: str) -> None:
     assert steps(body) == ()
-    refused = Replayer(nest(body)).replay((Eliminate("t"),))
+    refused = Replayer(nest(body)).replay((ForwardArray("t"),))
     assert isinstance(refused, Refused) and "no value used once" in refused.reason
 
 
@@ -83,7 +83,7 @@ def test_elements_that_several_sums_end_in() -> None:
       for i3: int in [0, n) step 1 { for j3: int in [0, n) step 1 { S2: C[PLACE] = t[i3][j3]; } } }"""
     assert Replayer(parse_nest(text.replace("PLACE", "i3 + j3"))).eliminations() == ()
     apart = text.replace("C: double[?]", "C: double[?][n]").replace("C[PLACE]", "C[i3][j3 + n - n]")
-    assert Replayer(parse_nest(apart)).eliminations() == (Eliminate("t"),)
+    assert Replayer(parse_nest(apart)).eliminations() == (ForwardArray("t"),)
 
 
 def test_it_stands_first() -> None:

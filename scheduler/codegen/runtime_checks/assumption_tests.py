@@ -1,4 +1,4 @@
-"""The tests of a nest's premises in C, and the macros and functions that they call.
+"""The tests of a nest's assumptions in C, and the macros and functions that they call.
 
 Names of the user's are safe ones there (`scheduler.ir.names`).
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler.codegen.emit.expr import Printer
-from scheduler.frontend.model import Premises
+from scheduler.frontend.model import SourceAssumptions
 from scheduler.ir.names import safe_text
 from scheduler.ir.types import FUNCTIONS
 
@@ -92,23 +92,23 @@ def _wrapped(head: str, items: list[str]) -> str:
     return "\n    ".join(line.rstrip() for line in lines) + ")"
 
 
-def types_tests(premises: Premises) -> Iterator[str]:
+def types_tests(assumptions: SourceAssumptions) -> Iterator[str]:
     """Of objects and type names."""
-    for text, ctype in premises.types:
+    for text, ctype in assumptions.types:
         yield f"pe_is({safe_text(text)}, {safe_text(ctype)})"
 
 
-def values_tests(premises: Premises) -> Iterator[str]:
+def values_tests(assumptions: SourceAssumptions) -> Iterator[str]:
     """Of enumerators, sizes and constants."""
-    for text, value in premises.values:
+    for text, value in assumptions.values:
         yield f"{safe_text(text)} == {safe_text(value)}"
 
 
-def arithmetic_tests(premises: Premises) -> Iterator[str]:
+def arithmetic_tests(assumptions: SourceAssumptions) -> Iterator[str]:
     """That signed arithmetic does not wrap around, and that functions are those of the C library."""
-    if premises.exact:
+    if assumptions.exact:
         yield "pe_exact()"
-    for name in premises.library:
+    for name in assumptions.library:
         if name.removesuffix("f") in _UNKNOWN:
             continue
         parameters, _ = FUNCTIONS[name]
@@ -118,8 +118,8 @@ def arithmetic_tests(premises: Premises) -> Iterator[str]:
         yield f"pe_library({name}({', '.join(a + suffix for a in arguments)}))"
 
 
-def samples_tests(premises: Premises) -> Iterator[str]:
+def samples_tests(assumptions: SourceAssumptions) -> Iterator[str]:
     """Of functions of other files that give numbers for numbers."""
     printer = Printer()
-    for call, result in premises.samples:
+    for call, result in assumptions.samples:
         yield f"pe_agree({safe_text(call)}, {printer.expr(result)[0]})"

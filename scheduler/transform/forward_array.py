@@ -1,4 +1,4 @@
-"""Eliminate: a private scalar or array that a nest needs only for how it is written is taken away.
+"""ForwardArray: a private scalar or array that a nest needs only for how it is written is taken away.
 
 `for i { t = 0; for k: t += A[i][k]; C[i] = t; }` becomes `for i { C[i] = 0; for k: C[i] += A[i][k]; }`, and
 `t = f(i); C[i] = t;` becomes `C[i] = f(i);`: fewer statements to keep together, and nothing to keep for every iteration
@@ -19,7 +19,7 @@ from scheduler.transform.common import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Eliminate:
+class ForwardArray:
     """Keeps a sum in the array where it ends instead of in a private one, or computes a value where it is used.
 
     It stands before all other steps: it changes the nest that these are for. The result is the same to the bit.

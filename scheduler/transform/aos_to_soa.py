@@ -1,4 +1,4 @@
-"""Columns: members of an array of structures that a nest only reads are copied to arrays of their own first.
+"""AosToSoa: members of an array of structures that a nest only reads are copied to arrays of their own first.
 
 `for i { for j: S(b[i].x, b[j].x) }` becomes `for r: b_x[r] = b[r].x; for i { for j: S(b_x[i], b_x[j]) }`: what
 neighbours have lies side by side then, so that loops over them can be vectorized, and caches hold nothing else.
@@ -43,7 +43,7 @@ _ReadAt = tuple[Placed, AccessUse]
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class AosToSoa:
     """Copies what the nest only reads of an array of structures, or of short rows, to an array each before it begins.
 
     It stands before all other steps: it changes the nest that these are for. The arrays are called after the member or

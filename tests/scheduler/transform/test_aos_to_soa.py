@@ -9,8 +9,8 @@ from scheduler.ir.text import format_nest, parse_nest
 from scheduler.polyhedral.model import Model
 from scheduler.replay import Refused, Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
-from scheduler.transform import Columns
-from scheduler.transform.columns import read_only_columns
+from scheduler.transform import AosToSoa
+from scheduler.transform.aos_to_soa import read_only_columns
 from tests.doubles.interpret import interpret_scheduled
 from tests.generator import random_nest, with_rows
 from tests.scheduler.running import assert_same, running
@@ -36,7 +36,7 @@ def nest_of(body: str, arrays: str = "array b: double[?][3] pointer; array y: do
 
 
 def cut(text: str, array: str = "b") -> str:
-    return format_nest(Columns(array).cut(Model(parse_nest(text))))
+    return format_nest(AosToSoa(array).cut(Model(parse_nest(text))))
 
 
 def test_arrays_are_called_as_members() -> None:
@@ -88,7 +88,7 @@ def test_the_nest_computes_the_same(seed: int) -> None:
     for array in nest.arrays:
         if not read_only_columns(nest, array.name):
             continue
-        scheduled = replayer.replay((Columns(array.name),))
+        scheduled = replayer.replay((AosToSoa(array.name),))
         if isinstance(scheduled, Refused):
             continue
         assert isinstance(scheduled, ScheduledNest), scheduled
@@ -101,6 +101,6 @@ def test_often_it_applies() -> None:
     for seed in range(30):
         rng = random.Random(seed)
         nest = with_rows(random_nest(rng), rng)
-        steps = [Columns(a.name) for a in nest.arrays if read_only_columns(nest, a.name)]
+        steps = [AosToSoa(a.name) for a in nest.arrays if read_only_columns(nest, a.name)]
         applied += any(isinstance(Replayer(nest).replay((step,)), ScheduledNest) for step in steps)
     assert applied > 5

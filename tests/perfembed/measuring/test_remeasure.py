@@ -1,6 +1,6 @@
 """Which of the fastest run again."""
 
-from perfembed.measuring.run_off import left_to_run
+from perfembed.measuring.remeasure import left_to_run
 
 
 def test_what_was_slower_in_every_turn_is_not_run_again() -> None:
