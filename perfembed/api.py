@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+from perfembed.errors import UsageError
 from perfembed.tuning.options import TuneOptions, asked_options
 from perfembed.tuning.result import Event, TuneResult
 from perfembed.world import World
@@ -23,44 +24,68 @@ if TYPE_CHECKING:
     from perfembed.mapping.embed_file import NestEmbedding
 
 
+_Path = str | os.PathLike[str]
+
+
 def _ignore(event: Event) -> None:
     pass
 
 
 def tune(
-    path: str | os.PathLike[str],
+    path: _Path | Sequence[_Path],
     *,
     arguments: Sequence[str] = (),
+    build: str | None = None,
+    program: str | None = None,
+    compile_commands: _Path | None = None,
     progress: Callable[[Event], None] = _ignore,
     **options: Any,
 ) -> TuneResult:
-    """Tunes the loop nests of a C file. `options` are the fields of `perfembed.tuning.options.TuneOptions`, by name.
+    """Tunes the loop nests of a C file, or of several files of one program.
 
-    `output` is where the faster file goes (without it: nowhere), `database` the one whose schedules are used and where
-    what is measured is kept. `arguments` are the program's, which runs in a copy of the current folder; `world`: what
-    it is given instead of these. Other than on the command line the program may end with any exit code
-    (`expect_exit`), `environment` is little more than a PATH, and nothing is kept of what is measured of the machine's
-    memory without a `cache`. Paths may be `os.PathLike`, `parameters` a mapping. Raises
-    `perfembed.errors.PerfembedError`.
+    `options` are the fields of `perfembed.tuning.options.TuneOptions`, by name. `output` is where the faster file goes
+    (of several: `output_folder`; or `in_place=True`; without one of them: nowhere), `database` the one whose schedules
+    are used and where what is measured is kept. `arguments` are the program's, which runs in a copy of the current
+    folder; `world`: what it is given instead of these. Several files are compiled as a `compile_commands` says, or by
+    the shell command `build`, which makes `program`; no files: all that it compiles. Other than on the command line the
+    program may end with any exit code (`expect_exit`), `environment` is little more than a PATH, and nothing is kept of
+    what is measured of the machine's memory without a `cache`. Paths may be `os.PathLike`, `parameters` a mapping.
+    Raises `perfembed.errors.PerfembedError`.
     """
-    from perfembed.tuning.file_tuner import tune as run
+    from perfembed.tuning.file_tuner import tune as tune_file
+    from perfembed.tuning.opening import HowBuilt, found_commands, tune_project
     from profilers.run import DEFAULT_ENVIRONMENT
 
-    asked: dict[str, Any] = {"expect_exit": None, "environment": DEFAULT_ENVIRONMENT, **options}
-    asked.setdefault("world", World(Path.cwd(), tuple(arguments)))
-    return run(os.fspath(path), _options(asked | {"dry_run": asked.get("output") is None}), progress)
+    paths = [os.fspath(path)] if isinstance(path, str | os.PathLike) else [os.fspath(one) for one in path]
+    asked: dict[str, Any] = {"expect_exit": None, **options}
+    asked["environment"] = asked.get("environment") or DEFAULT_ENVIRONMENT
+    asked["world"] = asked.get("world") or World(Path.cwd(), tuple(arguments))
+    asked["dry_run"] = not any(asked.get(place) for place in ("output", "output_folder", "in_place"))
+    whole = _options(asked)
+    if len(paths) == 1 and build is None and compile_commands is None:
+        return tune_file(paths[0], whole, progress)
+    if not paths and build is None:
+        raise UsageError("no file is named", "name the C files, or say how the program is built: build='make prog'")
+    if whole.output is not None:
+        raise UsageError("output is for one file", "several go to an output_folder, or in_place=True")
+    commands = found_commands(paths) if compile_commands is None and build is None else compile_commands
+    how = HowBuilt(build, program, None if commands is None else os.fspath(commands))
+    return tune_project(paths, how, whole, progress)
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    """The fields of the options as they are asked for here."""
+    hints = get_type_hints(TuneOptions)
+    here: Mapping[str, Any] = dict.fromkeys(("world", "environment", "expect_exit", "threads", "evaluate"))
+    for one in fields(TuneOptions):
+        if one.name not in ("dry_run", "began_s", "inputs", "workdir"):
+            kind = hints[one.name] if here.get(one.name, one) is not None else hints[one.name] | None
+            default = here.get(one.name, one.default)
+            yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 tune.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [
-        *list(inspect.signature(tune).parameters.values())[:-1],
-        *(
-            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-            for one in fields(TuneOptions)
-            if one.name not in ("dry_run", "in_place", "output_folder", "began_s", "inputs", "workdir")
-        ),
-    ],
-    return_annotation=TuneResult,
+    [*list(inspect.signature(tune).parameters.values())[:-1], *_parameters()], return_annotation=TuneResult
 )
 
 
@@ -80,9 +105,7 @@ def _options(asked: dict[str, Any]) -> TuneOptions:
     return asked_options(**asked)
 
 
-def embed(
-    path: str | os.PathLike[str], *, weights: str | os.PathLike[str] | None = None, **options: Any
-) -> tuple[NestEmbedding, ...]:
+def embed(path: _Path, *, weights: _Path | None = None, **options: Any) -> tuple[NestEmbedding, ...]:
     """The embedding of every loop nest of a C file, in the order of the file, without running anything.
 
     Of `options`, those of `tune`, only `functions`, `cc`, `cflags`, `parameters` and `threads` matter. Sizes that the

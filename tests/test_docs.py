@@ -50,8 +50,9 @@ def section(page: str, heading: str) -> str:
 
 def run_python(code: str, folder: Path) -> str:
     """Runs an example as it stands, beside a filled database and the sources."""
-    filled(folder / "perfembed.duckdb", nests=3, measurements=5).close()
-    (folder / "tests").symlink_to(ROOT / "tests")
+    if not (folder / "tests").exists():
+        filled(folder / "perfembed.duckdb", nests=3, measurements=5).close()
+        (folder / "tests").symlink_to(ROOT / "tests")
     example = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=folder, capture_output=True, text=True, timeout=60, check=False
@@ -76,9 +77,21 @@ def test_python_example_of_a_schedule(tmp_path: Path) -> None:
     assert run_python(code, tmp_path).strip() == shown.strip()
 
 
+@pytest.mark.gcc
+def test_python_examples_of_tuning_and_of_embeddings(tmp_path: Path) -> None:
+    tuning, embedding = blocks(TEXTS[ROOT / "docs/guides/python.md"], "python")
+    lines = run_python(tuning, tmp_path).splitlines()
+    assert any(line.startswith("gemm_0 tuned ") for line in lines) and lines[-1].endswith("same output: True")
+    assert (tmp_path / "gemm.opt.c").exists()
+    rows = [line.split() for line in run_python(embedding, tmp_path).splitlines()]
+    assert [row[0] for row in rows] == ["gemm_0", "two_mm_0", "jacobi_2d_0"]
+    assert all(len(row) == 4 and float(row[k + 1]) == 0 for k, row in enumerate(rows))
+
+
 def test_all_python_examples_are_run() -> None:
     assert [name(page) for page in PAGES if blocks(TEXTS[page], "python")] == [
         "docs/guides/donors.md",
+        "docs/guides/python.md",
         "docs/guides/sql.md",
     ]
 

@@ -52,22 +52,42 @@ def tuning_page(result: TuneResult) -> str:
     return page(f"perfembed: {result.path}", parts)
 
 
-def _head(result: TuneResult) -> list[str]:
+def summary(result: TuneResult) -> str:
+    """HTML of a few lines, for a notebook: the program, and a table of its nests."""
+    rows = [
+        row(
+            head_cell(report.nest),
+            cell(f"{report.file}:{report.line}"),
+            cell(report.status),
+            number_cell(percent(report.share) if report.share is not None else ""),
+            number_cell(times(report.speedup) if report.status == "tuned" and report.speedup else ""),
+            cell(report.schedule if report.status == "tuned" else report.reason),
+        )
+        for report in result.nests
+    ]
+    head = ("nest", "where", "status", "#share", "#faster", "schedule, or why not")
+    return "\n".join((paragraph(_said(result)), table(head, rows, "Nests of the program")))
+
+
+def _said(result: TuneResult) -> str:
+    """What became of the program, in a sentence or two."""
     before, after = result.program_before_s, result.program_after_s
     tuned = sum(report.status == "tuned" for report in result.nests)
     said = f"{tuned} of {count(len(result.nests), 'nest')} tuned"
     if before and after:
         ratio = before / after
         change = f"{times(ratio)} faster" if ratio >= 1.005 else "not faster" if ratio > 0.995 else "slower"
-        said = f"The program: {seconds(before)} → {seconds(after)}, {change}. {said}."
-    elif before:
-        said = f"The program takes {seconds(before)}. {said}."
+        return f"The program: {seconds(before)} → {seconds(after)}, {change}. {said}."
+    return f"The program takes {seconds(before)}. {said}." if before else said
+
+
+def _head(result: TuneResult) -> list[str]:
     same = f"the original's within {result.tolerance:g}" if result.tolerance else "identical to the original's"
     same += f" {result.program_output_note}" if result.program_output_note else ""
     output = {True: same, False: "DIFFERS from the original's", None: ""}
     duration = took(result) + (f"; the budget was {seconds(result.budget_s)}" if result.budget_s else "")
     return [
-        paragraph(said, "lead"),
+        paragraph(_said(result), "lead"),
         facts(
             (
                 ("machine", result.machine),

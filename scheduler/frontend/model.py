@@ -129,11 +129,11 @@ class Sharing:
 class SourceFile:
     """`assumptions` and `sharing`: of each nest, by its name (no `sharing`: no pragmas).
 
-    `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are multiplied with or divided by, by what C calls them: as
-    numbers of which more of a nest may be affine; `headers`: the texts of included files that are not the system's,
-    where nests hold bodies from there. `skipped`: what conditionals left out for the C parser; `macros`: what names in
-    the file and in headers that are not the system's stood for, token by token. `processes`: of the file and what it
-    includes; `printed`: (function, text) of what was asked for.
+    `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are multiplied with or
+    divided by, by what C calls them: as numbers of which more of a nest may be affine; `headers`: the texts of included
+    files that are not the system's, where nests hold bodies from there. `skipped`: what conditionals left out for the
+    C parser; `macros`: what names in the file and in headers that are not the system's stood for, token by token.
+    `processes`: of the file and what it includes; `printed`: (function, text) of what was asked for.
     """
 
     path: str

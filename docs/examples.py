@@ -1,0 +1,127 @@
+"""Runs the examples of the README, the tutorial and the guides anew: `python -m docs.examples [PAGE]...`.
+
+A block of the console whose first command is ours is run in a copy of the checkout, and its outputs are replaced.
+Where lines were left out (`…`), those stay that are of the kinds that stood there: as many with the same first word.
+What is not to be run is marked by a comment above the block, `<!-- not run: why -->`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    *(f"docs/guides/{p.name}" for p in sorted((ROOT / "docs/guides").glob("*.md"))),
+)
+_BLOCK = re.compile(r"(<!-- not run: [^>]*-->\n)?```console\n(.*?)```", re.DOTALL)
+_COPIED = ("tests/kernels", "tests/programs", "perfembed/demo")
+_LEFT_OUT = "…"
+_WRAPPED = " " * 20  # what begins a line that goes on
+_MINUTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A command as it stands on a page, over several lines maybe, and the lines that are shown below it."""
+
+    command: str
+    output: tuple[str, ...]
+
+
+def shown(block: str) -> list[Shown]:
+    """What a block has; lines before the first command are none."""
+    found: list[Shown] = []
+    lines = iter(block.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            command = line[2:]
+            while command.endswith("\\"):
+                command += "\n" + next(lines)
+            found.append(Shown(command, ()))
+        elif found:
+            found[-1] = Shown(found[-1].command, (*found[-1].output, line))
+    return found
+
+
+def fitted(new: Sequence[str], old: Sequence[str]) -> list[str]:
+    """The new output, shortened as the old one was."""
+    if not any(line.strip() == _LEFT_OUT for line in old):
+        return list(new)
+    left = Counter(map(_kind, old))
+    fitting: list[str] = []
+    for line in new:
+        goes_on = line.startswith(_WRAPPED) and fitting[-1:] not in ([], [_LEFT_OUT])
+        if left[_kind(line)] > 0 or goes_on:
+            left[_kind(line)] -= 1
+            fitting.append(line)
+        elif fitting[-1:] != [_LEFT_OUT]:
+            fitting.append(_LEFT_OUT)
+    return fitting
+
+
+def _kind(line: str) -> str:
+    """How far it is indented, and its first word; numbers are all the same."""
+    words = line.split(maxsplit=1) or [""]
+    return " " * (len(line) - len(line.lstrip())) + re.sub(r"\d+", "0", words[0])
+
+
+def run(commands: Sequence[Shown], folder: Path, environment: dict[str, str]) -> list[list[str]]:
+    """What each command of a block prints, stderr left out where it succeeds; they share a shell."""
+    outputs: list[list[str]] = []
+    script = [f"cd '{folder}'"]
+    for number, one in enumerate(commands):
+        out, errors = folder / f".out{number}", folder / f".err{number}"
+        script.append(f"{{ {one.command}\n}} >'{out}' 2>'{errors}' || cat '{errors}' >>'{out}'")
+    subprocess.run(["bash", "-c", "\n".join(script)], env=environment, check=False, timeout=60 * _MINUTES)
+    for number in range(len(commands)):
+        out = folder / f".out{number}"
+        outputs.append(out.read_text(encoding="utf-8").rstrip("\n").splitlines() if out.exists() else [])
+    return outputs
+
+
+def anew(text: str, folder: Path, environment: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """(block as it stood, as it is now) of a page, in order."""
+    for match in _BLOCK.finditer(text):
+        commands = shown(match[2])
+        if match[1] or not commands or "perfembed" not in commands[0].command:
+            continue
+        lines: list[str] = []
+        for one, output in zip(commands, run(commands, folder, environment), strict=True):
+            lines += [f"$ {one.command}", *fitted(output, one.output)]
+        yield match[2], "\n".join(lines) + "\n"
+
+
+def main(pages: Sequence[str]) -> None:
+    for page in pages or PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch, "perfembed")
+            for part in _COPIED:
+                shutil.copytree(ROOT / part, folder / part)
+            environment = {
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "HOME": scratch,
+                "PYTHONPATH": str(ROOT),
+                "LC_ALL": "C.UTF-8",
+            }
+            for old, new in anew(text, folder, environment):
+                text = text.replace(old, new, 1)
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {page}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
