@@ -176,10 +176,13 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
 
 
 def _runs(ctx: Context) -> tuple[str, list[Constraint]] | None:
-    """That the loops around have an iteration, as C text and as constraints; None where limits depend on each other."""
+    """That the loops around have an iteration, as C text and as constraints; None where limits depend on each other.
+
+    They have those of the domain only where what was assumed so far holds, as that `i < n` lets a loop down begin.
+    """
     lows: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.scope.loops}
     highs: dict[str, list[Affine]] = {loop.name: [] for loop in ctx.scope.loops}
-    needed = []
+    needed = list(ctx.assumed.facts.assumptions)
     for constraint in ctx.domain.constraints:
         around = constraint.affine.names() & lows.keys()
         if constraint.kind != ">=" or len(around) > 1:
@@ -197,20 +200,25 @@ def _runs(ctx: Context) -> tuple[str, list[Constraint]] | None:
         return None
     needed += [Constraint(high - low) for name in lows for low in lows[name] for high in highs[name]]
     needed = [c for c in dict.fromkeys(needed) if not (c.affine.is_constant and c.affine.const >= 0)]
-    texts = [_text(ctx, c.affine) for c in needed]
+    texts = [_text(ctx, c) for c in needed]
     if any(t is None for t in texts):
         return None
-    return " && ".join(f"{t} >= 0" for t in texts), needed
+    return " && ".join(dict.fromkeys(part for text in texts if text for part in text)), needed
 
 
-def _text(ctx: Context, affine: Affine) -> str | None:
-    parts = [str(affine.const)]
-    for atom, coefficient in affine.terms:
+def _text(ctx: Context, constraint: Constraint) -> list[str] | None:
+    """Conditions in C: where its variables can be read, then the constraint itself; None where it has no text."""
+    if constraint.kind not in (">=", "=="):
+        return None
+    parts, readable = [str(constraint.affine.const)], []
+    for atom, coefficient in constraint.affine.terms:
         variable = None if isinstance(atom, FloorDiv) else ctx.assumed.maybe_parameters.get(atom)
         if variable is None:
             return None
+        if condition := ctx.assumed.conditions.get(variable):
+            readable.append(condition)
         parts.append(f"{coefficient} * (__int128)({variable.text})")  # whatever they are, this is exact
-    return f"__extension__ ({' + '.join(parts)})"
+    return [*readable, f"__extension__ ({' + '.join(parts)}) {constraint.kind} 0"]
 
 
 # ------------------------------------------------------------------------------- places in structures

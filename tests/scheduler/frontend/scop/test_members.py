@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from scheduler.frontend import ParseOptions, read_source
 from scheduler.ir.nest import Storage
+from tests import rewriting
 from tests.scheduler.frontend.support import lines, nest, read, refusal
 
 GRID = """struct level { int n; double *u; };
@@ -36,6 +40,34 @@ def test_a_pointer_that_may_not_be_followed_is_followed_under_a_condition() -> N
                   " { for (int k = 0; k < t; k++) for (int l = 0; l < k; l++)"
                   " for (int i = 0; i < g->nx; i++) a[i] += 1; }")  # fmt: skip
     assert not any(p.base for n in deeper.nests for p in n.parameters)
+
+
+DOWN = """#include <stdio.h>
+static struct { unsigned lo; long hi; } span[66];
+static double U[66];
+__attribute__((noinline)) static void f(int i, long m, unsigned n) {
+    for (unsigned long j = m - 1; j < n; j--) {
+        unsigned char t = span[i].lo;
+        U[j] += t;
+    }
+}
+int main(void) {
+    span[3].lo = 7;
+    f(3, 40, 40);
+    f(-100000000, 7, 0);
+    printf("%g %g\\n", U[0], U[39]);
+}
+"""
+
+
+@pytest.mark.gcc
+def test_a_loop_that_does_not_begin_reads_nothing_in_front_of_it(tmp_path: Path) -> None:
+    source = rewriting.read(tmp_path / "down.c", DOWN.encode())
+    (where,) = (p.where for p in source.nests[0].parameters if p.base == "span[i].lo")
+    assert "(__int128)(n)" in where and "(__int128)(m)" in where
+    (tmp_path / "written.c").write_bytes(rewriting.identity(source))
+    subprocess.run(["gcc", "-O1", "-fopenmp", "written.c", "-o", "written"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./written"], cwd=tmp_path, capture_output=True, check=True).stdout == b"7 7\n"
 
 
 def test_integers_that_stores_may_change() -> None:
