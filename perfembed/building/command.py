@@ -8,8 +8,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perfembed.building.arguments import CommandLine, expanded, units_of
+from perfembed.building.arguments import CommandLine, expanded
 from perfembed.building.build import Changes, Made, NotBuilt, Unit
+from perfembed.building.compile_commands import units_of
 from perfembed.building.compiling import said
 from perfembed.building.standin import Standin, stand_in
 from perfembed.capture.copying import Copier

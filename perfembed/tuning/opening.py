@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perfembed.building.arguments import NAME, code_flags, read_compile_commands
+from perfembed.building.arguments import code_flags
 from perfembed.building.build import Build, Unit
 from perfembed.building.command import BuildCommand
+from perfembed.building.compile_commands import NAME, read_compile_commands
 from perfembed.building.compiling import CompileAndLink
 from perfembed.errors import NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input

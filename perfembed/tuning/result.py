@@ -197,12 +197,6 @@ class TuneResult:
     program_output_note: str = ""  # how outputs were compared, where that was not word for word (`Outputs.note`)
     unread: tuple[str, ...] = ()  # of files of the program, why time or memory did not suffice to read them
 
-    def _repr_html_(self) -> str:
-        """How a notebook shows it."""
-        from perfembed.report.tuning_page import summary
-
-        return summary(self)
-
 
 @dataclass(frozen=True, slots=True)
 class NestStarted:
