@@ -70,7 +70,7 @@ def schema(
 
     With --exit-codes what the exit codes of all commands mean.
     """
-    from perfembed.report.schema import render_exit_codes, schema_list, schema_text
+    from perfembed.report.documents import render_exit_codes, schema_list, schema_text
 
     if exit_codes:
         if name:

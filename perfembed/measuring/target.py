@@ -3,16 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
-from profilers.build import CompilerConfig
+from profilers.build import CompilerConfig, compiler_path
 from profilers.calibrate import calibrate_streams
+from profilers.contained.child import Limits
 from profilers.contained.errors import ProfilersError
-from profilers.isa import VectorUnits, vector_units
+from profilers.contained.scratch import scratch_folder
 from profilers.machine import Machine
 from profilers.rates import RatesCache, StreamRates
+from profilers.run import run_contained
 from scheduler.machine.target import CacheLevel, Core, Rates, Target
+
+_LIMITS = Limits.of_work(20.0)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUnits:
+    """`registers`: (bytes of a register, how many of them), widest first; `fused`: with multiply-add in one."""
+
+    registers: tuple[tuple[int, int], ...]
+    fused: bool
+
+
+def vector_units(cc: str, flags: tuple[str, ...], environment: Mapping[str, str]) -> VectorUnits | None:
+    """What code for these flags may use; None where the compiler does not say. Asked once."""
+    try:
+        path = compiler_path(cc, environment)
+    except ProfilersError:
+        return None
+    return _asked(path, flags, tuple(sorted(environment.items())))
+
+
+@lru_cache(maxsize=64)
+def _asked(path: str, flags: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> VectorUnits | None:
+    with scratch_folder() as directory:
+        env = {**dict(environment), "LC_ALL": "C", "TMPDIR": str(directory)}
+        (directory / "empty.c").write_text("")
+        try:
+            command = (path, *flags, "-w", "-dM", "-E", "empty.c")
+            finished = run_contained(command, limits=_LIMITS, env=env, cwd=directory)
+        except ProfilersError:
+            return None
+    if not finished.ok:
+        return None
+    lines = finished.stdout.decode(errors="replace").splitlines()
+    return units_of(frozenset(words[1] for line in lines if len(words := line.split()) > 1 and words[0] == "#define"))
+
+
+def units_of(macros: frozenset[str]) -> VectorUnits | None:
+    """What the names of predefined macros say.
+
+    256-bit vectors count with the 16 registers that AVX2 has also where AVX-512 gives them more: the larger register
+    file goes with the wider vectors.
+    """
+    found: list[tuple[int, int]] = []
+    if "__AVX512F__" in macros:
+        found.append((64, 32))
+    if "__AVX__" in macros:
+        found.append((32, 16))
+    elif "__SSE2__" in macros:
+        found.append((16, 16))
+    elif "__aarch64__" in macros or "__VSX__" in macros:
+        found.append((16, 32))
+    fused = not macros.isdisjoint(("__FMA__", "__AVX512F__", "__aarch64__", "__VSX__"))
+    return VectorUnits(tuple(found), fused) if found else None
+
 
 _AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
 _BEFORE_HASWELL = frozenset((0x2A, 0x2D, 0x3A, 0x3E))

@@ -7,10 +7,13 @@ double, in float.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import random
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -32,15 +35,52 @@ from perfembed.tuning.source import parse
 from profilers.backend import ProfileFailed
 from profilers.backends import choose
 from profilers.build import CompilerConfig, compiler_version
+from profilers.contained.errors import ProfilersError
 from profilers.contained.scratch import scratch_folder
 from profilers.lock import machine_lock
 from profilers.machine import describe_machine
-from profilers.share import MachineShare
 from profilers.simulated.backend import SimulatedBackend
 from scheduler.errors import SchedulerError
 from scheduler.generator.programs import NothingFits
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import nest_id, parse_nest
+
+
+class MachineShare:
+    """One process's share. Between `computing` and its end it computes; inside that, `alone` waits for the others.
+
+    Nobody computes while somebody is alone. Not for threads; a forked child needs one of its own.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises ProfilersError where the lock file cannot be made."""
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as problem:
+            raise ProfilersError(f"cannot lock {path}: {problem.strerror}") from None
+
+    @contextlib.contextmanager
+    def computing(self) -> Iterator[None]:
+        """Waits until nobody is alone."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Waits until the others rest: at their end, or at their own `alone`."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # gives the shared lock up first: two that wait do not block
+        try:
+            yield
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        """Lets go of the lock file."""
+        os.close(self._descriptor)
+
 
 _SIMULATED = "simulated"
 _SETTLE_EVERY = 100  # programs

@@ -105,6 +105,7 @@ def tree_loops(nodes: tuple[TreeNode, ...]) -> Iterator[TreeLoop]:
 
 
 def find_loop(nodes: tuple[TreeNode, ...], name: str) -> TreeLoop | None:
+    """The loop of that name; None where there is none."""
     return next((loop for loop in tree_loops(nodes) if loop.name == name), None)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from perfembed.report.schema import schema_text
+from perfembed.report.documents import schema_text
 
 
 def check_document(content: Any, kind: str = "") -> None:

@@ -1,6 +1,6 @@
 """Writes the JSON schemas that ship: `python -m tests.schemas`, after a record of a document has changed."""
 
-from perfembed.report.schema import FOLDER
+from perfembed.report.documents import FOLDER
 from tests.schemas.catalogue import derived
 
 if __name__ == "__main__":

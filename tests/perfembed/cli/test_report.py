@@ -7,8 +7,7 @@ import pytest
 
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
-from perfembed.report.documents import tune_document
-from perfembed.report.schema import render_exit_codes, schema_names
+from perfembed.report.documents import render_exit_codes, schema_names, tune_document
 from perfembed.report.tuning_page import tuning_page
 from tests.perfembed.report.tuned import RESULT
 

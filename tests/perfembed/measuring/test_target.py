@@ -1,16 +1,56 @@
 """Machines and flags as what schedules are made for."""
 
+from __future__ import annotations
+
+import os
 from dataclasses import replace
 
 import pytest
 
-from perfembed.measuring.target import compiled_target, core_of, last_cache_bytes, target_of
+from perfembed.measuring.target import (
+    VectorUnits,
+    compiled_target,
+    core_of,
+    last_cache_bytes,
+    target_of,
+    units_of,
+    vector_units,
+)
 from profilers.build import CompilerConfig
 from profilers.calibration import FLAGS
-from profilers.isa import VectorUnits
 from profilers.machine import Cache, describe_machine
 from profilers.rates import StreamRates
 from scheduler.machine.target import Rates, Target
+from tests.compilers import clang
+
+ENVIRONMENT = {"PATH": os.environ["PATH"]}
+X86 = os.uname().machine == "x86_64"
+
+
+@pytest.mark.gcc
+@pytest.mark.skipif(not X86, reason="the flags are those of x86")
+@pytest.mark.parametrize("cc", [name for name in ("gcc", clang()) if name])
+def test_of_the_levels_of_x86(cc: str) -> None:
+    def of(level: str) -> object:
+        units = vector_units(cc, ("-O3", f"-march={level}"), ENVIRONMENT)
+        return units and (units.registers, units.fused)
+
+    assert of("x86-64") == (((16, 16),), False)
+    assert of("x86-64-v3") == (((32, 16),), True)
+    assert of("x86-64-v4") == (((64, 32), (32, 16)), True)
+
+
+@pytest.mark.gcc
+def test_a_compiler_that_says_nothing() -> None:
+    assert vector_units("no-such-compiler", (), ENVIRONMENT) is None
+    assert vector_units("gcc", ("-march=no-such-machine",), ENVIRONMENT) is None
+
+
+def test_other_machines() -> None:
+    arm = units_of(frozenset(("__aarch64__", "__ARM_NEON")))
+    assert arm is not None and arm.registers == ((16, 32),) and arm.fused
+    assert units_of(frozenset(("__m68k__",))) is None
+
 
 HERE = describe_machine()
 

@@ -1,16 +1,79 @@
 """Profiles of many nests: variants of files, and a small run of it all that is resumed."""
 
+from __future__ import annotations
+
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from optdb.database import Database
 from perfembed.learning.training_profiles import export_profiles, is_nest, read_examples
-from perfembed.profiling.profile_many import ProgramProfiled, profile_nests
+from perfembed.profiling.profile_many import MachineShare, ProgramProfiled, profile_nests
 from perfembed.profiling.subjects import ProfilingOptions, variant
 from perfembed.retrieval.donors import donor_shards, read_donors
+from profilers.contained.errors import ProfilersError
+
+WORKER = """
+import sys, time
+from pathlib import Path
+from perfembed.profiling.profile_many import MachineShare
+share, log = MachineShare(Path(sys.argv[1])), Path(sys.argv[2])
+
+def note(word):
+    with log.open("a") as file:
+        file.write(f"{word} {sys.argv[3]}\\n")
+
+with share.computing():
+    for _ in range(5):
+        note("compute")
+        time.sleep(0.01)
+        with share.alone():
+            note("begin")
+            time.sleep(0.02)
+            note("end")
+share.close()
+"""
+
+
+@pytest.mark.machine
+def test_nobody_computes_while_one_is_alone(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-c", WORKER, str(tmp_path / "lock"), str(log)]
+    workers = [subprocess.Popen([*command, str(k)]) for k in range(3)]
+    assert [worker.wait(timeout=120) for worker in workers] == [0, 0, 0]
+    lines = log.read_text().splitlines()
+    assert sum(line.startswith("begin") for line in lines) == 15
+    for position, line in enumerate(lines):
+        if line.startswith("begin"):
+            assert lines[position + 1] == line.replace("begin", "end")
+
+
+@pytest.mark.machine
+def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    text = "import sys, time\nfrom pathlib import Path\nfrom perfembed.profiling.profile_many import MachineShare\n"
+    text += "share = MachineShare(Path(sys.argv[1]))\nwith share.computing(), share.alone():\n"
+    text += " print(flush=True)\n time.sleep(60)"
+    worker = subprocess.Popen([sys.executable, "-c", text, str(lock)], stdout=subprocess.PIPE)
+    assert worker.stdout is not None and worker.stdout.readline()
+    worker.kill()
+    worker.wait()
+    began = time.monotonic()
+    share = MachineShare(lock)
+    with share.computing():
+        assert time.monotonic() - began < 30  # and not as long as it would have slept
+    share.close()
+
+
+def test_no_place_for_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(ProfilersError, match="cannot lock"):
+        MachineShare(tmp_path / "missing" / "lock")
+
 
 TEXT = """#include <math.h>
 #ifndef N
