@@ -57,6 +57,13 @@ class Session:
         return not plain and bool(getattr(stream, "isatty", bool)())
 
 
+_TRAIN = frozenset(("torch", "torch_geometric"))
+_ADVICE = (
+    "pip install 'perfembed[train]'; the build without CUDA, a tenth of the size, has\n"
+    "pip install --extra-index-url https://download.pytorch.org/whl/cpu 'perfembed[train]'"
+)
+
+
 def process_began() -> float:
     """When this process was started, on time.monotonic's clock: before the interpreter was loaded. See proc(5)."""
     now = time.monotonic()
@@ -92,6 +99,10 @@ def guarded(name: str, action: Callable[[], int | None], session: Session) -> in
             return _failed(name, EnvironmentMissing(str(error), _ULIMIT.get(error.errno, "")), session)
         if isinstance(error, MemoryError) and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
             return _failed(name, EnvironmentMissing("there is not enough memory", _ULIMIT[errno.ENOMEM]), session)
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _TRAIN:
+            return _failed(
+                name, EnvironmentMissing(f"this needs {error.name}, which trains networks", _ADVICE), session
+            )
         # Typer's own usage errors have no public base class in every version: they know how to format themselves.
         usage = getattr(error, "format_message", None)
         if usage is not None:

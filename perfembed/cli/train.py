@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from pathlib import Path
 from typing import Annotated
@@ -61,6 +62,8 @@ def cost(
         raise UsageError(
             f"--without {without!r}: expected {' or '.join(ABLATIONS)}", "with --model lstm, and not with --finetune"
         )
+    if model == "lstm" and export is None:
+        importlib.import_module("torch")  # which may be missing: that is said before data are read
     began = time.monotonic()
     path = given.database_path() if export or finetune or given.database else None
     try:
@@ -125,6 +128,7 @@ def embedding(
             raise DatabaseProblem(problem.message, problem.advice) from None
         return EXIT_DONE
 
+    importlib.import_module("torch")
     from perfembed.retrieval.donors import donor_shards
     from perfembed.retrieval.space_training import train_embedding_model
 
@@ -171,6 +175,7 @@ def space(
     if export is not None:
         print(_donations(given, export, shard, budget))
         return EXIT_DONE
+    importlib.import_module("torch")
     shards = sorted(data.glob("*.parquet"))
     trained = train_space(donor_shards(), shards, given.seed, output)
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")

@@ -207,3 +207,12 @@ def test_reader_that_leaves() -> None:
     assert child.stderr.read() == ""
     child.stderr.close()
     assert child.wait(timeout=60) == EXIT_BROKEN_PIPE
+
+
+@pytest.mark.parametrize("command", [("cost", "--model", "lstm"), ("embedding",), ("space",)])
+def test_training_a_network_without_torch(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    code, out, err = run("train", *command, "-o", tmp_path / "weights")
+    assert (code, out) == (errors.EXIT_ENVIRONMENT, "") and "needs torch" in err and "perfembed[train]" in err
