@@ -67,7 +67,7 @@ def parse(request: Request) -> SourceFile | Failure:
     printed = run_passes(unit, request.print_after)
     check_macro_loops(index, request, unit)
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
-    found = replace(processes((unit.active, *included_texts(tu).values())), own=frozenset(unit.own))
+    found = replace(processes((unit.source.active, *included_texts(tu).values())), own=frozenset(unit.own))
     source = extract(unit, request.given, request.print_after)
     return without_threads(replace(source, processes=found, printed=(*printed, *source.printed)), found)
 

@@ -16,7 +16,7 @@ from scheduler.frontend.passes.walk import FunctionPass
 
 def _of_each(kind: type[FunctionPass]) -> Callable[[Unit], None]:
     def run(unit: Unit) -> None:
-        marked = frozenset(d.target for d in unit.directives if d.text.startswith("#pragma"))
+        marked = frozenset(d.target for d in unit.source.directives if d.text.startswith("#pragma"))
         for function in unit.functions.values():
             function.body = kind(function, marked).run()
 

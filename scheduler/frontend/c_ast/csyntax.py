@@ -13,7 +13,7 @@ from typing import TypeGuard, Union
 
 from scheduler.frontend.c_ast.arith import bits
 from scheduler.frontend.clang.dialect import Dialect
-from scheduler.frontend.clang.lexical import Directive, Text, active_part
+from scheduler.frontend.clang.lexical import SourceText
 
 # ------------------------------------------------------------------------------------------ types
 
@@ -368,34 +368,39 @@ class Meaning:
 
 
 @dataclass(slots=True)
+class FromMacros:
+    """`torn`: ends of statements in the middle of what a macro expands to. `exact`: identities of loops from macros
+    that are all that is in their bytes.
+    """
+
+    torn: set[int] = field(default_factory=set)
+    exact: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Meanings:
+    """`constants`: enumerators and sizes that were folded; `type_names`: typedef names used."""
+
+    constants: list[Meaning] = field(default_factory=list)
+    type_names: list[Meaning] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Unit:
     """All function bodies of a file, and those of helpers from its headers."""
 
     path: str
-    content: bytes
-    trigraphs: bool = False
+    source: SourceText
+    dialect: Dialect = field(default_factory=Dialect)
     functions: dict[str, CFunction] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     function_values: set[str] = field(default_factory=set)  # functions used other than by calling them
     own: set[str] = field(default_factory=set)  # as in Processes
-    torn: set[int] = field(default_factory=set)  # ends of statements in the middle of what a macro expands to
-    exact: set[int] = field(default_factory=set)  # identities of loops from macros that are all that is in their bytes
-    constants: list[Meaning] = field(default_factory=list)  # enumerators and sizes that were folded
-    type_names: list[Meaning] = field(default_factory=list)  # typedef names used
+    from_macros: FromMacros = field(default_factory=FromMacros)
+    meanings: Meanings = field(default_factory=Meanings)
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
     macros: dict[str, str] = field(default_factory=dict)  # as in SourceFile
-    dialect: Dialect = field(default_factory=Dialect)
     headers: tuple[bytes, ...] = ()  # texts of the included files that are not the system's; with helpers from there
-    skipped: tuple[tuple[int, int], ...] = ()  # what conditionals leave out (`libclang.skipped_ranges`)
-    written: tuple[Directive, ...] = field(init=False)  # all directives, in what is left out as well
-    active: bytes = field(init=False)  # the content without that and without the conditionals, as long as before
-    text: Text = field(init=False)  # of the active part
-    directives: tuple[Directive, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.written = Text(self.content, self.trigraphs).directives()
-        self.active, self.directives = active_part(self.content, self.written, self.skipped, self.trigraphs)
-        self.text = Text(self.active, self.trigraphs)
 
 
 # ------------------------------------------------------------------------------------------ walks

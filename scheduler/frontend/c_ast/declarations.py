@@ -23,7 +23,7 @@ from scheduler.frontend.c_ast.csyntax import (
 )
 from scheduler.frontend.clang import libclang
 from scheduler.frontend.clang.dialect import Dialect
-from scheduler.frontend.clang.lexical import Directive
+from scheduler.frontend.clang.lexical import Directive, source_text
 from scheduler.frontend.clang.libclang import (
     ClangType,
     Cursor,
@@ -70,8 +70,8 @@ class Declarations:
         self.tu = tu
         self.path = path
         self.content = content
-        self.unit = Unit(path, content, trigraphs, skipped=tuple(skipped_ranges(tu, path)), dialect=dialect)
-        self.text = self.unit.text
+        self.unit = Unit(path, source_text(content, trigraphs, tuple(skipped_ranges(tu, path))), dialect)
+        self.text = self.unit.source.text
         self.includes: dict[str, Directive] = {}  # by the name of the file, where code is included into a function
         self.variables: dict[int, Variable] = {}
         self.types: dict[str, CType] = {}
@@ -123,7 +123,8 @@ class Declarations:
         for child in cursor.get_children():
             if child.kind == CursorKind.TYPE_REF and child.referenced.kind == CursorKind.TYPEDEF_DECL:
                 name, ctype = child.spelling, self.ctype(child.type)
-                self.unit.type_names.append(Meaning(self.begin(child), name, ctype, scope_of(child.referenced)))
+                meaning = Meaning(self.begin(child), name, ctype, scope_of(child.referenced))
+                self.unit.meanings.type_names.append(meaning)
 
     def _oddity(self, cursor: Cursor, storage: str) -> str:
         """What a declaration says that makes two threads, or two names, see other objects than C tells."""
@@ -145,7 +146,7 @@ class Declarations:
         start, end = cursor.extent.start, cursor.extent.end
         if not self.in_file or start.file is None or start.file.name != self.path:
             return "?"
-        return self.unit.active[start.offset : end.offset].decode("utf-8", "replace")[:most]
+        return self.unit.source.active[start.offset : end.offset].decode("utf-8", "replace")[:most]
 
     def _long_table(self, variable: Variable, init: Cursor) -> CExpr | None:
         """A stand-in for the initializer of a large table of numbers: nobody looks into it."""

@@ -120,7 +120,7 @@ class Expressions(Declarations):
             if isinstance(value, int):
                 self._note_types(cursor)
                 if (text := self._text(cursor, LONG_TEXT)).startswith(("sizeof", "_Alignof")):
-                    self.unit.constants.append(Meaning(at, text, value))
+                    self.unit.meanings.constants.append(Meaning(at, text, value))
                 return Lit(literal_text(value, ctype.name), value, ctype, at)
         elif kind == CursorKind.INIT_LIST_EXPR:
             return self._items(cursor, ctype, at)
@@ -174,7 +174,7 @@ class Expressions(Declarations):
             return Unmodelled("an unknown name", (), ctype, at)
         if target.kind == CursorKind.ENUM_CONSTANT_DECL:
             value = int(target.enum_value)
-            self.unit.constants.append(Meaning(at, target.spelling, value, scope_of(target.semantic_parent)))
+            self.unit.meanings.constants.append(Meaning(at, target.spelling, value, scope_of(target.semantic_parent)))
             return Lit(literal_text(value, ctype.name), value, ctype, at)
         if target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
             in_file, self.in_file = (

@@ -75,7 +75,7 @@ class Lowering(Expressions):
 
     def _find_includes(self, first: int) -> None:
         """Where files are included behind the offset of the first function: perhaps into one."""
-        lines = [d for d in self.unit.directives if d.begin > first and d.text.startswith("#include")]
+        lines = [d for d in self.unit.source.directives if d.begin > first and d.text.startswith("#include")]
         if not lines:
             return
         for found in self.tu.get_includes():  # the outer ones come first
@@ -209,14 +209,14 @@ class Lowering(Expressions):
         """Behind the `;` of a statement. Where a macro stands for that `;`, and perhaps more, nobody knows where."""
         behind = self.text.past_semicolon(end)
         if behind == end and self.text.next_name(end) in self.semicolons:
-            self.unit.torn.add(end)
+            self.unit.from_macros.torn.add(end)
         return behind
 
     @cached_property
     def semicolons(self) -> frozenset[str]:
         """Macros of the file that begin with a `;`, or with such a macro."""
         found: set[str] = set()
-        defined = [match for d in self.unit.directives if (match := _DEFINE.match(d.text))]
+        defined = [match for d in self.unit.source.directives if (match := _DEFINE.match(d.text))]
         for _ in range(len(defined)):
             more = {m[1] for m in defined if m[2] == ";" or m[2] in found}
             if more <= found:
@@ -228,7 +228,7 @@ class Lowering(Expressions):
         body = tuple(self.stmt(c) for c in cursor.get_children())
         self._separate(*body)
         if body and body[-1].end >= end:
-            self.unit.torn.add(body[-1].end)
+            self.unit.from_macros.torn.add(body[-1].end)
         return Compound(body, begin, end)
 
     def _block_of(self, cursor: Cursor) -> tuple[CStmt, ...] | None:
@@ -260,7 +260,7 @@ class Lowering(Expressions):
         body = self.stmt(next(cursor.get_children()))
         end = self._ended(end) if self.in_file else end
         if body.end >= end >= 0:
-            self.unit.torn.add(body.end)
+            self.unit.from_macros.torn.add(body.end)
         inner = flatten((body,))
         if len(inner) == 1 and isinstance(inner[0], ForStmt) and inner[0].begin == begin:
             return replace(inner[0], end=end)
@@ -270,7 +270,7 @@ class Lowering(Expressions):
         """Notes where one statement ends, and the next begins, inside one macro: neither can be replaced."""
         for first, second in pairwise(parts):
             if first.end > second.begin and not (isinstance(second, OtherStmt) and second.what == "null"):
-                self.unit.torn.add(first.end)
+                self.unit.from_macros.torn.add(first.end)
 
     def _own(self, location: Any) -> bool:
         return self.in_file and location.file is not None and location.file.name == self.path
@@ -332,7 +332,7 @@ class Lowering(Expressions):
         body = self.stmt(inner)
         end = max(end, body.end) if what == "while" else self._ended(end) if end >= 0 else end
         if what == "do" and body.end >= end:
-            self.unit.torn.add(body.end)
+            self.unit.from_macros.torn.add(body.end)
         return OtherStmt(what, (self.expr(condition),), (body,), begin, end, not own)
 
     def _slots(self, begin: int, parts: list[Cursor]) -> list[Cursor | None] | None:

@@ -35,7 +35,7 @@ def check_macro_loops(index: Any, request: Request, unit: Unit) -> None:
             found |= confirmed
         elif len(some) > 1:
             waiting += [some[: len(some) // 2], some[len(some) // 2 :]]
-    unit.exact = {id(loops[r]) for r in found}
+    unit.from_macros.exact = {id(loops[r]) for r in found}
 
 
 def _from_macros(unit: Unit) -> dict[Range, ForStmt]:
@@ -44,7 +44,7 @@ def _from_macros(unit: Unit) -> dict[Range, ForStmt]:
     begun: set[int] = set()
     for function in unit.functions.values():
         for stmt in _of_the_file(function.body) if function.in_file and not function.part_of else ():
-            if isinstance(stmt, ForStmt) and not stmt.foreign and (stmt.macro or stmt.end in unit.torn):
+            if isinstance(stmt, ForStmt) and not stmt.foreign and (stmt.macro or stmt.end in unit.from_macros.torn):
                 if stmt.begin not in begun and stmt.begin < stmt.end:
                     found[stmt.begin, stmt.end] = stmt
                 begun.add(stmt.begin)

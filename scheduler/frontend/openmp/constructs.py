@@ -65,7 +65,7 @@ class Pragmas:
     _tainted: set[Variable] | None = None
 
     def __post_init__(self) -> None:
-        for directive in self.unit.directives:
+        for directive in self.unit.source.directives:
             found = pragma(directive)
             if found is not None and found.name != "harmless":
                 self.of.setdefault(found.target, []).append(found)
@@ -88,7 +88,7 @@ class Pragmas:
 
     def begin(self, stmt: CStmt) -> int:
         """Where the statement begins with its pragmas, and the conditionals around these. Raises Reject."""
-        above = [d for d in self.unit.written if d.target == stmt.begin]
+        above = [d for d in self.unit.source.written if d.target == stmt.begin]
         own = [d for d in above if self._goes_with(d)]
         attached = [p.begin for p in self.attached(stmt) if p.name in OF_LOOPS | {"hint"}]
         if not own and not attached:
@@ -103,7 +103,7 @@ class Pragmas:
         if torn or self._code_between(above[first].begin, stmt.begin):
             at = own[0].begin if own else attached[0]
             raise Reject(at, "the pragma stands under a condition", "write it without #if or #else")
-        return above[first].begin + len(_blanks(self.unit.content, above[first].begin))
+        return above[first].begin + len(_blanks(self.unit.source.content, above[first].begin))
 
     def _goes_with(self, directive: Directive) -> bool:
         """Whether a line above a loop is a pragma about it, or may be one where a conditional leaves it out."""
@@ -114,11 +114,12 @@ class Pragmas:
 
     @cached_property
     def _active(self) -> frozenset[int]:
-        return frozenset(d.begin for d in self.unit.directives)
+        return frozenset(d.begin for d in self.unit.source.directives)
 
     def _code_between(self, begin: int, end: int) -> bool:
         """Whether there is something else than directives, be it left out by a conditional."""
-        return any(True for _ in names(self.unit.content, begin, end, self.unit.written, self.unit.trigraphs))
+        source = self.unit.source
+        return any(True for _ in names(source.content, begin, end, source.written, source.trigraphs))
 
     # ------------------------------------------------------------------------------ pragmas by macros
 
@@ -126,7 +127,7 @@ class Pragmas:
     def macros(self) -> frozenset[str]:
         """The names that may make a pragma: `_Pragma`, and macros that are made of such."""
         words = {name: set(re.findall(r"\w+", text)) for name, text in self.unit.macros.items()}
-        for line in self.unit.directives:  # of a macro that is defined again all definitions
+        for line in self.unit.source.directives:  # of a macro that is defined again all definitions
             if match := re.match(r"#define (\w+)(.*)", line.text):
                 words[match[1]] = words.get(match[1], set()) | set(re.findall(r"\w+", match[2]))
         found = {"_Pragma"}
@@ -136,9 +137,9 @@ class Pragmas:
 
     def macro_before(self, stmt: CStmt) -> bool:
         """Whether a macro that may make a pragma stands right before a statement."""
-        if len(self.macros) == 1 and b"_Pragma" not in self.unit.active:
+        if len(self.macros) == 1 and b"_Pragma" not in self.unit.source.active:
             return False
-        text = self.unit.text
+        text = self.unit.source.text
         return text.name_before(stmt.begin) in self.macros or text.call_before(stmt.begin) in self.macros
 
     # ----------------------------------------------------------------------------- constructs around

@@ -22,13 +22,15 @@ _ANSWER = re.compile(r"pe_pragma (\d+): ?(.*)", re.DOTALL)
 
 def expand_pragmas(index: Any, request: Request, unit: Unit) -> None:
     """Replaces the texts of the OpenMP pragmas of a unit that name macros by what these stand for there."""
-    asked = [d for d in unit.directives if is_openmp(d) and unit.macros.keys() & re.findall(r"\w+", d.text)]
+    asked = [d for d in unit.source.directives if is_openmp(d) and unit.macros.keys() & re.findall(r"\w+", d.text)]
     if not asked:
         return
     answers = _answers(index, request, asked)
-    unit.written, unit.directives = (
-        tuple(replace(d, text=answers.get(d.begin, d.text)) for d in lines) for lines in (unit.written, unit.directives)
+    written, directives = (
+        tuple(replace(d, text=answers.get(d.begin, d.text)) for d in lines)
+        for lines in (unit.source.written, unit.source.directives)
     )
+    unit.source = replace(unit.source, written=written, directives=directives)
 
 
 def _answers(index: Any, request: Request, asked: list[Directive]) -> Mapping[int, str]:

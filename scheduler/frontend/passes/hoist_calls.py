@@ -62,7 +62,7 @@ class _HoistCalls:
     def __init__(self, unit: Unit, returned: Callable[[CExpr], bool]) -> None:
         self.unit = unit
         self.returned = returned
-        self.marked = {d.target for d in unit.directives if d.text.startswith("#pragma")}
+        self.marked = {d.target for d in unit.source.directives if d.text.startswith("#pragma")}
         self.received: set[Variable] = set()
         self._quiet: dict[str, bool] = {}
 

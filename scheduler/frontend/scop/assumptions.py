@@ -117,7 +117,7 @@ def _values(ctx: Context, variables: list[Variable]) -> Iterator[tuple[str, str]
 
 
 def _constants(ctx: Context, texts: Texts, hidden: set[str]) -> Iterator[tuple[str, str]]:
-    for found in _meant(ctx, ctx.unit.constants, texts):
+    for found in _meant(ctx, ctx.unit.meanings.constants, texts):
         if not hidden & set(re.findall(r"\w+", found.text)):
             yield found.text, str(found.meaning)
 
@@ -130,7 +130,7 @@ def _doubles(region: tuple[CStmt, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _type_names(ctx: Context, texts: Texts) -> Iterator[tuple[str, str]]:
-    for found in _meant(ctx, ctx.unit.type_names, texts):
+    for found in _meant(ctx, ctx.unit.meanings.type_names, texts):
         text = type_text(found.meaning) if isinstance(found.meaning, CType) else None
         if text is not None:
             yield found.text, text

@@ -94,7 +94,7 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, pr
         detection.search(function)
     return SourceFile(
         unit.path,
-        unit.content,
+        unit.source.content,
         tuple(detection.found.nests),
         tuple(detection.found.rejections),
         tuple(functions),
@@ -102,10 +102,10 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, pr
         tuple(unit.warnings),
         detection.found.assumptions,
         detection.found.sharing,
-        unit.trigraphs,
+        unit.source.trigraphs,
         unit.headers,
         detection.found.fixable,
-        skipped=unit.skipped,
+        skipped=unit.source.skipped,
         macros=unit.macros,
         printed=detection.printed(),
     )
@@ -129,7 +129,7 @@ class Detection:
     def __init__(self, unit: Unit, given: Mapping[int, Mapping[str, int]], print_after: str) -> None:
         self.unit = unit
         self.given = given
-        self.lines = Lines(unit.content)
+        self.lines = Lines(unit.source.content)
         self.pragmas = Pragmas(unit)
         self.aliases = Aliases(unit)
         self.mod_ref = ModRef(unit)
@@ -206,7 +206,7 @@ class Detection:
         return last
 
     def _directive_between(self, begin: int, end: int) -> bool:
-        return any(begin <= d.begin < end for d in self.unit.directives)
+        return any(begin <= d.begin < end for d in self.unit.source.directives)
 
     def run(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> None:
         """Read the loops body[first..last] as few regions as possible."""

@@ -37,8 +37,8 @@ class RegionText:
 
     def __init__(self, unit: Unit, pragmas: Pragmas, aliases: Aliases) -> None:
         self.unit = unit
-        self.lines = Lines(unit.content)
-        self.directives = unit.directives
+        self.lines = Lines(unit.source.content)
+        self.directives = unit.source.directives
         self.pragmas = pragmas
         self.aliases = aliases
         self.redefined = next((word for d in self.directives if (word := _redefined(d))), None)
@@ -69,7 +69,7 @@ class RegionText:
                 raise Reject(places[0], reason, "remove the pragma to let the loop be tuned")
 
     def _names_pragma(self, begin: int, end: int) -> bool:
-        return self.pragma_names.search(self.unit.active, begin, end) is not None
+        return self.pragma_names.search(self.unit.source.active, begin, end) is not None
 
     def at_call(self, refusal: Reject, calls: Calls, span: Span) -> Reject:
         """A refusal of what stands in a function that was put in place of a call, at the call in the region."""
@@ -112,14 +112,14 @@ class RegionText:
         if depth:
             raise Reject(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
         marked = self.pragmas.macro_before(stmt) or self._names_pragma(stmt.begin, stmt.end)
-        if marked or self.unit.text.name_before(stmt.begin) not in ("", "else", "do"):
+        if marked or self.unit.source.text.name_before(stmt.begin) not in ("", "else", "do"):
             raise Reject(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Reject(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")
-        if id(stmt) not in self.unit.exact:
+        if id(stmt) not in self.unit.from_macros.exact:
             if isinstance(stmt, ForStmt) and stmt.macro:
                 raise Reject(stmt.begin, PART, "write the for loop out")
-            if stmt.end in self.unit.torn or stmt.end <= stmt.begin:
+            if stmt.end in self.unit.from_macros.torn or stmt.end <= stmt.begin:
                 raise Reject(stmt.begin, "the loop ends inside a macro that goes on", "write the end of the loop out")
         if self.redefined is not None:
             advice = "new loops would mean something else here: remove the #define"
