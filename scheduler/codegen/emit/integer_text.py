@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.codegen.tree.node_algebra import substitute
 from scheduler.codegen.tree.nodes import IntExpr, IntOp
+from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import (
     Constraint,
@@ -21,6 +22,7 @@ LEVEL = {
     "<": RELATION, ">": RELATION, "<=": RELATION, ">=": RELATION, "==": EQUALITY, "!=": EQUALITY,
     "&": BIT_AND, "^": BIT_XOR, "|": BIT_OR, "&&": AND, "||": OR,
 }  # fmt: skip
+_MOST = 2**63 - 1
 _COMPARISONS = frozenset((RELATION, EQUALITY))
 
 Rendered = tuple[str, int]  # text and the precedence of its outermost operator
@@ -68,7 +70,9 @@ class IntegerPrinter:
         return name, PRIMARY
 
     def affine(self, expr: Affine) -> Rendered:
-        """Positive terms first: `n - i - 1`."""
+        """Positive terms first: `n - i - 1`. Raises CodegenUnsupported for a number that no `long` is."""
+        if not -_MOST <= expr.const <= _MOST:
+            raise CodegenUnsupported(f"a number beyond long: {expr.const}")
         parts: list[tuple[int, Rendered]] = []
         for atom, coefficient in expr.terms:
             if isinstance(atom, FloorDiv):

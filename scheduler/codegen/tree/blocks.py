@@ -72,6 +72,11 @@ def _block_loop(loop: TreeLoop, above: tuple[TreeLoop, ...]) -> tuple[TreeLoop, 
     return None
 
 
+def _shared(loops: tuple[TreeLoop, ...]) -> bool:
+    """Whether iterations run beside each other, which would all have the same accumulators."""
+    return any(loop.parallel is not None for loop in loops)
+
+
 class BlockMaker:
     """Makes the code of a root loop's body: `if (full) { block } else { loops }`."""
 
@@ -86,7 +91,7 @@ class BlockMaker:
         reached, anywhere = self._full(group)
         context = reached.intersect(self.poly.strides(group.outer)).intersect(self.poly.context())
         generic = self._code(group, context, env)
-        if context.intersect(anywhere).is_empty():
+        if context.intersect(anywhere).is_empty() or (group.register is not None and _shared(group.middle)):
             return generic
         block = self._code(group, context.intersect(anywhere), env)
         if group.register is not None:

@@ -52,7 +52,7 @@ from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
 from scheduler.frontend.scop.assumptions import assumptions
 from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
-from scheduler.frontend.scop.nest_checks import any_parallel, check_traps
+from scheduler.frontend.scop.nest_checks import any_parallel, check_numbers, check_traps
 from scheduler.frontend.scop.prepare import prepare
 from scheduler.frontend.scop.region_text import PART, RegionText
 from scheduler.ir.names import safe_name, spelled
@@ -347,6 +347,7 @@ class Detection:
         if ctx.assumed.facts.contradictory(ctx.domain):
             raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
+        check_numbers(nest, ctx.begin)
         if self.unit.dialect.traps:
             check_traps(nest, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:

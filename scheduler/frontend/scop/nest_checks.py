@@ -1,4 +1,5 @@
-"""What a nest as a whole is asked: whether one of its loops can be run in parallel, and whether it may trap.
+"""What a nest as a whole is asked: whether one of its loops can be run in parallel, whether it may trap, and whether
+all its numbers are some that `long` can count with.
 
 Where signed arithmetic that overflows ends the program, nests that compute such values are left alone.
 
@@ -13,15 +14,46 @@ from collections.abc import Iterator
 from scheduler.errors import SchedulerError
 from scheduler.frontend.c_ast.arith import bits, is_integer, is_unsigned
 from scheduler.frontend.c_ast.reject import Reject
-from scheduler.ir.affine import Affine
-from scheduler.ir.nest import Access, Action, Assign, Binary, Expr, Loop, LoopNest, Predicate, Read, Unary
+from scheduler.ir.affine import Affine, FloorDiv
+from scheduler.ir.nest import Access, Action, Assign, Binary, Expr, Guard, Loop, LoopNest, Predicate, Read, Unary
 from scheduler.ir.tree import tree_loops
-from scheduler.ir.walk import assignments, children, placed_statements
+from scheduler.ir.walk import assignments, children, placed_statements, uses
 from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.transform import Parallelize
 
 _MAY_OVERFLOW = ("+", "-", "*", "/", "<<")
+_FAR = 2**62
+
+
+def check_numbers(nest: LoopNest, at: int) -> None:
+    """That no bound, condition or subscript has a number so large that `long` wraps where C's own type does not, as
+    (uint64_t)-3 is. Raises Reject.
+    """
+    for affine in _affines(nest):
+        for number in _numbers(affine):
+            if abs(number) >= _FAR:
+                raise Reject(at, f"counts with the number {number}", "use numbers between -2**62 and 2**62")
+
+
+def _affines(nest: LoopNest) -> Iterator[Affine]:
+    for placed in placed_statements(nest):
+        for node in placed.ancestors:
+            if isinstance(node, Loop):
+                for bound in (node.start, node.stop):
+                    yield from bound if isinstance(bound, tuple) else ()
+            elif isinstance(node, Guard):
+                yield from (c.affine for conjunction in node.condition for c in conjunction)
+        for use in uses(placed):
+            yield from (s for s in use.access.subscripts if isinstance(s, Affine))
+
+
+def _numbers(affine: Affine) -> Iterator[int]:
+    yield affine.const
+    for atom, coefficient in affine.terms:
+        yield coefficient
+        if isinstance(atom, FloorDiv):
+            yield from _numbers(atom.numerator)
 
 
 def check_traps(nest: LoopNest, at: int) -> None:

@@ -104,7 +104,11 @@ class _Writer(Statements):
             self.declared.append(f"{kind} {name} = 0;")
             self.kept.append(name)
         if rng.random() < 0.12:
-            before, first = (*before, self.counter()), (self.advance(), *first)
+            inside = [] if outside else self.locals[held:]  # what the head declares is not there before the loop
+            del self.locals[len(self.locals) - len(inside) :]
+            before = (*before, self.counter())
+            self.locals[held:held] = inside
+            first = (self.advance(), *first)
         self.loops.append(Loop(name, kind, near.format(name)))
         body: list[Node] = [self.local()] if rng.random() < 0.3 else []
         own = len(body)

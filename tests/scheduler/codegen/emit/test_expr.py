@@ -150,3 +150,10 @@ def test_roots_are_written_as_what_gcc_vectorizes_where_asked() -> None:
     assert PRINTER.expr(root)[0] == "sqrt(sqrtf(a))"
     other = Call("exp", (a,), "double")
     assert replace(PRINTER, roots=True).expr(other)[0] == "exp(a)"
+
+
+def test_a_number_beyond_long_is_not_written() -> None:
+    printer = Printer.of(parse_nest(nests.SYRK), wide=False)
+    assert printer.affine(Affine.constant(2**63 - 1))[0] == "9223372036854775807"
+    with pytest.raises(CodegenUnsupported, match="beyond long"):
+        printer.affine(Affine.of("n") + 2**64 - 3)

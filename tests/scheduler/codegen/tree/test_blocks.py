@@ -45,6 +45,9 @@ array C: double[n][m]; array D: double[n][m];
 for i: int in [0, n) step 1 { for j: int in [0, m) step 1 { for k: int in [0, l) step 1 {
 S0: C[i][j] += A[i][k] * B[k][j]; S1: D[i][j] = D[i][j] * 0.5 + C[i][j] / (B[k][j] + 3.0); } } } }"""
 
+SUMS = """nest sums { param n: int; param m: int; param l: int; array L: long[320];
+for i: int in [0, 97 * n) step 1 { for e: int in [0, m + l) step 1 { S0: L[e] += i; } } }"""
+
 
 @pytest.mark.gcc
 @pytest.mark.parametrize(
@@ -72,6 +75,7 @@ S0: C[i][j] += A[i][k] * B[k][j]; S1: D[i][j] = D[i][j] * 0.5 + C[i][j] / (B[k][
         (TRANSPOSED, BLIS + "pack(j_t, B, [0, 1], 0, 8); pack(i_t, A, [0, 1], 0, 6)"),
         (FLAT, BLIS + "pack(j_t, B, [1, 0], 1, 8); pack(i_t, A, [0, 1], 0, 6)"),
         (INTEGER, "register_block([i, j], [4, 8])"),
+        (SUMS, "register_block([e], [2]); interchange(i, e_r); parallelize(i)"),  # threads share no accumulators
         (MIXED, "register_block([i, j], [4, 8])"),
         (OFFSET, "register_block([i, j], [4, 8])"),
         (OFFSET, BLIS + "pack(j_t, B, [1, 0], 1, 8)"),
