@@ -24,6 +24,7 @@ from scheduler.codegen.tree.nodes import (
     Scope,
     Values,
     When,
+    add,
     walk,
     with_bodies,
 )
@@ -313,6 +314,8 @@ def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, .
                 if node.var not in names and independent(inner, inner.body):
                     guards = () if is_total(inner.condition, variables) else _runs(node) + inner.guards
                     node = replace(inner, body=(replace(node, body=inner.body),), guards=guards)
+                elif independent(inner, inner.body) and (evaluated := _evaluated(inner, node, poly)) is not None:
+                    node = replace(inner, body=(replace(node, body=inner.body),), guards=evaluated)
             if isinstance(node, Block | Branch):
                 held = (*node.then, *node.orelse) if isinstance(node, Branch) else node.body
                 if len(held) == 1 and isinstance(held[0], When) and bare(held[0]):
@@ -321,6 +324,40 @@ def hoist_predicates(nodes: tuple[CNode, ...], poly: PolyTree) -> tuple[CNode, .
         return tuple(result)
 
     return visit(nodes)
+
+
+def _evaluated(when: When, loop: For, poly: PolyTree) -> tuple[IntExpr, ...] | None:
+    """That the user's code evaluates the predicate: that the loops around it there have the iteration. Then it can be
+    in front of the loop, which need not have one itself; None where the loop counts what is around the predicate, too.
+    """
+    moving = {n.var for n in walk((loop,)) if isinstance(n, For)}
+    found: set[tuple[tuple[Loop, ...], Values]] = set()
+    for instance in walk(when.body):
+        if isinstance(instance, Instance):
+            around: list[Loop] = []
+            for ancestor in poly.model.placed[instance.statement].ancestors:
+                if isinstance(ancestor, Predicate) and ancestor.condition == when.condition:
+                    break
+                if not isinstance(ancestor, Loop) or ancestor.is_opaque or abs(ancestor.step) != 1:
+                    return None
+                around.append(ancestor)
+            names = {a.name for a in around}
+            found.add((tuple(around), tuple(v for v in instance.values if v[0] in names)))
+    if len(found) != 1:
+        return None
+    ((loops, values),) = found
+    if any(names_of(value) & moving for _, value in values):
+        return None
+    here = dict(values)
+    conditions: list[IntExpr] = []
+    for one in loops:
+        assert isinstance(one.start, tuple) and isinstance(one.stop, tuple)
+        value = here[one.name]
+        first, last = (one.start, one.stop) if one.step > 0 else (one.stop, one.start)
+        nearest = 1 if one.step > 0 else 0  # `start <= i < stop`, `stop < i <= start`
+        conditions += [IntOp("<", (add(substitute(e, here), Affine.constant(-nearest)), value)) for e in first]
+        conditions += [IntOp("<", (value, add(substitute(e, here), Affine.constant(1 - nearest)))) for e in last]
+    return tuple(conditions)
 
 
 def plain_variables(poly: PolyTree) -> frozenset[str]:

@@ -158,3 +158,33 @@ def test_no_loop_steps_through_what_a_statement_was_shifted_by(tmp_path: Path) -
     source = read(tmp_path / "program.c", SHIFTED)
     before, after = outputs(source, "shift(i, S1, m); tile([i], [5]); parallelize(i, 0, 1)", tmp_path)
     assert before == after
+
+
+FALSE = b"""#include <stdio.h>
+static unsigned long Z[8] = { 0, 0, 5 };
+static unsigned F[64];
+__attribute__((noinline)) static void up(unsigned long n, long b, long m)
+{
+    for (long i = b; i < b + (long)n; i++)
+        if (i - 4l <= n - Z[2])
+            for (long j = b + i; j > b - m; j--) F[(j + i) & 63] += 1;
+}
+int main(void)
+{
+    up(11, 4, 5);
+    up(11, 2000000000, 2000000000); /* 44000000000 iterations, were it not for the condition */
+    for (int i = 0; i < 64; i++) printf("%u\\n", F[i]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize(
+    "schedule",
+    ["tile([j], [4])", "tile([j], [8]); skew(j_t, j, 2); tile([j], [2])", "tile([j], [4]); parallelize(j_t, 1, 2)"],
+)
+def test_loops_of_tiles_do_not_run_where_a_condition_around_them_is_false(tmp_path: Path, schedule: str) -> None:
+    source = read(tmp_path / "program.c", FALSE)
+    (nest,) = (nest for nest in source.nests if nest.function == "up")
+    check_runs(source, rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)]), tmp_path)
