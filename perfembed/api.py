@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -22,16 +22,6 @@ from perfembed.world import World
 
 if TYPE_CHECKING:
     from perfembed.mapping.embed_file import NestEmbedding
-
-
-@dataclass(frozen=True, slots=True)
-class Tuned(TuneResult):
-    """A result that a notebook shows as a table."""
-
-    def _repr_html_(self) -> str:
-        from perfembed.report.tuning_page import summary
-
-        return summary(self)
 
 
 _Path = str | os.PathLike[str]
@@ -50,7 +40,7 @@ def tune(
     compile_commands: _Path | None = None,
     progress: Callable[[Event], None] = _ignore,
     **options: Any,
-) -> Tuned:
+) -> TuneResult:
     """Tunes the loop nests of a C file, or of several files of one program.
 
     `options` are the fields of `perfembed.tuning.options.TuneOptions`, by name. `output` is where the faster file goes
@@ -73,18 +63,24 @@ def tune(
     asked["dry_run"] = not any(asked.get(place) for place in ("output", "output_folder", "in_place"))
     whole = _options(asked)
     if len(paths) == 1 and build is None and compile_commands is None:
-        return _shown(tune_file(paths[0], whole, progress))
+        return tune_file(paths[0], whole, progress)
     if not paths and build is None:
         raise UsageError("no file is named", "name the C files, or say how the program is built: build='make prog'")
     if whole.output is not None:
         raise UsageError("output is for one file", "several go to an output_folder, or in_place=True")
     commands = found_commands(paths) if compile_commands is None and build is None else compile_commands
     how = HowBuilt(build, program, None if commands is None else os.fspath(commands))
-    return _shown(tune_project(paths, how, whole, progress))
+    return tune_project(paths, how, whole, progress)
 
 
-def _shown(result: TuneResult) -> Tuned:
-    return Tuned(**{one.name: getattr(result, one.name) for one in fields(TuneResult)})
+def _as_table(result: TuneResult) -> str:
+    """How a notebook shows a result."""
+    from perfembed.report.tuning_page import summary
+
+    return summary(result)
+
+
+TuneResult._repr_html_ = _as_table  # type: ignore[attr-defined]  # here, not there: tuning knows no pages
 
 
 def _parameters() -> Iterator[inspect.Parameter]:
@@ -99,7 +95,7 @@ def _parameters() -> Iterator[inspect.Parameter]:
 
 
 tune.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [*list(inspect.signature(tune).parameters.values())[:-1], *_parameters()], return_annotation=Tuned
+    [*list(inspect.signature(tune).parameters.values())[:-1], *_parameters()], return_annotation=TuneResult
 )
 
 

@@ -8,7 +8,7 @@ import perfembed
 from perfembed import api
 from perfembed.errors import UsageError
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.result import NestReport
+from perfembed.tuning.result import NestReport, TuneResult
 
 PRODUCT = """#include "grid.h"
 void product(void) {
@@ -69,6 +69,6 @@ def test_the_signature_has_every_option() -> None:
 def test_a_notebook_shows_a_table() -> None:
     tuned = NestReport("f_0", "f", "<b>.c", 3, 5, 0.9, "tuned", "", schedule="parallelize(i)", speedup=2.0)
     kept = NestReport("f_1", "f", "<b>.c", 9, 5, 0.1, "kept", "no legal schedule was faster")
-    shown = api.Tuned("<b>.c", None, (tuned, kept), 2.0, 1.1, True, 5.0, 2, "gcc", (), "cpu", False, 0)._repr_html_()
+    shown = TuneResult("<b>.c", None, (tuned, kept), 2.0, 1.1, True, 5.0, 2, "gcc", (), "cpu", False, 0)._repr_html_()  # type: ignore[attr-defined]
     assert "1.82x faster. 1 of 2 nests tuned." in shown and "parallelize(i)" in shown and "2.00x" in shown
     assert "&lt;b&gt;.c:9" in shown and "<b>" not in shown and "no legal schedule was faster" in shown

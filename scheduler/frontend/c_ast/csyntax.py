@@ -13,7 +13,7 @@ from typing import TypeGuard, Union
 
 from scheduler.frontend.c_ast.arith import bits
 from scheduler.frontend.clang.dialect import Dialect
-from scheduler.frontend.clang.lexical import SourceText
+from scheduler.frontend.clang.source_text import SourceText
 
 # ------------------------------------------------------------------------------------------ types
 

@@ -23,7 +23,7 @@ from scheduler.frontend.c_ast.csyntax import (
 )
 from scheduler.frontend.clang import libclang
 from scheduler.frontend.clang.dialect import Dialect
-from scheduler.frontend.clang.lexical import Directive, source_text
+from scheduler.frontend.clang.lexical import Directive
 from scheduler.frontend.clang.libclang import (
     ClangType,
     Cursor,
@@ -34,6 +34,7 @@ from scheduler.frontend.clang.libclang import (
     TypeKind,
     skipped_ranges,
 )
+from scheduler.frontend.clang.source_text import source_text
 from scheduler.ir.names import safe_name
 
 _LONG_INITIALIZER = 50_000  # bytes
