@@ -62,6 +62,8 @@ def tune(
     asked["world"] = asked.get("world") or World(Path.cwd(), tuple(arguments))
     asked["dry_run"] = not any(asked.get(place) for place in ("output", "output_folder", "in_place"))
     whole = _options(asked)
+    if whole.in_place and (whole.output or whole.output_folder):
+        raise UsageError("in_place excludes output and output_folder")
     if len(paths) == 1 and build is None and compile_commands is None:
         return tune_file(paths[0], whole, progress)
     if not paths and build is None:
@@ -86,11 +88,12 @@ TuneResult._repr_html_ = _as_table  # type: ignore[attr-defined]  # here, not th
 def _parameters() -> Iterator[inspect.Parameter]:
     """The fields of the options as they are asked for here."""
     hints = get_type_hints(TuneOptions)
-    here: Mapping[str, Any] = dict.fromkeys(("world", "environment", "expect_exit", "threads", "evaluate"))
+    found_out = ("world", "environment", "expect_exit", "threads", "evaluate")  # where nothing is said
     for one in fields(TuneOptions):
         if one.name not in ("dry_run", "began_s", "inputs", "workdir"):
-            kind = hints[one.name] if here.get(one.name, one) is not None else hints[one.name] | None
-            default = here.get(one.name, one.default)
+            kind, default = hints[one.name], one.default
+            if one.name in found_out:
+                kind, default = kind | None, None
             yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 

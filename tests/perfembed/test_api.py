@@ -51,6 +51,8 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         perfembed.tune([])
     with pytest.raises(UsageError, match="output is for one file"):
         perfembed.tune(["a.c", "b.c"], output=tmp_path / "c.c")
+    with pytest.raises(UsageError, match="in_place excludes output"):
+        perfembed.tune("a.c", in_place=True, output=tmp_path / "c.c")
     with pytest.raises(UsageError, match="there is no option 'budget'"):
         perfembed.tune("a.c", budget="60s")
 

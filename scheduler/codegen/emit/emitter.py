@@ -38,7 +38,7 @@ from scheduler.codegen.tree.nodes import (
     Windowed,
     walk,
 )
-from scheduler.codegen.tree.opaque import bound_text
+from scheduler.codegen.tree.opaque import bound_text, written_arrays
 from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.codegen.tree.privates import block_of
 from scheduler.errors import CodegenUnsupported
@@ -46,6 +46,7 @@ from scheduler.ir.affine import Affine
 from scheduler.ir.names import free_name
 from scheduler.ir.nest import Action, Array, Statement
 from scheduler.ir.tree import TreeLoop
+from scheduler.ir.walk import reads
 
 _MAX_UNROLLED = 64
 
@@ -119,6 +120,10 @@ class Emitter:
                 lines += [*indented(self.body(node.orelse)), "}"]
             return lines
         if isinstance(node, When):
+            tested = {use.access.array for use in reads(node.condition)}
+            if self.context == "team" and not self.threaded and tested & written_arrays(self.poly):
+                # all threads have to come to the same answer, whichever is late
+                raise CodegenUnsupported("a condition around a shared loop reads what the nest writes")
             condition = printer.at(node.values).expr(node.condition)
             parts = [wrap(printer.integer(g), RELATION) for g in node.guards]
             text = " && ".join([*parts, wrap(condition, OR + 1)]) if parts else condition[0]

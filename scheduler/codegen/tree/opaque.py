@@ -13,6 +13,7 @@ from dataclasses import replace
 from scheduler.codegen.runtime_checks.integers import includes, integer
 from scheduler.codegen.tree.node_algebra import extreme, names_in, names_of, rename, substitute
 from scheduler.codegen.tree.nodes import (
+    Bind,
     Block,
     Branch,
     CNode,
@@ -330,7 +331,7 @@ def _evaluated(when: When, loop: For, poly: PolyTree) -> tuple[IntExpr, ...] | N
     """That the user's code evaluates the predicate: that the loops around it there have the iteration. Then it can be
     in front of the loop, which need not have one itself; None where the loop counts what is around the predicate, too.
     """
-    moving = {n.var for n in walk((loop,)) if isinstance(n, For)}
+    moving = {n.var if isinstance(n, For) else n.name for n in walk((loop,)) if isinstance(n, For | Bind)}
     found: set[tuple[tuple[Loop, ...], Values]] = set()
     for instance in walk(when.body):
         if isinstance(instance, Instance):

@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 from perfembed.tuning.rewrite import Rewrite
+from scheduler.codegen.emit.emit_c import emit
+from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import SourceFile
+from scheduler.ir.text import parse_nest
 from scheduler.schedule import parse_schedule
 from tests.rewriting import check_runs, identity, in_threads, read, rewritten
+from tests.scheduler.codegen.support import scheduled
 
 UNDER_PREDICATES = b"""#include <limits.h>
 #include <stdio.h>
@@ -188,3 +192,17 @@ def test_loops_of_tiles_do_not_run_where_a_condition_around_them_is_false(tmp_pa
     source = read(tmp_path / "program.c", FALSE)
     (nest,) = (nest for nest in source.nests if nest.function == "up")
     check_runs(source, rewritten(source, [Rewrite(nest, parse_schedule(schedule), 1.0)]), tmp_path)
+
+
+@pytest.mark.parametrize(("write", "fine"), [("B[k] = 1;", True), ("flag[k] = 1;", False)])
+def test_threads_of_a_team_agree_on_a_condition_around_a_shared_loop(write: str, fine: bool) -> None:
+    """A late thread must not see what another one has written for it since."""
+    nest = f"""nest f {{ param n: int; array flag: int[64]; array A: double[64]; array B: int[64];
+        for j: int in [0, n) step 1 {{ when (flag[0]) {{ S0: A[j] = 1.0; }} }}
+        for k: int in [0, n) step 1 {{ S1: {write} }} }}"""
+    result, model = scheduled(parse_nest(nest), "parallelize(j); parallelize(k)")
+    if fine:
+        assert "flag[0]) {\n    #pragma omp for" in emit(result, model, context="team")
+    else:
+        with pytest.raises(CodegenUnsupported, match="around a shared loop"):
+            emit(result, model, context="team")
