@@ -11,8 +11,8 @@ from perfembed.tuning.rewrite import Rewrite, rewrite_source
 from perfembed.tuning.surroundings import survey
 from profilers.build import CompilerConfig
 from scheduler.codegen.emit.text import preamble, values_in_front
-from scheduler.codegen.runtime_checks import assumptions
 from scheduler.codegen.runtime_checks.guards import runtime_condition, untestable
+from scheduler.codegen.runtime_checks.source_assumptions import AssumptionTests
 from scheduler.frontend import SourceFile
 from scheduler.ir.nest import LoopNest
 from scheduler.ir.text import format_nest, parse_nest, without_spans
@@ -81,11 +81,7 @@ def check(folder: Path, seed: int) -> tuple[int, int, int, int]:
     good = total = computed = 0
     for nest in source.nests:
         assert parse_nest(format_nest(nest)) == without_spans(nest)
-        if (
-            nest.function != "work"
-            or untestable(nest)
-            or not isinstance(surveyed.tests[nest.name], assumptions.AssumptionTests)
-        ):
+        if nest.function != "work" or untestable(nest) or not isinstance(surveyed.tests[nest.name], AssumptionTests):
             continue
         passed, calls = overlaps(folder, source, nest)
         good, total = good + passed, total + calls
