@@ -1,8 +1,8 @@
 """Runs the examples of the README, the tutorial and the guides anew: `python -m docs.examples [PAGE]...`.
 
-A block of the console whose first command is ours is run in a copy of the checkout, and its outputs are replaced.
+A block of the console that begins with a command is run in a copy of the checkout, and its outputs are replaced.
 Where lines were left out (`…`), those stay that are of the kinds that stood there: as many with the same first word.
-What is not to be run is marked by a comment above the block, `<!-- not run: why -->`.
+A comment above the block says where it is run, `<!-- run in FOLDER -->`, or that it is not, `<!-- not run: why -->`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ PAGES = (
     "docs/tutorial.md",
     *(f"docs/guides/{p.name}" for p in sorted((ROOT / "docs/guides").glob("*.md"))),
 )
-_BLOCK = re.compile(r"(<!-- not run: [^>]*-->\n)?```console\n(.*?)```", re.DOTALL)
-_COPIED = ("tests/kernels", "tests/programs", "perfembed/demo")
+_BLOCK = re.compile(r"(?:<!-- (not run: [^>]*|run in \S+) -->\n\n?)?```console\n(.*?)```", re.DOTALL)
+_COPIED = ("tests/kernels", "tests/programs", "tests/perfembed/building/grid", "perfembed/demo")
 _LEFT_OUT = "…"
 _WRAPPED = " " * 20  # what begins a line that goes on
 _MINUTES = 10
@@ -78,15 +78,14 @@ def _kind(line: str) -> str:
 
 def run(commands: Sequence[Shown], folder: Path, environment: dict[str, str]) -> list[list[str]]:
     """What each command of a block prints, stderr left out where it succeeds; they share a shell."""
-    outputs: list[list[str]] = []
     script = [f"cd '{folder}'"]
-    for number, one in enumerate(commands):
-        out, errors = folder / f".out{number}", folder / f".err{number}"
+    files = [(folder / f".out{number}", folder / f".err{number}") for number in range(len(commands))]
+    for one, (out, errors) in zip(commands, files, strict=True):
         script.append(f"{{ {one.command}\n}} >'{out}' 2>'{errors}' || cat '{errors}' >>'{out}'")
     subprocess.run(["bash", "-c", "\n".join(script)], env=environment, check=False, timeout=60 * _MINUTES)
-    for number in range(len(commands)):
-        out = folder / f".out{number}"
-        outputs.append(out.read_text(encoding="utf-8").rstrip("\n").splitlines() if out.exists() else [])
+    outputs = [out.read_text(encoding="utf-8").rstrip("\n").splitlines() if out.exists() else [] for out, _ in files]
+    for written in (file for pair in files for file in pair):
+        written.unlink(missing_ok=True)
     return outputs
 
 
@@ -94,10 +93,12 @@ def anew(text: str, folder: Path, environment: dict[str, str]) -> Iterator[tuple
     """(block as it stood, as it is now) of a page, in order."""
     for match in _BLOCK.finditer(text):
         commands = shown(match[2])
-        if match[1] or not commands or "perfembed" not in commands[0].command:
+        where = match[1] or ""
+        if where.startswith("not run") or not commands:
             continue
         lines: list[str] = []
-        for one, output in zip(commands, run(commands, folder, environment), strict=True):
+        outputs = run(commands, folder / where.removeprefix("run in "), environment)
+        for one, output in zip(commands, outputs, strict=True):
             lines += [f"$ {one.command}", *fitted(output, one.output)]
         yield match[2], "\n".join(lines) + "\n"
 
