@@ -9,7 +9,7 @@ import pytest
 from perfembed.report import documents
 from profilers import lock
 from scheduler.frontend import parsing
-from tests.needs import FOLDERS, NEEDS, ROOT, Watch, is_unit, parsed_here
+from tests.needs import FOLDERS, NEEDS, ROOT, Watch, is_unit, parsed_here, parses_here
 from tests.perfembed.documents_support import check_document
 
 
@@ -41,10 +41,14 @@ def _documents_are_as_their_schemas_say() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _parser_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parser process of its own for each file would take longer than most tests of what it finds."""
-    if is_unit(request.node):
+    if parses_here(request.node):
         parsing.compiler_headers("gcc")  # which asks gcc, once
         monkeypatch.setattr(parsing, "_asked", parsed_here)
+
+
+@pytest.fixture
+def own_parser() -> None:
+    """Files are parsed as users' are, in a process of its own (`tests.needs.parses_here`)."""
 
 
 _watch = Watch()

@@ -1,4 +1,5 @@
-"""What tests need. A unit test starts no process and does not wait, and fails where it does; its parser runs here.
+"""What tests need. A unit test starts no process and does not wait, and fails where it does. Its parser runs in its
+process, as do those of tests that only need a compiler.
 
 Tests that need more have one of the marks `gcc`, `machine` and `campaign` (see pyproject.toml).
 """
@@ -21,6 +22,7 @@ NEEDS = ("gcc", "machine", "campaign")
 """Marks: processes (compilers, parsers, solvers); a machine's clock, limits and signals; many random programs."""
 ROOT = Path(__file__).parent
 FOLDERS = {"profilers": "machine", "campaigns": "campaign", "differential": "campaign"}
+OWN_PARSER = "own_parser"  # a fixture: tests of the parser's process, its limits and its time
 _STACK_BYTES = 256 << 20
 _STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system")
 _LONGEST_S = 0.05  # that a unit test may sleep
@@ -28,6 +30,11 @@ _LONGEST_S = 0.05  # that a unit test may sleep
 
 def is_unit(item: pytest.Item) -> bool:
     return not any(item.get_closest_marker(name) for name in NEEDS)
+
+
+def parses_here(item: pytest.Function) -> bool:
+    """A parser process of its own for each file would take longer than most tests of what it finds."""
+    return is_unit(item) or (item.get_closest_marker("gcc") is not None and OWN_PARSER not in item.fixturenames)
 
 
 def parsed_here(request: Request, options: ParseOptions) -> SourceFile | Failure:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from perfembed.cli.help import DEVELOPERS
@@ -51,7 +52,10 @@ class Modules:
             for path in sorted((root / package).rglob("*.py")):
                 parts = path.relative_to(root).with_suffix("").parts
                 self.paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-        self.trees = {name: ast.parse(path.read_text(), str(path)) for name, path in self.paths.items()}
+
+    @cached_property
+    def trees(self) -> dict[str, ast.Module]:
+        return {name: ast.parse(path.read_text(), str(path)) for name, path in self.paths.items()}
 
     def imported(self, name: str, everywhere: bool) -> Iterator[str]:
         """Modules and members a module imports: all of them, or only when it is itself imported."""

@@ -33,6 +33,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.gcc
+@pytest.mark.usefixtures("own_parser")
 def test_what_there_is_no_time_for(
     source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

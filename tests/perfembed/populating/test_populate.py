@@ -80,6 +80,7 @@ def alone(programs: Programs, whole: Path, tmp_path: Path) -> Iterator[Callable[
 
 
 @pytest.mark.gcc
+@pytest.mark.usefixtures("own_parser")
 def test_what_there_was_no_time_to_read_is_not_done(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_project_with_a_makefile_is_tuned_in_place_and_made_again(grid: Path) 
 
 
 @pytest.mark.gcc
+@pytest.mark.usefixtures("own_parser")
 def test_files_that_there_was_no_time_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are left out, which is said and has an exit code; where they are named or nothing is left, it fails."""
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ from scheduler.frontend import parsing as clang
 from scheduler.frontend.parsing import parser_arguments
 from tests.scheduler.frontend.support import lines
 
-pytestmark = pytest.mark.gcc
+pytestmark = [pytest.mark.gcc, pytest.mark.usefixtures("own_parser")]
 
 KERNELS = sorted((Path(__file__).parents[2] / "kernels").glob("*.c"))
 LOOP = b"void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n"
