@@ -1,8 +1,9 @@
 """Runs the examples of the README, the tutorial and the guides anew: `python -m docs.examples [PAGE]...`.
 
 A block of the console that begins with a command is run in a copy of the checkout, and its outputs are replaced.
-Where lines were left out (`…`), those stay that are of the kinds that stood there: as many with the same first word.
-A comment above the block says where it is run, `<!-- run in FOLDER -->`, or that it is not, `<!-- not run: why -->`.
+Where lines were left out (`…`), those stay that stood there, or begin with the same words, in their order.
+Where nothing was shown nothing is. A comment above the block says where it is run, `<!-- run in FOLDER -->`, what is
+run before it, `<!-- run after: COMMAND -->`, or that it is not, `<!-- not run: why -->`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +25,7 @@ PAGES = (
     "docs/tutorial.md",
     *(f"docs/guides/{p.name}" for p in sorted((ROOT / "docs/guides").glob("*.md"))),
 )
-_BLOCK = re.compile(r"(?:<!-- (not run: [^>]*|run in \S+) -->\n\n?)?```console\n(.*?)```", re.DOTALL)
+_BLOCK = re.compile(r"(?:<!-- (not run|run after|run in):? ([^\n]*?) -->\n\n?)?```console\n(.*?)```", re.DOTALL)
 _COPIED = ("tests/kernels", "tests/programs", "tests/perfembed/building/grid", "perfembed/demo")
 _LEFT_OUT = "…"
 _WRAPPED = " " * 20  # what begins a line that goes on
@@ -57,17 +58,24 @@ def shown(block: str) -> list[Shown]:
 def fitted(new: Sequence[str], old: Sequence[str]) -> list[str]:
     """The new output, shortened as the old one was."""
     if not any(line.strip() == _LEFT_OUT for line in old):
-        return list(new)
-    left = Counter(map(_kind, old))
+        return list(new) if old else []
+    same = set(old) & set(new)
+    kinds = [[line if line in same else _kind(line) for line in lines] for lines in (old, new)]
+    kept = {
+        b + k
+        for _, b, size in SequenceMatcher(None, kinds[0], kinds[1], autojunk=False).get_matching_blocks()
+        for k in range(size)
+    }
     fitting: list[str] = []
-    for line in new:
+    for number, line in enumerate(new):
         goes_on = line.startswith(_WRAPPED) and fitting[-1:] not in ([], [_LEFT_OUT])
-        if left[_kind(line)] > 0 or goes_on:
-            left[_kind(line)] -= 1
-            fitting.append(line)
-        elif fitting[-1:] != [_LEFT_OUT]:
+        if not (number in kept or goes_on):
+            if fitting[-1:] == [""]:
+                fitting.pop()
             fitting.append(_LEFT_OUT)
-    return fitting
+        elif line or fitting[-1:] != [_LEFT_OUT]:
+            fitting.append(line)
+    return [line for k, line in enumerate(fitting) if line != _LEFT_OUT or fitting[k - 1 : k] != [_LEFT_OUT]]
 
 
 def _kind(line: str) -> str:
@@ -83,24 +91,25 @@ def run(commands: Sequence[Shown], folder: Path, environment: dict[str, str]) ->
     for one, (out, errors) in zip(commands, files, strict=True):
         script.append(f"{{ {one.command}\n}} >'{out}' 2>'{errors}' || cat '{errors}' >>'{out}'")
     subprocess.run(["bash", "-c", "\n".join(script)], env=environment, check=False, timeout=60 * _MINUTES)
-    outputs = [out.read_text(encoding="utf-8").rstrip("\n").splitlines() if out.exists() else [] for out, _ in files]
+    outputs = [out.read_text(encoding="utf-8") if out.exists() else "" for out, _ in files]
     for written in (file for pair in files for file in pair):
         written.unlink(missing_ok=True)
-    return outputs
+    return [output.rstrip("\n").replace(environment["HOME"], "~").splitlines() for output in outputs]
 
 
 def anew(text: str, folder: Path, environment: dict[str, str]) -> Iterator[tuple[str, str]]:
     """(block as it stood, as it is now) of a page, in order."""
     for match in _BLOCK.finditer(text):
-        commands = shown(match[2])
-        where = match[1] or ""
-        if where.startswith("not run") or not commands:
+        commands = shown(match[3])
+        how, what = match[1] or "run in", match[2] or "."
+        if how == "not run" or not commands:
             continue
+        before = [Shown(what, ())] if how == "run after" else []
+        outputs = run([*before, *commands], folder if before else folder / what, environment)[len(before) :]
         lines: list[str] = []
-        outputs = run(commands, folder / where.removeprefix("run in "), environment)
         for one, output in zip(commands, outputs, strict=True):
             lines += [f"$ {one.command}", *fitted(output, one.output)]
-        yield match[2], "\n".join(lines) + "\n"
+        yield match[3], "\n".join(lines) + "\n"
 
 
 def main(pages: Sequence[str]) -> None:

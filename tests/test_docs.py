@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from docs import generate
+from docs import examples, generate
 from optdb.database import Database
 from perfembed import errors
 from tests.campaigns import commands as campaigns
@@ -105,17 +105,27 @@ def test_queries(tmp_path: Path) -> None:
     assert queries
 
 
+INSPECTED = [
+    one
+    for page in PAGES
+    for block in blocks(TEXTS[page], "console")
+    for one in examples.shown(block)
+    if one.command.startswith("perfembed inspect tests/kernels/")
+]
+
+
 @pytest.mark.gcc
-def test_what_inspect_prints() -> None:
-    (shown,) = (
-        b for b in blocks(TEXTS[ROOT / "docs/guides/tune.md"], "console") if b.startswith("$ perfembed inspect")
-    )
-    first, _, expected = shown.partition("\n")
-    code = f"import sys; sys.argv[1:] = {first.split()[2:]!r}; from perfembed.cli.main import run; run()"
+@pytest.mark.parametrize("example", INSPECTED, ids=lambda one: one.command)
+def test_what_inspect_prints(example: examples.Shown) -> None:
+    code = f"import sys; sys.argv[1:] = {example.command.split()[1:]!r}; from perfembed.cli.main import run; run()"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.stdout == expected, done.stderr
+    assert examples.fitted(done.stdout.splitlines(), example.output) == list(example.output), done.stderr
+
+
+def test_there_are_examples_of_inspect() -> None:
+    assert len(INSPECTED) > 3
 
 
 # ------------------------------------------------------------------------------------------ commands and options

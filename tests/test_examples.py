@@ -31,6 +31,13 @@ $ ls; ls nothing-here
 stale
 ```
 
+<!-- run after: echo made > here -->
+```console
+$ cat here
+stale
+$ cat here > there
+```
+
 ```console
 a message alone
 ```
@@ -46,6 +53,7 @@ def test_commands_and_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("old", "kept"),
     [
+        ([], []),
         (["all"], ["tuned  a", "       more", "kept   b", "kept   c", "wrote  d"]),
         (["tuned x", "…", "wrote y"], ["tuned  a", "…", "wrote  d"]),
         (["…", "kept x", "…"], ["…", "kept   b", "…"]),
@@ -62,4 +70,4 @@ def test_a_page_is_run_anew(tmp_path: Path) -> None:
     assert blocks[0] == "$ echo first > file; echo \\\n  one\none\n$ cat file\nfirst\n"
     assert blocks[1].startswith("$ ls; ls nothing-here\ninner\n")
     assert "cannot access 'nothing-here'" in blocks[1]
-    assert len(blocks) == 2
+    assert blocks[2:] == ["$ cat here\nmade\n$ cat here > there\n"]
