@@ -76,15 +76,15 @@ class NoLedger:
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
     """A candidate is given up when it takes `stop_best` times as long as the best so far, or `stop_original` times as
-    long as the original. `finalists`: how many of the fastest are run again. `closing_s`: of the budget, the least that
-    is left for confirming and checking.
+    long as the original. `finalists`: how many of the fastest are run again. `crowding`: how many times as long as on a
+    quiet machine everything takes.
     """
 
     budget_s: float
     stop_best: float | None
     stop_original: float
     finalists: int
-    closing_s: float = 0.0
+    crowding: float = 1.0
 
 
 @dataclass(slots=True)

@@ -23,7 +23,8 @@ SAMPLED_S = 0.05  # for the samples of a shorter one: those that are close run a
 BUSY, _REPEATS = 0.3, 6  # cores that others use; what was slow then runs again, of a nest so often
 CLOSE = 1.15  # of the fastest one's time
 _CANDIDATE_SHARE = 0.25  # of the time left to search, for one run of a slow nest's candidate
-_CLOSING_RUNS, _CLOSING_S = 3, 4.0  # of the best, to check it, and for what is small
+_CLOSING_S = 1.5  # for the winner at least, on a quiet machine; where it is not, more than a share of the budget
+_CLOSING_RUNS, _CLOSING_SLOW_S = 3, 4.0  # of a slow nest's best, to check it, and for what is small
 _SEARCH_SHARE = 0.75  # of the budget; the rest is for confirming and checking
 _SLOW_READ_S = 0.5  # reading that takes more is avoided from the first candidate on
 _WANTED, _SLOW_RUN_S = 10, 0.3  # more candidates; where they do not fit in and take longer, less work is measured
@@ -51,7 +52,10 @@ class Trials:
         self.original: Original | None = None
         self.original_s = self.best_s = spared_s or 0.0
         self.around_s = READ_S * measurer.captured.total_bytes  # that a run takes besides, until one was timed
-        self.deadline = began + min(limits.budget_s * _SEARCH_SHARE, limits.budget_s - limits.closing_s)
+        search_s = limits.budget_s * _SEARCH_SHARE
+        if limits.crowding > 1:
+            search_s = min(search_s, limits.budget_s - _CLOSING_S * limits.crowding)
+        self.deadline = began + search_s
         self.end = began + limits.budget_s
         self.limits = limits
         self._progress = progress
@@ -93,7 +97,7 @@ class Trials:
             return False
         end = self.deadline
         if self._spared and self.best_s < HOPEFUL * self.original_s:
-            end = self.end - _CLOSING_RUNS * (self.around_s + self.best_s) - _CLOSING_S
+            end = self.end - _CLOSING_RUNS * (self.around_s + self.best_s) - _CLOSING_SLOW_S * self.limits.crowding
         return self.now() > end
 
     # ----------------------------------------------------------------------------- less work
@@ -191,7 +195,7 @@ class Trials:
                 break
             self._seconds[text] = self._try(measurer, scheduled, built[text])
             self._at_s[text] = self.since_began()
-            if shortened := self._shorten_if_slow():
+            if shortened := not self.expired() and self._shorten_if_slow():
                 break
         for text, program in built.items():
             slow = (self._seconds.get(text) or math.inf) > CLOSE * self.best_s  # the others are run again

@@ -52,7 +52,7 @@ class Effort:
     confirm_interrupted: bool = True  # on Ctrl-C the best so far is still confirmed
     guard: Guarding = "none"  # of a genetic search whose candidates are run: what is not worth running
     spare_original: bool = False  # where it is slow it is run once, for the winner; its time is known from the program
-    closing_s: float = 0.0  # of the budget, for confirming and checking, at least
+    crowding: float = 1.0  # how many times as long as on a quiet machine everything takes
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class NestTuner:
         self._in_program_s = in_program_s
         self._sequential_s = None if self.measurer.threaded else in_program_s  # as written; cost models want to know
         self._spared = effort.spare_original and (in_program_s or 0.0) > _SLOW * effort.budget_s
-        limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists, effort.closing_s)
+        limit = TrialLimits(effort.budget_s, effort.stop_best, effort.stop_original, effort.finalists, effort.crowding)
         spared_s = in_program_s if self._spared else None
         self.trials = Trials(self.measurer, limit, self.outcome, progress, ledger, spared_s)
         if in_program_s is not None:

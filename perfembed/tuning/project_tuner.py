@@ -311,7 +311,7 @@ class Tuning:
             guard=options.guard,
             given=self.experts.get(inputs.nest.name),
             spare_original=True,
-            closing_s=self.plan.closing_s,
+            crowding=self.plan.crowding,
         )
         conditions = self._conditions(source, inputs.nest, sharing)
         return NestTask(inputs.nest, inputs.captured, conditions, effort, inputs.in_program_s, sharing)

@@ -19,7 +19,7 @@ _LEAST_S = 1.0  # for a nest
 _CHECKING_S, _CHECKING_RUNS, _CHECKING_SHARE = 4.0, 1.5, 0.3  # for building and running the whole program at the end
 _WRITING_S = 0.5  # of that for its text, on a quiet machine
 _BUSY = 2.0  # times as long as on a quiet machine: others are at work, or more of ours than there are cores
-_NEST_S, _CLOSING_S = 3.0, 1.5  # what a nest takes on a quiet machine, about: at least, and of that for the winner
+_NEST_S = 3.0  # what a nest takes on a quiet machine, at least
 
 
 @contextmanager
@@ -69,11 +69,6 @@ class TimePlan:
         ran = self.profile
         building_s = _WRITING_S * self.crowding + ran.built_s if ran is not None else 0.0
         return max(_CHECKING_S, building_s) + (_CHECKING_RUNS * ran.wall_s if ran is not None else 0.0)
-
-    @property
-    def closing_s(self) -> float:
-        """For a nest's winner at least, beside others; what is usual elsewhere, the search knows."""
-        return _CLOSING_S * self.crowding if self.crowding > 1 else 0.0
 
     def of_first(self, waiting: Sequence[NestInputs]) -> float | None:
         """For the first of the nests that wait, by what each can gain; None where there is nothing left.

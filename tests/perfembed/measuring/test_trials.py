@@ -98,3 +98,15 @@ def test_one_candidate_is_measured_however_late_it_is(whole: Measurer) -> None:
     found = tried.measure(scheduled(whole, GOOD, TILED))
     assert found[0] and found[1] is None and tried.tried.candidates == 1
     assert tried.expired()
+
+
+@pytest.mark.gcc
+def test_beside_others_more_of_a_slow_nests_budget_is_left_to_confirm_the_best(whole: Measurer) -> None:
+    quiet, busy = (
+        Trials(whole, TrialLimits(10.0, 1.5, 8.0, 4, crowding), Tried(), lambda event: None, NoLedger(), 50.0)
+        for crowding in (1.0, 3.0)
+    )
+    for tried in (quiet, busy):
+        tried.measure(scheduled(whole, GOOD))
+    assert not quiet.expired()
+    assert busy.expired(), "what takes 4 s on a quiet machine takes 12 here"

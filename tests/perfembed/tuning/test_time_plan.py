@@ -48,9 +48,9 @@ def test_beside_others_the_first_gets_what_a_nest_needs_then(monkeypatch: pytest
     assert alone == pytest.approx(18.0)  # a quarter would be 6.75 s, in which nothing is confirmed
     clock.time = 53
     assert plan.of_first(waiting(1, 1)) is None  # 4 s are left, which are less than one on a quiet machine
-    assert plan.closing_s > 0
-    quiet, _ = planned(monkeypatch, 1.0)
-    assert quiet.closing_s == 0
+    assert plan.crowding == 6.0
+    quiet, _ = planned(monkeypatch, 1.3)
+    assert quiet.crowding == 1.0
 
 
 def test_a_nest_ends_while_there_is_time_to_build_and_run_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
