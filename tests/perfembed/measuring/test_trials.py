@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import perfembed.measuring.less_work
+import perfembed.measuring.trials
 from perfembed.measuring.ledger import DonorOf, NoLedger, TrialLimits, Tried
 from perfembed.measuring.measurer import Measured, Measurer
 from perfembed.measuring.remeasure import remeasure
@@ -101,12 +102,18 @@ def test_one_candidate_is_measured_however_late_it_is(whole: Measurer) -> None:
 
 
 @pytest.mark.gcc
-def test_beside_others_more_of_a_slow_nests_budget_is_left_to_confirm_the_best(whole: Measurer) -> None:
+def test_beside_others_more_of_a_slow_nests_budget_is_left_to_confirm_the_best(
+    whole: Measurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perfembed.measuring.less_work, "_LEAST_S", 0.0)
+    monkeypatch.setattr(perfembed.measuring.trials, "_SLOW_RUN_S", 0.0)
+    monkeypatch.setattr(perfembed.measuring.trials, "_WANTED", 1_000_000)  # no candidate is fast enough for them
     quiet, busy = (
-        Trials(whole, TrialLimits(10.0, 1.5, 8.0, 4, crowding), Tried(), lambda event: None, NoLedger(), 50.0)
-        for crowding in (1.0, 3.0)
+        Trials(whole, TrialLimits(200.0, 1.5, 8.0, 4, crowding), Tried(), lambda event: None, NoLedger(), 50.0)
+        for crowding in (1.0, 60.0)
     )
     for tried in (quiet, busy):
         tried.measure(scheduled(whole, GOOD))
-    assert not quiet.expired()
-    assert busy.expired(), "what takes 4 s on a quiet machine takes 12 here"
+    assert not quiet.expired() and quiet.tried.less_work
+    assert busy.expired(), "what takes 4 s on a quiet machine takes 240 here"
+    assert not busy.tried.less_work, "nobody has time for further candidates"

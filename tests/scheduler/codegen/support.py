@@ -184,13 +184,13 @@ def check_same(
     nest: LoopNest | str,
     schedule: str,
     *sizes: Mapping[str, int],
-    data: Callable[[Mapping[str, int]], Mapping[str, np.ndarray]] | Mapping[str, np.ndarray] | None = None,
+    data: Callable[[Mapping[str, int]], Mapping[str, np.ndarray]] | None = None,
     sanitize: bool = True,
     cc: str = "gcc",
     expect: tuple[str, ...] = (),
     **options: int,
 ) -> str:
-    """The scheduled nest computes what the original does, for every parameter set, on `data` (None: random ones).
+    """The scheduled nest computes what the original does, for every parameter set, on its `data` (None: random).
 
     Returns its text.
     """
@@ -204,7 +204,7 @@ def check_same(
     # Arrays of pointers make one text for all sizes, which is compiled once.
     sizeless = with_storage(base, **{a.name: Storage.RESTRICT for a in base.arrays if a.storage is Storage.GLOBAL})
     for number, parameters in enumerate(sizes):
-        given = dict((data(parameters) if callable(data) else data) or inputs(base, parameters))
+        given = dict(data(parameters)) if data is not None else inputs(base, parameters)
         before, specs = kernel_source(sizeless, emit_original(base), parameters)
         after, same_specs = kernel_source(sizeless if number else base, text, parameters)
         assert specs == same_specs

@@ -124,7 +124,7 @@ def test_spmm(tmp_path: Path, schedule: str) -> None:
         "C": rng.standard_normal((11, 21)),
     }
     nest = nests.SPMM.replace("[?]", "[200]")
-    check_same(tmp_path, nest, schedule, {"rows": 11, "m": 21}, data=data)
+    check_same(tmp_path, nest, schedule, {"rows": 11, "m": 21}, data=lambda sizes: data)
 
 
 @pytest.mark.gcc
