@@ -79,7 +79,7 @@ def test_why_nothing_of_it_could_be_run(tmp_path: Path) -> None:
     source = tmp_path / "sums.c"
     source.write_text(UNBOUNDED)
     result = perfembed.tune(
-        source, schedules=["tile([j], [16]); pack(j_t, a, [1, 0], 1, 16)"], budget_s=20, threads=1,
+        source, schedules=["tile([j], [16]); pack(j_t, a, [1, 0], 1, 16)"], budget_s=300, threads=1,
         output=tmp_path / "out.c", functions=["sums"], environment=os.environ,
     )  # fmt: skip
     (nest,) = [n for n in result.nests if n.function == "sums"]
@@ -93,8 +93,8 @@ def test_only_that_is_tried_and_kept_for_others(tmp_path: Path) -> None:
     source.write_text(SOURCE)
     text = "interchange(j, k)"
     result = perfembed.tune(
-        source, schedules=[text], budget_s=20, threads=1, output=tmp_path / "out.c", database=db, functions=["product"],
-        environment=os.environ,
+        source, schedules=[text], budget_s=300, threads=1, output=tmp_path / "out.c", database=db,
+        functions=["product"], environment=os.environ,
     )  # fmt: skip
     (nest,) = [n for n in result.nests if n.function == "product"]
     assert nest.candidates == 1
@@ -109,7 +109,7 @@ def test_a_schedule_that_was_confirmed_makes_a_donor(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     Path("product.c").write_text(SOURCE)
     session = Session({"PATH": os.environ["PATH"]})
-    options = ["--function", "product", "--threads", "1", "--db", "a.duckdb", "--budget", "20s", "-q", "--dry-run"]
+    options = ["--function", "product", "--threads", "1", "--db", "a.duckdb", "--budget", "300s", "-q", "--dry-run"]
     assert main(["tune", "product.c", "--schedule", "interchange(j, k)", *options], session) == EXIT_DONE
     assert Path("product.c").read_text() == SOURCE
     assert main(["db", "donors", "shard.parquet", "--db", "a.duckdb"], session) == EXIT_DONE

@@ -39,7 +39,7 @@ def test_a_slow_original_is_run_once_for_its_profile_and_once_for_the_winner(
     for limit in ("perfembed.tuning.program._KNOWN_S", "perfembed.capture.profile._COMPARED_S"):
         monkeypatch.setattr(limit, 0.0)  # a test has no seconds to wait for a program that takes long
     monkeypatch.setattr("perfembed.tuning.nest_tuner._SLOW", 0.0)
-    result = tune(path, output=output, threads=1, search="transfer", budget_s=20, cflags=("-O1",), world=world)
+    result = tune(path, output=output, threads=1, search="transfer", budget_s=120, cflags=("-O1",), world=world)
     [nest] = [n for n in result.nests if n.status != "refused"]
     assert nest.status == "tuned" and nest.candidates >= 3 and result.program_output_equal
     assert nest.told_low is None  # not compared in turns

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 def test_a_stride_that_is_mostly_one(tmp_path: Path) -> None:
     path, output = tmp_path / "conv.c", tmp_path / "conv.opt.c"
     path.write_text(CONVOLVED)
-    result = tune(path, output=output, threads=1, budget_s=15, cflags=("-O2",), world=World(tmp_path))
+    result = tune(path, output=output, threads=1, measure=2, budget_s=300, cflags=("-O2",), world=World(tmp_path))
     nest = next(n for n in result.nests if n.function == "convolve")
     assert nest.status == "tuned", nest.reason
     assert nest.given == ("l->stride = 1",)
