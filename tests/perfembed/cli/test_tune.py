@@ -55,7 +55,8 @@ def tuner(monkeypatch: pytest.MonkeyPatch) -> Tuner:
     module = types.ModuleType("perfembed.tuning.file_tuner")
     module.tune = double  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "perfembed.tuning.file_tuner", module)
-    monkeypatch.setattr("scheduler.frontend.parsing.prepare_parser", lambda: None)  # nothing is read here
+    monkeypatch.setattr("scheduler.frontend.parsing.prepare_parser", lambda: None)  # nothing is read or run here
+    monkeypatch.setattr("profilers.contained.supervisor.prepare_supervisor", lambda path: None)
     return double
 
 
