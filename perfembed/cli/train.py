@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from perfembed.cli.help import Command
-from perfembed.cli.options import Given, takes
+from perfembed.cli.options import FLAGS, Given, takes
 from perfembed.cli.output import say
-from perfembed.cli.texts import budget_seconds, shard_of
 from perfembed.errors import EXIT_DONE, DatabaseProblem, UsageError
 
 app = typer.Typer(help="Train the models.", rich_markup_mode=None, no_args_is_help=True)
@@ -20,7 +19,6 @@ KINDS = ("boosted", "lstm")
 CLASSIFIERS = ("cart", "forest")
 SHARDS = "optdb/data/labels"
 PROFILES = "optdb/data/profiles"
-DONATIONS = "optdb/data/donations"
 
 
 @app.command("cost", cls=Command)
@@ -140,67 +138,56 @@ def embedding(
     return EXIT_DONE
 
 
-@app.command("space", cls=Command)
-@takes("seed", "quiet")
-def space(
+@app.command("transfers", cls=Command)
+@takes("seed", "threads", *FLAGS, "quiet", budget_s="8h")
+def transfers(
     given: Given,
-    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of donations.")] = Path(
-        DONATIONS
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILES]...", help="C files with a main.", show_default=False)
+    ] = None,
+    generate: Annotated[
+        int, typer.Option("--generate", metavar="N", min=0, help="And so many generated programs.")
+    ] = 0,
+    first: Annotated[
+        int, typer.Option("--first", metavar="K", min=0, help="Of the generated ones, only from the K-th on.")
+    ] = 0,
+    spool: Annotated[Path, typer.Option("--spool", metavar="FILE", help="Where each nest is kept at once.")] = Path(
+        "transfers.jsonl"
     ),
     export: Annotated[
         Path | None,
-        typer.Option(
-            "--export", metavar="FILE", help="Only ask what donors are worth to each other; a new shard of donations."
-        ),
+        typer.Option("--export", metavar="FILE", help="Only write what was collected to a new Parquet shard."),
     ] = None,
-    shard: Annotated[
-        str, typer.Option("--shard", metavar="I/N", help="With --export: every N-th donor, from the I-th on.")
-    ] = "1/1",
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="TIME", help="With --export: what is asked until then is written.")
-    ] = "8h",
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
-    ] = Path("weights"),
 ) -> int:
-    """Train the map that brings nests together whose schedules suit each other, on the donors that ship.
+    """Measure what the schedules of donors are worth at other nests: what retrieval is trained on and judged by.
 
-    What donors are worth to each other is asked first (--export), of nests that no shard beside it has. That may be
-    stopped and started again at any time.
+    Of each nest every recipe among the anchors is asked, the nearest and some at random, and all that they lead to is
+    run. That may be stopped and started again at any time.
     """
-    from perfembed.retrieval.donations import train_space
-    from perfembed.retrieval.donors import donor_shards
+    from perfembed.retrieval.cross_transfers import export_transfers
 
-    began = time.monotonic()
     if export is not None:
-        print(_donations(given, export, shard, budget))
+        print(f"{export_transfers(spool, export)} nests in {export}")
         return EXIT_DONE
-    importlib.import_module("torch")
-    shards = sorted(data.glob("*.parquet"))
-    trained = train_space(donor_shards(), shards, given.seed, output)
-    print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
-    return EXIT_DONE
+    from perfembed.learning.training_data import read_problems
+    from perfembed.populating.programs import programs_of
+    from perfembed.populating.transfers import GENERATED, CollectOptions, collect_transfers
+    from perfembed.retrieval.cross_transfers import FOLDER, choose_anchors, read_anchors, write_anchors
+    from perfembed.retrieval.donors import donor_shards, read_donors
 
-
-def _donations(given: Given, export: Path, shard: str, budget: str) -> str:
-    from perfembed.learning.cost_models import load_cost_model
-    from perfembed.retrieval.donations import collect_donations, export_donations, read_donations
-    from perfembed.retrieval.donor_vectors import seed_donors
-    from perfembed.retrieval.space_training import usable_space
-
-    if export.exists():
-        raise UsageError(f"{export} exists already", "choose another name: shards are only added")
-    part, budget_s = shard_of(shard), budget_seconds(budget)
-    used, spool = usable_space(), export.with_suffix(".jsonl")
-    export.parent.mkdir(parents=True, exist_ok=True)
-    known = {one.nest for one in read_donations(sorted(export.parent.glob("*.parquet")))}
-    donors, cost = seed_donors(used), load_cost_model()
-    count = collect_donations(
-        donors, used, cost, spool, given.seed, part, lambda text: say(text, given.quiet), known=known, budget_s=budget_s
+    anchors = read_anchors()
+    if not anchors:
+        problems = read_problems(sorted(Path(SHARDS).glob("*.parquet")))
+        anchors = choose_anchors(problems, read_donors(donor_shards()))
+        write_anchors(anchors, FOLDER)
+    programs = programs_of(files or (), generate, given.seed, GENERATED)
+    programs = tuple(p for p in programs if p.number is None or p.number >= first)
+    options = CollectOptions(
+        anchors, given.seed, given.thread_count(), given.budget(), given.cc, given.flags, given.environment
     )
-    rows = export_donations(spool, export)
-    spool.unlink()
-    return f"{rows} donations to {count} nests in {export}"
+    done = collect_transfers(programs, options, spool, lambda text: say(text, given.quiet))
+    print(f"{done.nests} nests, {done.labels} labels of {done.trees} trees in {done.seconds:.0f} s: {spool}")
+    return EXIT_DONE
 
 
 @app.command("surrogate", cls=Command)

@@ -19,7 +19,7 @@ from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.retrieval.options import Same
 from perfembed.retrieval.space_training import usable_space
-from perfembed.transfer.candidates import Candidate, Donor, read_donor
+from perfembed.transfer.candidates import Candidate, Donor, candidates, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedders import JoinedEmbedder, NodeEmbedder, OnceEmbedder
 from perfembed.transfer.recommend import Recommendation, behind, by_donor, recommend
@@ -205,21 +205,18 @@ class Retrieval:
             tuple(found), recommendation, tuple(unreadable), predicted, cost.spread if cost is not None else None
         )
 
-    def worth(self, side: Side, found: Found) -> float:
-        """The speedup, as the cost model predicts it, of the best of what one donor leads to; 1 where that is nothing.
-
-        Raises SchedulerError.
+    def led_to(self, side: Side, stored: StoredDonor, number: int) -> tuple[ScheduledNest, float] | None:
+        """Of what one schedule of a donor leads to, that which the cost model predicts to be the fastest, behind the
+        steps that `side` begins with, and its speedup; None where it fits nowhere. Raises SchedulerError.
         """
         assert self._cost is not None
-        cost, best = self._cost, [1.0]
-
-        def slowness(pool: Sequence[Candidate]) -> list[float]:
-            speedups = cost.predict(side.replayer, side.parameters, self.target, [one.scheduled for one in pool])
-            best.append(float(max(speedups)))
-            return [1 / max(float(speedup), 1e-9) for speedup in speedups]
-
-        recommend(self._readable((found,), []), side, scorer=slowness, measure=1, repair=self._ablation.repair)
-        return max(best)
+        found = candidates(self._donor(Found(stored, 0.0), number), side)
+        if not found:
+            return None
+        scheduled = [one.scheduled for one in found]
+        speedups = self._cost.predict(side.replayer, side.parameters, self.target, scheduled)
+        best = int(speedups.argmax())
+        return replace(scheduled[best], schedule=(*side.first, *scheduled[best].schedule)), float(speedups[best])
 
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Profile | None = None
@@ -265,24 +262,24 @@ class Retrieval:
         return donors
 
     def _donors(self, found: Found) -> list[Donor]:
+        return [self._donor(found, number) for number in range(min(_SCHEDULES, len(found.donor.schedules)))]
+
+    def _donor(self, found: Found, number: int) -> Donor:
         stored = found.donor
         side = self._sides.get(stored.nest_id)
-        donors = []
-        for schedule, speedup in list(zip(stored.schedules, stored.speedups, strict=True))[:_SCHEDULES]:
-            donor = read_donor(
-                side if side is not None else stored.text,
-                schedule,
-                stored.sizes,
-                stored.target,
-                self._embedder(stored.target),
-                name=stored.nest_id,
-                distance=found.distance,
-                speedup=speedup,
-            )
-            if not donor.side.first:
-                side = self._sides.setdefault(stored.nest_id, donor.side)
-            donors.append(donor)
-        return donors
+        donor = read_donor(
+            side if side is not None else stored.text,
+            stored.schedules[number],
+            stored.sizes,
+            stored.target,
+            self._embedder(stored.target),
+            name=stored.nest_id,
+            distance=found.distance,
+            speedup=stored.speedups[number],
+        )
+        if not donor.side.first:
+            self._sides.setdefault(stored.nest_id, donor.side)
+        return donor
 
     def _embedder(self, target: Target) -> NodeEmbedder:
         if target not in self._embedders:

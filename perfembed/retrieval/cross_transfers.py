@@ -1,0 +1,260 @@
+"""The cross-transfer matrix: what the schedules of donors, transferred to other nests, were measured to be worth there.
+
+Which donors are asked is learned from it (`perfembed train retrieval`), and methods of asking are judged by it. What
+was not asked, does not fit or was given up is said as such, and never filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from typing import Literal as OneOf
+
+import optdb
+from perfembed.errors import UsageError
+from perfembed.learning.training_data import target_of_machine
+from perfembed.retrieval.donors import Recipe, StoredDonor, recipe
+from scheduler.cost.problem import Problem
+from scheduler.errors import SchedulerError
+from scheduler.machine.target import Target
+from scheduler.schedule import parse_schedule
+
+FOLDER = Path(optdb.__file__).with_name("data") / "transfers"
+ANCHORS = "anchors.json"
+How = OneOf["anchor", "near", "drawn"]
+_VERSION = 1
+_COLUMNS = {
+    "version": "INTEGER", "nest": "VARCHAR", "text": "VARCHAR", "algorithm": "VARCHAR", "place": "VARCHAR",
+    "machine": "VARCHAR", "isa": "VARCHAR", "caches": "VARCHAR", "compiler": "VARCHAR", "flags": "VARCHAR[]",
+    "threads": "INTEGER", "sizes": "VARCHAR", "element_type": "VARCHAR", "seconds": "DOUBLE", "again": "DOUBLE",
+    "other_load": "DOUBLE",
+    "trees": "STRUCT(schedule VARCHAR, predicted DOUBLE, outcome VARCHAR, seconds DOUBLE, again DOUBLE)[]",
+    "asked": "STRUCT(donor VARCHAR, number INTEGER, how VARCHAR, chance DOUBLE, outcome VARCHAR, tree INTEGER)[]",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A loop tree that transfers led to. `outcome`: "timed"; "given up", `seconds` is what it took at least; or why
+    there is no time. `again`: a second time, long after the first; of what is far from the fastest there is none.
+    `predicted`: its speedup by the cost model that shipped then.
+    """
+
+    schedule: str
+    predicted: float
+    outcome: str = ""
+    seconds: float | None = None
+    again: float | None = None
+
+    @property
+    def best_s(self) -> float | None:
+        """The faster of both times."""
+        return None if self.seconds is None else min(self.seconds, self.again or self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A donor's schedule, the `number`-th of those it has, and the tree it led to, a position in `Transfers.trees`;
+    None with an `outcome` other than "fits". `chance`: with which it was asked, of those drawn at random."""
+
+    donor: str
+    number: int
+    how: How
+    chance: float
+    outcome: str
+    tree: int | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.donor, self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """A row of the matrix: a nest, where it was measured, and everything that was asked for it.
+
+    `seconds`, `again`: of the nest as written, twice, far apart. `other_load`: cores that others kept busy, at most.
+    """
+
+    nest: str
+    text: str
+    algorithm: str
+    place: str
+    machine: str
+    isa: str
+    caches: str
+    compiler: str
+    flags: tuple[str, ...]
+    threads: int
+    sizes: str
+    element_type: str
+    seconds: float
+    again: float
+    other_load: float
+    trees: tuple[Tried, ...]
+    asked: tuple[Asked, ...]
+
+    @property
+    def target(self) -> Target:
+        return target_of_machine(self.isa, self.caches, self.threads)
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        return {name: int(value) for name, value in json.loads(self.sizes).items()}
+
+    @property
+    def original_s(self) -> float:
+        return min(self.seconds, self.again)
+
+    def gain(self, one: Asked) -> float:
+        """The logarithm of the speedup over the nest as written; 0 of what does not fit or is slower: nobody keeps it.
+
+        NaN of what has no time, such as what does not compile.
+        """
+        if one.tree is None:
+            return 0.0
+        tried = self.trees[one.tree]
+        if tried.outcome == "given up":
+            return 0.0
+        return math.nan if tried.best_s is None else max(0.0, math.log(self.original_s / tried.best_s))
+
+
+def as_line(row: Transfers) -> str:
+    return json.dumps({"version": _VERSION, **asdict(row)}) + "\n"
+
+
+def spooled(spool: Path) -> tuple[Transfers, ...]:
+    """The rows of a spool; of its last line what a kill has torn is cut off. Raises OSError."""
+    if not spool.exists():
+        return ()
+    text = spool.read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    if whole != text:
+        spool.write_bytes(whole)
+    return tuple(_row(json.loads(line)) for line in whole.splitlines())
+
+
+def export_transfers(spool: Path, shard: Path) -> int:
+    """Writes what no shard beside it has to a new Parquet file; how many nests. Raises UsageError."""
+    import duckdb
+
+    if shard.exists():
+        raise UsageError(f"{shard} exists already", "choose another name: shards are only added")
+    shard.parent.mkdir(parents=True, exist_ok=True)
+    spooled(spool)  # a torn line is no JSON
+    beside = sorted(shard.parent.glob("*.parquet"))
+    columns = ", ".join(f"'{name}': '{kind}'" for name, kind in _COLUMNS.items())
+    query = f"SELECT * FROM read_json({_quoted(spool)}, format = 'newline_delimited', columns = {{{columns}}})"
+    if beside:
+        held = ", ".join(map(_quoted, beside))
+        query = f"SELECT q.* FROM ({query}) q ANTI JOIN read_parquet([{held}]) USING (nest, machine, sizes)"
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(f"COPY ({query}) TO {_quoted(shard)} (FORMAT parquet, COMPRESSION zstd)")
+        (count,) = connection.execute(f"SELECT count(*) FROM read_parquet({_quoted(shard)})").fetchall()[0]
+    return int(count)
+
+
+def read_transfers(shards: Sequence[Path]) -> tuple[Transfers, ...]:
+    """Raises UsageError."""
+    from perfembed.learning.shards import read_shards
+
+    return tuple(_row(row) for row in read_shards(shards, tuple(_COLUMNS)))
+
+
+def transfer_shards(folder: Path = FOLDER) -> list[Path]:
+    return sorted(folder.glob("*.parquet"))
+
+
+def _row(row: Mapping[str, Any]) -> Transfers:
+    known = {name: value for name, value in row.items() if name != "version"}
+    trees = tuple(Tried(**tree) for tree in row["trees"])
+    asked = tuple(Asked(**one) for one in row["asked"])
+    return Transfers(**{**known, "flags": tuple(row["flags"]), "trees": trees, "asked": asked})
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def read_anchors(folder: Path = FOLDER) -> tuple[tuple[str, int], ...]:
+    """(donor, number of its schedule) of the recipes that every nest is asked; none where there is no such file."""
+    path = folder / ANCHORS
+    return tuple((donor, number) for donor, number in json.loads(path.read_text())) if path.exists() else ()
+
+
+def write_anchors(anchors: Sequence[tuple[str, int]], folder: Path = FOLDER) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ANCHORS).write_text("[\n" + ",\n".join(json.dumps(one) for one in anchors) + "\n]\n")
+
+
+def choose_anchors(
+    problems: Iterable[Problem], donors: Mapping[str, StoredDonor], count: int = 40
+) -> tuple[tuple[str, int], ...]:
+    """Recipes of which for most nests one is good: a greedy cover of what was measured, by kinds of recipes.
+
+    A kind is worth at a nest the best measured speedup of its schedules over the best of all; it is stood for by the
+    smallest donor of it, as whole factorizations fit nothing else.
+    """
+    smallest: dict[Recipe, tuple[int, str, int]] = {}
+    for donor in donors.values():
+        for number, (text, speedup) in enumerate(zip(donor.schedules, donor.speedups, strict=True)):
+            if number < 2 and speedup >= 0.9 * donor.speedups[0]:
+                kind = _kind(text)
+                if kind is not None:
+                    smallest.setdefault(kind, (1 << 30, "", 0))
+                    smallest[kind] = min(smallest[kind], (len(donor.text), donor.nest_id, number))
+    worth: dict[Recipe, dict[int, float]] = defaultdict(dict)
+    nests = 0
+    for nest, problem in enumerate(problems):
+        nests = nest + 1
+        best = max(1.0, *problem.speedups)
+        for schedule, speedup in zip(problem.schedules, problem.speedups, strict=True):
+            kind = recipe(schedule)
+            if kind in smallest:
+                worth[kind][nest] = max(worth[kind].get(nest, 0.0), speedup / best)
+    reached = [0.0] * nests
+    chosen: list[tuple[str, int]] = []
+    left: set[Recipe] = set(worth)
+    while left and len(chosen) < count:
+        gains = {
+            kind: sum(max(0.0, share - reached[nest]) for nest, share in worth[kind].items())
+            for kind in sorted(left, key=sorted)
+        }
+        kind = max(gains, key=lambda one: gains[one])
+        left.discard(kind)
+        for nest, share in worth[kind].items():
+            reached[nest] = max(reached[nest], share)
+        _, donor_id, number = smallest[kind]
+        chosen.append((donor_id, number))
+    return tuple(chosen)
+
+
+def _kind(text: str) -> Recipe | None:
+    try:
+        return recipe(parse_schedule(text))
+    except SchedulerError:
+        return None
+
+
+def known_nests(rows: Iterable[Transfers]) -> frozenset[tuple[str, str]]:
+    """(nest, sizes) of each."""
+    return frozenset((row.nest, row.sizes) for row in rows)
+
+
+def places(rows: Iterable[Transfers]) -> frozenset[str]:
+    """Where the nests are from: programs that need not be done again."""
+    return frozenset(row.place for row in rows)
+
+
+def sample(
+    rng: Any, donors: Sequence[str], count: int, left_out: Collection[str]
+) -> Iterator[tuple[tuple[str, int], float]]:
+    """((donor, 0), the chance it had) of `count` donors drawn at random, none of those left out."""
+    free = [donor for donor in donors if donor not in left_out]
+    count = min(count, len(free))
+    yield from (((donor, 0), count / len(free)) for donor in rng.sample(free, count))
