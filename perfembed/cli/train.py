@@ -18,6 +18,7 @@ app = typer.Typer(help="Train the models.", rich_markup_mode=None, no_args_is_he
 KINDS = ("boosted", "lstm")
 CLASSIFIERS = ("cart", "forest")
 SHARDS = "optdb/data/labels"
+TRANSFERS = "optdb/data/transfers"
 PROFILES = "optdb/data/profiles"
 
 
@@ -158,16 +159,22 @@ def transfers(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Only write what was collected to a new Parquet shard."),
     ] = None,
+    only_numbers: Annotated[
+        bool,
+        typer.Option("--bare", help="With --export: without texts and names, for programs that are not yours to give."),
+    ] = False,
 ) -> int:
     """Measure what the schedules of donors are worth at other nests: what retrieval is trained on and judged by.
 
     Of each nest every recipe among the anchors is asked, the nearest and some at random, and all that they lead to is
     run. That may be stopped and started again at any time.
     """
-    from perfembed.retrieval.cross_transfers import export_transfers
+    from perfembed.retrieval.cross_transfers import bare, export_transfers, spooled, with_vectors
+    from perfembed.retrieval.space_training import usable_space
 
     if export is not None:
-        print(f"{export_transfers(spool, export)} nests in {export}")
+        rows = with_vectors(spooled(spool), usable_space())
+        print(f"{export_transfers([bare(row) for row in rows] if only_numbers else rows, export)} nests in {export}")
         return EXIT_DONE
     from perfembed.learning.training_data import read_problems
     from perfembed.populating.programs import programs_of
@@ -187,6 +194,27 @@ def transfers(
     )
     done = collect_transfers(programs, options, spool, lambda text: say(text, given.quiet))
     print(f"{done.nests} nests, {done.labels} labels of {done.trees} trees in {done.seconds:.0f} s: {spool}")
+    return EXIT_DONE
+
+
+@app.command("retrieval", cls=Command)
+@takes("seed", "quiet")
+def retrieval(
+    given: Given,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of transfers.")] = Path(
+        TRANSFERS
+    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
+    ] = Path("weights"),
+) -> int:
+    """Train what tells whose schedules to transfer, on what they were measured to be worth."""
+    importlib.import_module("torch")
+    from perfembed.retrieval.retrieval_training import train_retrieval
+
+    began = time.monotonic()
+    trained = train_retrieval(sorted(data.glob("*.parquet")), given.seed, output, lambda text: say(text, given.quiet))
+    print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
 
 

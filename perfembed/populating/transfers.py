@@ -66,7 +66,7 @@ _HOPELESS = 1.6  # of the original's time: given up
 _RUN = TimingSettings(min_samples=2, max_samples=20, target_seconds=0.04)
 _AGAIN = TimingSettings(min_samples=3, max_samples=40, target_seconds=0.1)
 _TOO_LONG_S = 1.0  # nests that take longer are left out: each has some thirty trees
-_TASKS = 12  # of a process, which then ends and gives back its memory
+_TASKS = 50  # of a process, which then ends and gives back its memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ def collect_transfers(
     environment = dict(options.environment)
     flags = parallel_flags(options.cc, options.cflags, options.threads, environment, progress)
     options = replace(options, cflags=flags)
-    with spool.open("a", encoding="utf-8") as file:
+    with spool.open("a", encoding="utf-8") as file, _Pool(options) as pool:
         for start in range(0, len(waiting), _BATCH):
             if time.monotonic() - began > options.budget_s:
                 break
             with scratch_folder() as scratch:
-                prepared = _prepared(waiting[start : start + _BATCH], options, scratch, progress)
+                prepared = pool.prepared(waiting[start : start + _BATCH], scratch, progress)
                 with machine_lock(environment, progress):
                     for row in _measured(prepared, environment):
                         file.write(as_line(row))
@@ -136,44 +136,56 @@ def collect_transfers(
 # ------------------------------------------------------------------------------------------ what is asked
 
 
-def _prepared(
-    programs: Sequence[Program], options: CollectOptions, scratch: Path, progress: Callable[[str], None]
-) -> list[Prepared]:
-    """Of all programs; a process that dies takes one program with it."""
-    found: list[Prepared] = []
-    alone: list[Program] = []
-    with _pool(options, os.cpu_count() or 1) as pool:
+class _Pool:
+    """Processes that prepare programs, and remember donors. One that dies takes one program with it."""
+
+    def __init__(self, options: CollectOptions) -> None:
+        self.options = options
+        self.pool = self._begun()
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.pool.shutdown(cancel_futures=True)
+
+    def _begun(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(
+            os.cpu_count(), context, initializer=_begin, initargs=(self.options,), max_tasks_per_child=_TASKS
+        )
+
+    def prepared(self, programs: Sequence[Program], scratch: Path, progress: Callable[[str], None]) -> list[Prepared]:
+        found: list[Prepared] = []
+        again = self._together(programs, scratch / "together", found, progress)
+        for number, program in enumerate(again):  # one of them ended the process that others were prepared in
+            for lost in self._together([program], scratch / f"alone-{number}", found, progress):
+                progress(f"{lost.path}: its process died")
+        return found
+
+    def _together(
+        self, programs: Sequence[Program], scratch: Path, found: list[Prepared], progress: Callable[[str], None]
+    ) -> list[Program]:
+        """Adds what is prepared to `found`; the programs whose process died."""
+        lost: list[Program] = []
         asked: list[tuple[Program, Future[list[Prepared]]]] = []
-        with contextlib.suppress(BrokenProcessPool):
-            for number, program in enumerate(programs):
-                asked.append((program, pool.submit(_prepare, program, scratch / str(number))))
+        scratch.mkdir()
+        for number, program in enumerate(programs):
+            try:
+                asked.append((program, self.pool.submit(_prepare, program, scratch / str(number))))
+            except BrokenProcessPool:
+                lost.append(program)
         for program, future in asked:
             try:
                 found += future.result()
             except BrokenProcessPool:
-                alone.append(program)
+                lost.append(program)
             except (PerfembedError, SchedulerError, ProfilersError) as problem:
                 progress(f"{program.path}: {problem}")
-        alone += programs[len(asked) :]
-    for number, program in enumerate(alone):
-        with _pool(options, 1) as pool:
-            try:
-                found += pool.submit(_prepare, program, scratch / f"alone-{number}").result()
-            except BrokenProcessPool:
-                progress(f"{program.path}: its process died")
-            except (PerfembedError, SchedulerError, ProfilersError) as problem:
-                progress(f"{program.path}: {problem}")
-    return found
-
-
-def _pool(options: CollectOptions, processes: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(
-        processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_begin,
-        initargs=(options,),
-        max_tasks_per_child=_TASKS,
-    )
+        if lost:
+            self.pool.shutdown(cancel_futures=True)
+            self.pool = self._begun()
+        return lost
 
 
 _asking: _Asking | None = None

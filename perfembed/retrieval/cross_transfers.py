@@ -6,14 +6,18 @@ was not asked, does not fit or was given up is said as such, and never filled in
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
+
+import numpy as np
+import numpy.typing as npt
 
 import optdb
 from perfembed.errors import UsageError
@@ -21,8 +25,13 @@ from perfembed.learning.training_data import target_of_machine
 from perfembed.retrieval.donors import Recipe, StoredDonor, recipe
 from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
+from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
+from scheduler.replay import Replayer
 from scheduler.schedule import parse_schedule
+
+if TYPE_CHECKING:
+    from perfembed.retrieval.nest_space import NestSpace
 
 FOLDER = Path(optdb.__file__).with_name("data") / "transfers"
 ANCHORS = "anchors.json"
@@ -35,6 +44,7 @@ _COLUMNS = {
     "other_load": "DOUBLE",
     "trees": "STRUCT(schedule VARCHAR, predicted DOUBLE, outcome VARCHAR, seconds DOUBLE, again DOUBLE)[]",
     "asked": "STRUCT(donor VARCHAR, number INTEGER, how VARCHAR, chance DOUBLE, outcome VARCHAR, tree INTEGER)[]",
+    "space": "VARCHAR", "vector": "FLOAT[]",
 }  # fmt: skip
 
 
@@ -79,6 +89,7 @@ class Transfers:
     """A row of the matrix: a nest, where it was measured, and everything that was asked for it.
 
     `seconds`, `again`: of the nest as written, twice, far apart. `other_load`: cores that others kept busy, at most.
+    `text` is empty where the nest is not ours to give away. `vector`: of the nest in that `space`.
     """
 
     nest: str
@@ -98,6 +109,13 @@ class Transfers:
     other_load: float
     trees: tuple[Tried, ...]
     asked: tuple[Asked, ...]
+    space: str = ""
+    vector: tuple[float, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The nest, its sizes and the machine."""
+        return self.nest, self.sizes, self.machine
 
     @property
     def target(self) -> Target:
@@ -139,24 +157,29 @@ def spooled(spool: Path) -> tuple[Transfers, ...]:
     return tuple(_row(json.loads(line)) for line in whole.splitlines())
 
 
-def export_transfers(spool: Path, shard: Path) -> int:
-    """Writes what no shard beside it has to a new Parquet file; how many nests. Raises UsageError."""
+def export_transfers(rows: Sequence[Transfers], shard: Path) -> int:
+    """Writes those that no shard beside it has to a new Parquet file; how many. Raises UsageError."""
     import duckdb
+
+    from profilers.contained.scratch import scratch_folder
 
     if shard.exists():
         raise UsageError(f"{shard} exists already", "choose another name: shards are only added")
     shard.parent.mkdir(parents=True, exist_ok=True)
-    spooled(spool)  # a torn line is no JSON
-    beside = sorted(shard.parent.glob("*.parquet"))
+    known = {row.key for row in read_transfers(transfer_shards(shard.parent))}
+    fresh = [row for row in rows if row.key not in known]
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in _COLUMNS.items())
-    query = f"SELECT * FROM read_json({_quoted(spool)}, format = 'newline_delimited', columns = {{{columns}}})"
-    if beside:
-        held = ", ".join(map(_quoted, beside))
-        query = f"SELECT q.* FROM ({query}) q ANTI JOIN read_parquet([{held}]) USING (nest, machine, sizes)"
-    with duckdb.connect(":memory:") as connection:
+    with scratch_folder() as folder, duckdb.connect(":memory:") as connection:
+        lines = folder / "rows.jsonl"
+        lines.write_text("".join(map(as_line, fresh)), encoding="utf-8")
+        query = f"SELECT * FROM read_json({_quoted(lines)}, format = 'newline_delimited', columns = {{{columns}}})"
         connection.execute(f"COPY ({query}) TO {_quoted(shard)} (FORMAT parquet, COMPRESSION zstd)")
-        (count,) = connection.execute(f"SELECT count(*) FROM read_parquet({_quoted(shard)})").fetchall()[0]
-    return int(count)
+    return len(fresh)
+
+
+def bare(row: Transfers) -> Transfers:
+    """What may be given away of somebody else's nest: numbers and labels, neither its text nor whose it is."""
+    return replace(row, text="", place="others")
 
 
 def read_transfers(shards: Sequence[Path]) -> tuple[Transfers, ...]:
@@ -174,11 +197,36 @@ def _row(row: Mapping[str, Any]) -> Transfers:
     known = {name: value for name, value in row.items() if name != "version"}
     trees = tuple(Tried(**tree) for tree in row["trees"])
     asked = tuple(Asked(**one) for one in row["asked"])
-    return Transfers(**{**known, "flags": tuple(row["flags"]), "trees": trees, "asked": asked})
+    more = {"space": row.get("space") or "", "vector": tuple(row.get("vector") or ())}
+    return Transfers(**{**known, **more, "flags": tuple(row["flags"]), "trees": trees, "asked": asked})
 
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def nest_vectors(rows: Sequence[Transfers], space: NestSpace) -> dict[tuple[str, str, str], npt.NDArray[np.float32]]:
+    """The vectors of nests in a space, by `Transfers.key`: those that are known, else made of the texts.
+
+    Without those that cannot be embedded, or of which there is neither.
+    """
+    found: dict[tuple[str, str, str], npt.NDArray[np.float32]] = {}
+    for row in rows:
+        if row.space == space.space_id and row.vector:
+            found[row.key] = np.array(row.vector, dtype=np.float32)
+        elif row.text and row.key not in found:
+            with contextlib.suppress(SchedulerError):
+                found[row.key] = space.vector(Replayer(parse_nest(row.text)), row.parameters, row.target)
+    return found
+
+
+def with_vectors(rows: Sequence[Transfers], space: NestSpace) -> tuple[Transfers, ...]:
+    """Rows with their vectors in that space, where they have one."""
+    vectors = nest_vectors(rows, space)
+    return tuple(
+        replace(row, space=space.space_id, vector=tuple(map(float, vectors[row.key]))) if row.key in vectors else row
+        for row in rows
+    )
 
 
 def read_anchors(folder: Path = FOLDER) -> tuple[tuple[str, int], ...]:
@@ -239,11 +287,6 @@ def _kind(text: str) -> Recipe | None:
         return recipe(parse_schedule(text))
     except SchedulerError:
         return None
-
-
-def known_nests(rows: Iterable[Transfers]) -> frozenset[tuple[str, str]]:
-    """(nest, sizes) of each."""
-    return frozenset((row.nest, row.sizes) for row in rows)
 
 
 def places(rows: Iterable[Transfers]) -> frozenset[str]:

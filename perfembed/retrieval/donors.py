@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,7 @@ from scheduler.schedule import Schedule, parse_schedule
 from scheduler.transform import RegisterBlock, Tile
 
 if TYPE_CHECKING:
-    pass
-
+    from perfembed.retrieval.recipe_index import RecipeIndex
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
 SHARD_VERSION = 1
@@ -98,10 +97,20 @@ class StoredDonor:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A donor and the Euclidean distance of its vector to the one asked for."""
+    """A donor and the Euclidean distance of its vector to the one asked for.
+
+    `gains`: of its schedules, by their numbers, that are to be transferred, the expected log gain; of the first ones
+    it is not known where there are none.
+    """
 
     donor: StoredDonor
     distance: float
+    gains: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def gain(self) -> float:
+        """Of the best of its schedules."""
+        return max(self.gains.values(), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,7 @@ class Donors:
     by_id: Mapping[str, StoredDonor]
     index: VectorIndex
     profiled: Callable[[], VectorIndex] | None = None  # vectors with a profile, of the donors that have one
+    recipes: RecipeIndex | None = None  # None without towers
 
     def nearest(
         self,
@@ -137,6 +147,15 @@ def nearest(
     algorithm left out, or a nest left out.
     """
 
+    accept = accepting(without_algorithms, without_nests, only)
+    return closest((one for source in sources for one in source.nearest(vector, k, accept)), k)
+
+
+def accepting(
+    without_algorithms: LeftOut, without_nests: Collection[str], only: Callable[[StoredDonor], bool] | None
+) -> Callable[[StoredDonor], bool] | None:
+    """Lets through what `nearest` may find; None where that is everything."""
+
     @functools.cache
     def left_out(algorithm: str) -> bool:
         return algorithm in without_algorithms
@@ -146,8 +165,7 @@ def nearest(
             return False
         return only is None or only(donor)
 
-    every = accept if without_algorithms or without_nests or only is not None else None
-    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
+    return accept if without_algorithms or without_nests or only is not None else None
 
 
 def behaving(

@@ -1,8 +1,7 @@
-"""The space in which donors are looked for: how nests perform, what is visibly there, and which schedules suit them.
+"""The space in which nests are placed: how they perform, what is visibly there, and what an estimate says of them.
 
 A nest is placed by its normal form (`scheduler.normalize.materialized_nest`): how somebody ordered it does not matter.
-A vector that was learned from metrics alone brings nests together that perform alike; schedules fit where loops, arrays
-and statements are alike, too, and where strides and working sets are (`perfembed.embedding.network.schedule_map`).
+Distances are those of the first two parts; the third is what the towers (`perfembed.retrieval.towers`) look at besides.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.interface import DIMENSION
 from perfembed.transfer.embedders import HandmadeEmbedder
+from scheduler.cost.feature_table import PROBLEM, TREE
 from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
@@ -29,24 +29,20 @@ from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.embedding.network.interface import EmbedsNests
-    from perfembed.embedding.network.schedule_map import ScheduleMap
 
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
-_VERSION = 5  # of what follows the learned numbers
+_VERSION = 6  # of what follows the learned numbers
+_FAINT = np.float32(1e-4)  # by which what is estimated is multiplied: it counts nothing in distances
 
 
 class NestSpace:
     """Vectors of one space are comparable, those of different `space_id`s are not."""
 
-    def __init__(self, model: EmbedsNests, schedules: ScheduleMap | None = None) -> None:
-        """Without a map of `schedules` the vectors are shorter, and their parts weigh the same."""
+    def __init__(self, model: EmbedsNests) -> None:
         self.model = model
-        self.schedules = schedules
-        self._learned = np.float32(schedules.learned if schedules is not None else 1.0)
-        mapped = f"+schedules-{schedules.map_id}" if schedules is not None else ""
-        self.space_id = f"{model.model_id}+structure-{_VERSION}{mapped}"
+        self.space_id = f"{model.model_id}+structure-{_VERSION}"
         self.handmade = HandmadeEmbedder()
 
     def vectors(
@@ -70,7 +66,7 @@ class NestSpace:
         learned = self.model.embed(list(graphs.values()), given, target)
         found: list[Vector | None] = [None] * len(nests)
         for number, one in zip(graphs, learned, strict=True):
-            found[number] = np.concatenate((self._learned * one.vector, visible[number]))
+            found[number] = np.concatenate((one.vector, visible[number]))
         return found
 
     def vector(
@@ -79,27 +75,22 @@ class NestSpace:
         """Of one nest. Raises SchedulerError."""
         replayer = normal_form(replayer)
         (learned,) = self.model.embed([encode(replayer.nest, sizes)], [profile], target)
-        return np.concatenate((self._learned * learned.vector, self._visible(replayer, sizes, target)))
-
-    def parts(self, dimension: int) -> dict[str, slice]:
-        """Which of a vector's numbers are `learned` from metrics, of its `structure`, and of its `schedules`."""
-        end = dimension - (self.schedules.weights.shape[1] if self.schedules is not None else 0)
-        found = {"learned": slice(0, DIMENSION), "structure": slice(DIMENSION, end)}
-        return found | ({"schedules": slice(end, dimension)} if self.schedules is not None else {})
+        return np.concatenate((learned.vector, self._visible(replayer, sizes, target)))
 
     def _visible(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
         """What follows the learned numbers. Raises SchedulerError."""
-        structure = visible_structure(self.handmade, replayer, sizes)
-        if self.schedules is None:
-            return structure
-        written = written_features(replayer, sizes, target)
-        weighed = np.float32(self.schedules.structure) * structure
-        return np.concatenate((weighed, self.schedules.apply(written[None])[0]))
+        written = FeatureExtractor(replayer.model, sizes, target).written()
+        return np.concatenate((visible_structure(self.handmade, replayer, sizes), _FAINT * written))
 
 
-def written_features(replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
-    """What the cost model sees of a nest before any step; input of a `ScheduleMap`. Raises SchedulerError."""
-    return FeatureExtractor(replayer.model, sizes, target).written()
+def parts(dimension: int) -> dict[str, slice]:
+    """Which of a vector's numbers are `learned` from metrics, of its `structure`, and `estimated` of it as written."""
+    end = dimension - len(PROBLEM) - len(TREE)
+    return {
+        "learned": slice(0, DIMENSION),
+        "structure": slice(DIMENSION, end),
+        "estimated": slice(end, dimension),
+    }
 
 
 def visible_structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:

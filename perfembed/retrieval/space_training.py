@@ -15,7 +15,6 @@ from perfembed.embedding.network.checkpoint import ModelUnusable, load_for_infer
 from perfembed.embedding.network.examples import Example
 from perfembed.embedding.network.inference import NumpyEmbeddingModel
 from perfembed.embedding.network.interface import machine_numbers
-from perfembed.embedding.network.schedule_map import ScheduleMap
 from perfembed.embedding.network.targets import targets
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.learning.cost_models import SHIPPED, part_of
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from perfembed.embedding.network.train import EpochDone, Similarity
 
 NAME = "embedding.safetensors"
-MAP = "schedule-map.safetensors"
 _STRESS = 0.3
 
 
@@ -48,12 +46,8 @@ def usable_embedding_model(folder: Path = SHIPPED) -> NumpyEmbeddingModel:
 
 
 def usable_space(folder: Path = SHIPPED) -> NestSpace:
-    """The space of a folder's embedding and, where there is one, its map of schedules. Raises EnvironmentMissing."""
-    model, path = usable_embedding_model(folder), folder / MAP
-    try:
-        return NestSpace(model, ScheduleMap.load(path) if path.exists() else None)
-    except ModelUnusable as problem:
-        raise EnvironmentMissing(str(problem), "perfembed train space makes it") from None
+    """The space of a folder's embedding. Raises EnvironmentMissing."""
+    return NestSpace(usable_embedding_model(folder))
 
 
 def is_for_tests(example: Example) -> bool:

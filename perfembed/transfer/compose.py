@@ -166,7 +166,8 @@ def compositions(
     if not expired() and (likely := _by_donors(target, trees, partials)) is not None:
         kept.append(likely)
     found = {c.scheduled.tree: c for one in kept for c in (one, *completed(target, one))}
-    return tuple(found.values())
+    # What was expected of a donor concerned one tree, or all that it does.
+    return tuple(replace(c, donor=replace(c.donor, gain=None)) for c in found.values())
 
 
 def _by_donors(target: Side, trees: Sequence[LoopTree], partials: Sequence[Sequence[Candidate]]) -> Candidate | None:

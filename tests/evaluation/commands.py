@@ -17,16 +17,17 @@ import typer
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.cli.texts import budget_seconds, thread_count
-from perfembed.cli.train import PROFILES, SHARDS
+from perfembed.cli.train import PROFILES, SHARDS, TRANSFERS
 from perfembed.embedding.network.interface import machine_numbers
 from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.files import read_input
 from perfembed.learning.cost_models import SHIPPED, load_cost_model, load_cost_models, load_lstm, weights_path
 from perfembed.learning.surrogate import load_classifier
-from perfembed.learning.training_data import read_problems
+from perfembed.learning.training_data import is_generated, read_problems
 from perfembed.learning.training_profiles import read_examples, read_profiles
 from perfembed.measuring.target import target_of
-from perfembed.retrieval.donations import read_donations
+from perfembed.retrieval.cross_transfers import nest_vectors, read_transfers
+from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import donor_shards, read_donors
 from perfembed.retrieval.retrieve import open_sources
 from perfembed.retrieval.space_training import is_for_tests, usable_space
@@ -49,6 +50,7 @@ from tests.evaluation.products import SPELLINGS, ProductsBench, bench_products
 from tests.evaluation.programs import ProgramsBench, ProgramScore, append_score, read_scores, run_programs
 from tests.evaluation.regions import run_regions
 from tests.evaluation.replay import ReplaySettings, time_files
+from tests.evaluation.retrieval import TOWERS, is_sealed, run_retrieval
 from tests.evaluation.spread import SpellingTimes, run_spread
 from tests.evaluation.startup import StartupBench, run_startup
 from tests.evaluation.surrogate import run_surrogate
@@ -311,18 +313,40 @@ def datasets(
     _end(rows, json, views.datasets(rows, _machine(bench.threads)))
 
 
+@app.command("retrieval")
+def retrieval(
+    data: Data = Path(TRANSFERS),
+    seed: Seed = 0,
+    held_out: Annotated[
+        bool, typer.Option("--others", help="Train on generated nests, judge on those of other hands kept to validate.")
+    ] = False,
+    sealed: Annotated[bool, typer.Option("--sealed", help="With --others: on those kept for the very end.")] = False,
+    json: Json = False,
+) -> None:
+    """Every method of asking donors, on the same measured entries of the cross-transfer matrix; no new timing."""
+    rows = read_transfers(sorted(data.glob("*.parquet")))
+    space = usable_space()
+    donors, vectors = seed_donors(space), nest_vectors(rows, space)
+    generated = [row for row in rows if is_generated(row.algorithm)]
+    others = [row for row in rows if not is_generated(row.algorithm) and is_sealed(row.algorithm) == sealed]
+    title = "five folds of generated nests"
+    if held_out:
+        title = f"other hands' nests, the {'sealed' if sealed else 'validation'} half"
+    found = run_retrieval(generated, donors, vectors, seed, others if held_out else (), tuple(TOWERS))
+    _end(found, json, views.retrieval(found, title))
+
+
 @app.command("embedding")
 def embedding(data: Data = Path(PROFILES), weights: Weights = SHIPPED, json: Json = False) -> None:
     """The embedding on profiles of real programs: predicted metrics, how alike neighbours perform, how alike the good
-    schedules of neighbours are, and what they are worth."""
+    schedules of neighbours are."""
     shards = sorted(data.glob("*.parquet"))
     examples = [e for e in read_examples(shards, machine_numbers) if is_for_tests(e)]
     if not examples:
         raise UsageError(f"{data}: no profiles of real programs", "perfembed populate FILES --profiles makes them")
     lstm = load_lstm(weights_path("lstm")) if weights_path("lstm").exists() else None
     donors = list(read_donors(donor_shards()).values())
-    donations = read_donations(sorted(data.with_name("donations").glob("*.parquet")))
-    found = score_embedding(usable_space(weights), examples, donors, read_profiles(shards), lstm, donations)
+    found = score_embedding(usable_space(weights), examples, donors, read_profiles(shards), lstm)
     _end(found, json, views.embedding(found))
 
 

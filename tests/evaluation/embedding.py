@@ -2,14 +2,13 @@
 
 Source: Trümper et al. 2023, section 5.1 (Pearson correlation of each metric) and 5.2 with table 1 (performance
 similarity: how much bandwidths and data locality vary among a nest and its 3 nearest neighbours). Beyond the paper: how
-alike the good schedules of a donor are to those of its nearest donors of other algorithms, and what those are worth to
-it.
+alike the good schedules of a donor are to those of its nearest donors of other algorithms. What neighbours are worth to
+a nest is measured elsewhere (`tests.evaluation.retrieval`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +25,10 @@ from perfembed.embedding.network.losses import as_counted_by
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
-from perfembed.retrieval.donations import worth_matrix
 from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving, good_recipes, likenesses
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
-from perfembed.retrieval.nest_space import NestSpace
+from perfembed.retrieval.nest_space import NestSpace, parts
 from profilers.counters import feature_names
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
@@ -38,7 +36,6 @@ from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.embedding.network.interface import EmbedsNests
-    from perfembed.retrieval.donations import Donation
     from perfembed.retrieval.donors import StoredDonor
     from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 
@@ -74,13 +71,11 @@ class SimilarityScore:
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
     """Means over donors: likeness of their schedules (`perfembed.retrieval.donors`) to those of `DONORS` neighbours,
-    and to the one of them that is most alike; `worth` of the best of these neighbours, 0 … 1, to nests of which it is
-    known (`perfembed.retrieval.donations`): one that was not asked counts as one at random."""
+    and to the one of them that is most alike."""
 
     space: str
     mean: float
     best: float
-    worth: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,6 @@ class EmbeddingScores:
     metrics: tuple[MetricScore, ...]
     similarity: tuple[SimilarityScore, ...]
     donors: int
-    worth_known: int  # of how many of them
     likeness: tuple[LikenessScore, ...]
     static_ms: tuple[float, float]  # encoding and embedding one nest by itself: in the median, at worst
 
@@ -101,10 +95,8 @@ def score_embedding(
     donors: Sequence[StoredDonor] = (),
     profiles: Mapping[str, Sequence[float]] = MappingProxyType({}),
     lstm: RecursiveLstmCostModel | None = None,
-    donations: Sequence[Donation] = (),
 ) -> EmbeddingScores:
-    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id; `lstm`: to compare with;
-    `donations` of donors to each other.
+    """`examples` were not trained on; `donors`: all there are, `profiles`: theirs, by nest_id; `lstm`: to compare with.
 
     Raises ValueError without examples.
     """
@@ -139,7 +131,7 @@ def score_embedding(
     embeddings["at random"] = np.random.default_rng(0).standard_normal((len(examples), 8)).astype(np.float32)
     similarity = [SimilarityScore(name, similarities(rows, values)) for name, rows in embeddings.items()]
     algorithms = len({e.group for e in examples})
-    likeness = likeness_of_neighbours(space, donors, profiles, donations)
+    likeness = likeness_of_neighbours(space, donors, profiles)
     return EmbeddingScores(
         len(examples), algorithms, tuple(metrics), tuple(similarity), *likeness, _static_ms(space.model, examples)
     )
@@ -149,11 +141,8 @@ def likeness_of_neighbours(
     space: NestSpace,
     donors: Sequence[StoredDonor],
     profiles: Mapping[str, Sequence[float]],
-    donations: Sequence[Donation],
-) -> tuple[int, int, tuple[LikenessScore, ...]]:
-    """(how many donors asked, of how many it is known what others are worth, scores of each space): of donors that no
-    training saw, whatever it learned from.
-    """
+) -> tuple[int, tuple[LikenessScore, ...]]:
+    """(how many donors asked, scores of each space): of donors that no training saw, whatever it learned from."""
     placed: list[tuple[StoredDonor, npt.NDArray[np.float32], npt.NDArray[np.float32]]] = []
     for target in dict.fromkeys(d.target for d in donors):
         of_target = [d for d in donors if d.target == target]
@@ -165,14 +154,12 @@ def likeness_of_neighbours(
                 placed.append((d, v, w))
     asked = [n for n, (d, *_) in enumerate(placed) if not is_generated(d.algorithm) or part_of(d.algorithm) == "test"]
     if not asked:
-        return 0, 0, ()
-    worth = worth_matrix([d.nest_id for d, *_ in placed], donations)
-    known = {n for n in asked if np.isfinite(worth[n]).any()}
+        return 0, ()
     between = likenesses([good_recipes(d) for d, *_ in placed])
     names = [d.algorithm for d, *_ in placed]
     static_rows, profiled_rows = np.stack([v for _, v, _ in placed]), np.stack([w for *_, w in placed])
-    spaces = {"all parts, where donors are looked for": static_rows}
-    spaces |= {f"{name} part": static_rows[:, part] for name, part in space.parts(static_rows.shape[1]).items()}
+    spaces = {"all parts": static_rows}
+    spaces |= {f"{name} part": static_rows[:, part] for name, part in parts(static_rows.shape[1]).items()}
     if any(d.nest_id in profiles for d, *_ in placed):
         spaces[_BEHAVING] = spaces["learned part, with profile"] = profiled_rows[:, :DIMENSION]
     spaces["at random"] = np.random.default_rng(0).standard_normal((len(placed), 8)).astype(np.float32)
@@ -185,7 +172,7 @@ def likeness_of_neighbours(
     source = Donors({d.nest_id: d for d, *_ in placed}, index, lambda: behaviour)
     scores = []
     for name, rows in spaces.items():
-        means, bests, worths = [], [], []
+        means, bests = [], []
         for n in asked:
             first = static_rows if name == _BEHAVING else rows
             distances = np.linalg.norm(first - first[n], axis=1)
@@ -194,16 +181,13 @@ def likeness_of_neighbours(
                 found = [Found(placed[m][0], float(distances[m])) for m in order[: BESIDE * DONORS]]
                 order = [places[one.donor.nest_id] for one in behaving([source], found, rows[n], slice(None))]
             order = order[:DONORS]
-            if n in known:
-                worths.append(float(np.nanmax(worth[n, order])))
             near = between[n, order]
             near = near[np.isfinite(near)]
             if len(near):
                 means.append(float(near.mean()))
                 bests.append(float(near.max()))
-        mean_worth = float(np.mean(worths)) if worths else math.nan
-        scores.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests)), mean_worth))
-    return len(asked), len(known), tuple(scores)
+        scores.append(LikenessScore(name, float(np.mean(means)), float(np.mean(bests))))
+    return len(asked), tuple(scores)
 
 
 def _run(

@@ -10,7 +10,6 @@ import optdb
 from perfembed.embedding.network.interface import machine_numbers
 from perfembed.embedding.network.targets import targets
 from perfembed.learning.training_profiles import read_examples, read_profiles
-from perfembed.retrieval.donations import Donation
 from perfembed.retrieval.donors import donor_shards, read_donors
 from perfembed.retrieval.nest_space import NestSpace
 from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
@@ -29,19 +28,15 @@ def test_every_table_has_its_rows() -> None:
     profile = next(iter(read_profiles([SHARD]).values()))
     found = score_embedding(SPACE, examples, donors)
     assert found.nests == 24 and len(found.metrics) == len(targets()) and found.donors == 24
-    assert len(found.likeness) == 4 and all(0 <= s.mean <= s.best <= 1 for s in found.likeness)
-    assert found.worth_known == 0 and all(math.isnan(s.worth) for s in found.likeness)
+    assert len(found.likeness) == 5 and all(0 <= s.mean <= s.best <= 1 for s in found.likeness)
     assert 0 < found.static_ms[0] <= found.static_ms[1]
     assert all(len(s.values) == len(SIMILARITY) for s in found.similarity)
     lstm = RecursiveLstmCostModel(RecursiveLstm(LstmSettings(width=16)), {})
-    asked, *others = donors
-    donations = [Donation(asked.nest_id, other.nest_id, 1.0 + n, n % 2 == 0) for n, other in enumerate(others)]
-    profiled = score_embedding(SPACE, examples, donors, {donors[0].nest_id: profile}, lstm, donations)
-    assert profiled.worth_known == 1 and all(0 < s.worth <= 1 for s in profiled.likeness)
+    profiled = score_embedding(SPACE, examples, donors, {donors[0].nest_id: profile}, lstm)
     names = [{s.embedding for s in scores.similarity} for scores in (found, profiled)]
     assert names[1] - names[0] == {"recursive LSTM, last layer"}
     known = [{(s.space, s.mean, s.best) for s in scores.likeness} for scores in (found, profiled)]
-    assert known[0] < known[1] and len(profiled.likeness) == 6
+    assert known[0] < known[1] and len(profiled.likeness) == 7
     assert "learned part, with profile" in "\n".join(views.embedding(profiled))
     with pytest.raises(ValueError, match="no nests"):
         score_embedding(SPACE, [])

@@ -15,7 +15,7 @@ from perfembed.errors import UsageError
 from perfembed.retrieval.donors import Donors, Found, StoredDonor
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
-from perfembed.retrieval.nest_space import NestSpace, Vector
+from perfembed.retrieval.nest_space import NestSpace, Vector, parts
 from perfembed.retrieval.retrieve import Ablation, Choose, Retrieval, open_sources
 from perfembed.transfer.assignment import assign
 from perfembed.transfer.view import Side
@@ -143,7 +143,7 @@ class _Choosers:
                 return lambda side, k: tuple(Found(d, 0.0) for d in rng.sample(donors, min(k, len(donors))))
             case "hand-made":
                 rows = {key: v for key in self.donors for s in self.sources if (v := s.index.vector(key)) is not None}
-                part = self.space.parts(len(next(iter(rows.values()))))["structure"]
+                part = parts(len(next(iter(rows.values()))))["structure"]
 
                 def vector_of(side: Side) -> Vector:
                     return self.space.vector(side.replayer, side.parameters, side.machine)[part]

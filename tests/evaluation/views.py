@@ -23,6 +23,8 @@ from tests.evaluation.products import ProductRow
 from tests.evaluation.programs import OPENMP, SEQUENTIAL, TUNED, ProgramsResult
 from tests.evaluation.regions import RegionsResult
 from tests.evaluation.replay import FRONTEND_AIM_MS, REPLAY_AIM_MS, ReplayTimes
+from tests.evaluation.retrieval import COUNTS as TRIED
+from tests.evaluation.retrieval import RetrievalScores
 from tests.evaluation.spread import SpellingTimes
 from tests.evaluation.startup import AIMS, INSTALL_AIM_S, StartupResult
 from tests.evaluation.surrogate import SurrogateResult
@@ -124,17 +126,38 @@ def embedding(found: EmbeddingScores) -> list[str]:
         *table([*cells(found.similarity, similar), paper]),
     ]
     if found.likeness:
-        alike = {"neighbours by": "{space}", "all of them": "{mean:.2f}", "the best": "{best:.2f}",
-                 "worth": "{worth:.3f}"}  # fmt: skip
+        alike = {"neighbours by": "{space}", "all of them": "{mean:.2f}", "the best": "{best:.2f}"}
         lines += [
             "",
             f"likeness of schedules to those of {DONORS} donors of other algorithms, {found.donors} nests that no "
-            "training saw (more is better);",
-            f"and what the best of them is worth to {found.worth_known} of the nests, over what any donor asked is",
+            "training saw (more is better)",
             *records(found.likeness, alike),
         ]
     median, worst = found.static_ms
     return [*lines, "", f"static embedding of one nest: {median:.1f} ms in the median, {worst:.1f} ms at worst"]
+
+
+def retrieval(found: RetrievalScores, title: str) -> list[str]:
+    def ratio(over: tuple[float, float, float]) -> str:
+        return "{:.3f} [{:.3f}, {:.3f}]".format(*over)
+
+    lines = [
+        f"{title}: {found.nests} nests of {found.algorithms} algorithms on {', '.join(found.machines)}; {found.labels} "
+        f"recipes asked, {found.fits:.0%} fit; times of one tree differ by {found.noise:.1%} in the median",
+        "share of the best that any recipe asked reaches, by how many trees are tried (geometric means)",
+        "",
+        *table(
+            [
+                ["", *map(str, TRIED)],
+                *([m.method, *(f"{m.shares[k]:.3f}" for k in TRIED)] for m in found.methods),
+            ]
+        ),
+    ]
+    others = list(dict.fromkeys(other for m in found.methods for other in m.over))
+    for other in others:
+        rows = [[m.method, *(ratio(m.over[other][k]) for k in (1, 3))] for m in found.methods if other in m.over]
+        lines += ["", f"time over that of {other}, with 95 % over algorithms", "", *table([["", "1", "3"], *rows])]
+    return lines
 
 
 def costmodel(result: CostModelResult) -> list[str]:

@@ -25,7 +25,7 @@ from perfembed.retrieval.donors import (
     recipe,
 )
 from perfembed.retrieval.families import LeftOut
-from perfembed.retrieval.nest_space import NestSpace
+from perfembed.retrieval.nest_space import NestSpace, parts
 from perfembed.retrieval.options import SAME
 from profilers.profile import Profile
 from scheduler.ir.text import parse_nest
@@ -86,7 +86,7 @@ def test_donors_with_a_profile_are_looked_for_by_it(tmp_path: Path) -> None:
     wanted = moved.vector(first.nest_id)
     own = donors.index.vector(second.nest_id)
     assert wanted is not None and own is not None
-    learned = SPACE.parts(len(own))["learned"]
+    learned = parts(len(own))["learned"]
     near = nearest([donors], own, 9)
     found = behaving([donors], near, wanted, learned)
     assert near[0].donor.nest_id == second.nest_id  # has no profile, so it comes behind, with all others in their order

@@ -13,14 +13,13 @@ from perfembed.embedding.network.checkpoint import load_model
 from perfembed.embedding.network.gnn import EmbeddingModel, Network
 from perfembed.embedding.network.inference import NumpyEmbeddingModel, erf, weight_shapes
 from perfembed.embedding.network.interface import SOURCES, NetworkSettings, profile_width
-from perfembed.embedding.network.schedule_map import ScheduleMap
 from perfembed.learning.cost_models import SHIPPED
 from perfembed.mapping.embed_file import place_source
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import StoredDonor, donor_shards, nearest, read_donors
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
-from perfembed.retrieval.space_training import MAP, NAME, load_embedding_model
+from perfembed.retrieval.space_training import NAME, load_embedding_model
 from perfembed.tuning.options import TuneOptions
 from profilers.counters import feature_names
 from scheduler.ir.text import parse_nest
@@ -86,8 +85,7 @@ def test_the_shipped_network_on_the_nests_of_all_kernels(
 @pytest.mark.campaign
 def test_the_same_donors_in_the_same_order(shipped: EmbeddingModel, kernel_nests: list[StoredDonor]) -> None:
     faiss = pytest.importorskip("faiss")
-    schedules = ScheduleMap.load(SHIPPED / MAP)
-    before, now = NestSpace(shipped, schedules), NestSpace(load_embedding_model(), schedules)
+    before, now = NestSpace(shipped), NestSpace(load_embedding_model())
     assert before.space_id == now.space_id
     source = seed_donors(now)
     index: VectorIndex = source.index
@@ -106,8 +104,7 @@ def test_the_same_donors_in_the_same_order(shipped: EmbeddingModel, kernel_nests
 
 @pytest.mark.slow
 def test_the_files_of_all_kernels(shipped: EmbeddingModel) -> None:
-    schedules = ScheduleMap.load(SHIPPED / MAP)
-    before, now = NestSpace(shipped, schedules), NestSpace(load_embedding_model(), schedules)
+    before, now = NestSpace(shipped), NestSpace(load_embedding_model())
     source = seed_donors(now)
     for path in sorted(KERNELS.glob("*.c")):
         content, options = path.read_bytes(), TuneOptions(threads=2)

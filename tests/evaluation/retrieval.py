@@ -1,0 +1,254 @@
+"""Who finds the recipes that pay: every method on the same measured entries of the cross-transfer matrix.
+
+A method orders the recipes that were asked for a nest, those of relatives left out; of its first k different trees the
+fastest counts (or the nest as written), as a share of what the fastest tree of all recipes that are left reaches. Nests
+are held out by algorithm, in five folds; towers and portfolio are made of the others. The cost model and the embedding
+network are those that ship: both have seen programs of the generator.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perfembed.retrieval.cross_transfers import Asked, Transfers
+from perfembed.retrieval.donors import Donors
+from perfembed.retrieval.families import related
+from perfembed.retrieval.nest_space import parts
+from perfembed.retrieval.recipe_index import recipes_of
+from perfembed.retrieval.retrieval_training import PARTS, tower_examples, used_numbers
+from perfembed.retrieval.tower_training import train_towers
+from perfembed.retrieval.towers import Floats, RecipeKey, Towers
+
+COUNTS = (1, 2, 3, 5, 10)
+FOLDS = 5
+_DRAWS = 40
+_RESAMPLES = 2000
+Vectors = Mapping[tuple[str, str, str], Floats]
+Order = Callable[[Transfers, Sequence[Asked]], Sequence[float]]
+"""What a method expects of each recipe, the most first."""
+
+TOWERS: Mapping[str, tuple[str, ...]] = {
+    "towers, structure only": ("structure",),
+    "towers, no network": ("structure", "estimated"),
+    "towers": PARTS,
+}
+REFERENCE = "constant portfolio"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodScore:
+    """`shares`: geometric means by `COUNTS`; `over`: time over that of the `REFERENCE` and of each of the others asked
+    for, with the limits of 95 % by resampling algorithms, by method and count."""
+
+    method: str
+    shares: Mapping[int, float]
+    over: Mapping[str, Mapping[int, tuple[float, float, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalScores:
+    """`fits`: the share of asked recipes that does; `noise`: the median difference of two times of one tree."""
+
+    nests: int
+    algorithms: int
+    labels: int
+    fits: float
+    noise: float
+    machines: tuple[str, ...]
+    methods: tuple[MethodScore, ...]
+
+
+def fold_of(algorithm: str, folds: int = FOLDS) -> int:
+    return hashlib.sha256(f"fold {algorithm}".encode()).digest()[0] % folds
+
+
+def is_sealed(algorithm: str) -> bool:
+    """Whether nests of other hands of that algorithm are looked at once only, at the very end; half of them are."""
+    return hashlib.sha256(f"sealed {algorithm}".encode()).digest()[0] % 2 == 1
+
+
+def allowed(row: Transfers, donors: Donors) -> list[Asked]:
+    """What a method may choose from: what fits, has a time and is of no relative."""
+    return [
+        one
+        for one in row.asked
+        if one.tree is not None
+        and one.donor in donors.by_id
+        and not _related(donors.by_id[one.donor].algorithm, row.algorithm)
+        and math.isfinite(row.gain(one))
+    ]
+
+
+@functools.cache
+def _related(one: str, other: str) -> bool:
+    return related(one, other)
+
+
+def run_retrieval(
+    rows: Sequence[Transfers],
+    donors: Donors,
+    vectors: Vectors,
+    seed: int,
+    others: Sequence[Transfers] = (),
+    versus: Iterable[str] = (),
+) -> RetrievalScores:
+    """Five folds of `rows`; where there are `others`, these are judged, once, by what is made of all `rows`."""
+    losses: dict[str, dict[int, dict[int, float]]] = {}
+    judged = [row for row in (others or rows) if row.key in vectors]
+    for fold in range(1 if others else FOLDS):
+        train = [row for row in rows if others or fold_of(row.algorithm) != fold]
+        test = [(n, row) for n, row in enumerate(judged) if others or fold_of(row.algorithm) == fold]
+        for name, order in _methods(train, donors, vectors, seed).items():
+            for n, row in test:
+                found = _losses(row, allowed(row, donors), order)
+                if found is not None:
+                    losses.setdefault(name, {})[n] = found
+        for n, row in test:
+            found = _at_random(row, allowed(row, donors), random.Random(n))
+            if found is not None:
+                losses.setdefault("at random", {})[n] = found
+    counted = sorted(losses[REFERENCE])
+    groups = [judged[n].algorithm for n in counted]
+    table = {name: np.array([[found[n][k] for k in COUNTS] for n in counted]) for name, found in losses.items()}
+    scores = [
+        MethodScore(
+            name,
+            dict(zip(COUNTS, np.exp(-values.mean(axis=0)).tolist(), strict=True)),
+            {
+                other: {k: _interval(values[:, c] - table[other][:, c], groups, seed) for c, k in enumerate(COUNTS)}
+                for other in (REFERENCE, *versus)
+                if other != name
+            },
+        )
+        for name, values in table.items()
+    ]
+    asked = [one for n in counted for one in judged[n].asked]
+    again = [abs(math.log(t.seconds / t.again)) for n in counted for t in judged[n].trees if t.again and t.seconds]
+    return RetrievalScores(
+        len(counted),
+        len(set(groups)),
+        len(asked),
+        sum(one.tree is not None for one in asked) / max(len(asked), 1),
+        float(np.median(again)) if again else math.nan,
+        tuple(sorted({judged[n].machine for n in counted})),
+        tuple(scores),
+    )
+
+
+def _losses(row: Transfers, choice: Sequence[Asked], order: Order) -> dict[int, float] | None:
+    """By count: the logarithm of the best time over that of the best of the first trees; None without a choice."""
+    if not choice:
+        return None
+    said = order(row, choice)
+    ranked = [choice[n] for n in np.argsort([-value for value in said], kind="stable")]
+    return _of_ranked(row, ranked)
+
+
+def _of_ranked(row: Transfers, ranked: Sequence[Asked]) -> dict[int, float]:
+    gains = list({one.tree: row.gain(one) for one in reversed(ranked)}.values())[::-1]
+    best = max(0.0, *gains)
+    return {k: best - max(0.0, *gains[:k]) for k in COUNTS}
+
+
+def _at_random(row: Transfers, choice: Sequence[Asked], rng: random.Random) -> dict[int, float] | None:
+    """The mean over draws of recipes that were asked."""
+    if not choice:
+        return None
+    drawn = [_of_ranked(row, rng.sample(choice, len(choice))) for _ in range(_DRAWS)]
+    return {k: float(np.mean([one[k] for one in drawn])) for k in COUNTS}
+
+
+# ------------------------------------------------------------------------------------------- methods
+
+
+def _methods(train: Sequence[Transfers], donors: Donors, vectors: Vectors, seed: int) -> dict[str, Order]:
+    def near(part: str) -> Order:
+        def order(row: Transfers, choice: Sequence[Asked]) -> list[float]:
+            own = vectors[row.key]
+            chosen = parts(len(own))[part]
+            theirs = [donors.index.vector(one.donor) for one in choice]
+            return [-math.inf if v is None else -float(np.linalg.norm(v[chosen] - own[chosen])) for v in theirs]
+
+        return order
+
+    portfolio = constant_portfolio(train, donors)
+    places = {key: n for n, key in enumerate(portfolio)}
+    found: dict[str, Order] = {
+        REFERENCE: lambda row, choice: [-places.get(one.key, math.inf) for one in choice],
+        "nearest by structure": near("structure"),
+        "nearest by network": near("learned"),
+        "cost model": _predicted,
+    }
+    examples = tower_examples(train, donors, vectors)
+    for name, used in TOWERS.items():
+        towers = train_towers(examples, used_numbers(examples.nests.shape[1], used), portfolio_anchors(train), seed)
+        said = _said(towers, donors, vectors)
+        found[name] = said
+        found[f"{name}, cost model"] = _mean(said, _predicted)
+    return found
+
+
+def portfolio_anchors(rows: Sequence[Transfers]) -> tuple[RecipeKey, ...]:
+    return tuple(sorted({one.key for row in rows for one in row.asked if one.how == "anchor"}))
+
+
+def constant_portfolio(rows: Sequence[Transfers], donors: Donors) -> tuple[RecipeKey, ...]:
+    """The anchors in the order in which they add most to the best gain of the nests so far, whatever the nest is."""
+    gains: dict[RecipeKey, dict[int, float]] = {}
+    for n, row in enumerate(rows):
+        for one in allowed(row, donors):
+            if one.how == "anchor":
+                gains.setdefault(one.key, {})[n] = row.gain(one)
+    best = [0.0] * len(rows)
+    order: list[RecipeKey] = []
+    while len(order) < len(gains):
+        added = {
+            key: sum(max(0.0, gain - best[n]) for n, gain in found.items())
+            for key, found in sorted(gains.items())
+            if key not in order
+        }
+        chosen = max(added, key=lambda key: added[key])
+        order.append(chosen)
+        for n, gain in gains[chosen].items():
+            best[n] = max(best[n], gain)
+    return tuple(order)
+
+
+def _predicted(row: Transfers, choice: Sequence[Asked]) -> list[float]:
+    return [math.log(max(row.trees[one.tree].predicted, 1e-9)) for one in choice if one.tree is not None]
+
+
+def _said(towers: Towers, donors: Donors, vectors: Vectors) -> Order:
+    recipes = recipes_of(donors.by_id, donors.index.vector)
+    placed = towers.recipes(recipes)
+    places = {key: n for n, key in enumerate(recipes.keys)}
+
+    def order(row: Transfers, choice: Sequence[Asked]) -> list[float]:
+        query = towers.queries(vectors[row.key][None])[0]
+        return [float(placed[places[one.key]] @ query) if one.key in places else -math.inf for one in choice]
+
+    return order
+
+
+def _mean(first: Order, second: Order) -> Order:
+    return lambda row, choice: [(a + b) / 2 for a, b in zip(first(row, choice), second(row, choice), strict=True)]
+
+
+def _interval(
+    differences: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], seed: int
+) -> tuple[float, float, float]:
+    """(time ratio, and its limits of 95 %), algorithms resampled."""
+    names = sorted(set(groups))
+    sums = np.array([sum(d for d, g in zip(differences, groups, strict=True) if g == name) for name in names])
+    counts = np.array([groups.count(name) for name in names])
+    drawn = np.random.default_rng(seed).integers(0, len(names), size=(_RESAMPLES, len(names)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return math.exp(float(differences.mean())), math.exp(float(low)), math.exp(float(high))
