@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfembed.retrieval.donors import Donors, Found, StoredDonor
-from perfembed.retrieval.towers import Floats, RecipeKey, Recipes, Towers, steps_of
+from perfembed.retrieval.towers import STEPS, Floats, RecipeKey, Recipes, Towers, steps_of
 
 if TYPE_CHECKING:
     from perfembed.retrieval.index import VectorIndex
@@ -72,9 +72,8 @@ def recipes_of(donors: Mapping[str, StoredDonor], vector: Callable[[str], Floats
                 gains.append(float(np.log(max(donor.speedups[number], 1e-3))))
     width = len(nests[0]) if nests else 0
     stacked = np.stack(nests) if nests else np.zeros((0, width), dtype=np.float32)
-    return Recipes(
-        tuple(keys), stacked, np.array(steps, dtype=np.float32).reshape(len(keys), -1), np.array(gains, np.float32)
-    )
+    every = np.array(steps, dtype=np.float32).reshape(len(keys), STEPS)
+    return Recipes(tuple(keys), stacked, every, np.array(gains, np.float32))
 
 
 def promising(

@@ -68,7 +68,9 @@ def expected(pool: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
 
 
 def _by_gain(pool: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """What is expected of the donor; where nothing is, the model's seconds."""
+    """What is expected of the donor; where nothing is, the model's seconds, and where nothing is of any, `by_donor`."""
+    if all(one.donor.gain is None for one in pool):
+        return by_donor(pool)
     return [
         math.log(max(score, 1e-9)) if one.donor.gain is None else -one.donor.gain * max(1 - one.cost, 0.05)
         for one, score in zip(pool, scores, strict=True)
