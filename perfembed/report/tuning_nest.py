@@ -30,7 +30,7 @@ from scheduler.ir.names import spelled
 from scheduler.schedule import format_transformation, parse_schedule
 
 _MOST_LINES = 600  # of a source
-_DONORS = ("#", "donor", "from", "#distance", "#gained", "its schedule", "note")
+_DONORS = ("#", "donor", "from", "#expected", "#gained", "#distance", "its schedule", "note")
 _CANDIDATES = ("#", "from", "parameters", "#predicted", "#measured", "schedule")
 _ROW = 26  # pixels
 _LEFT, _RIGHT, _WIDTH = 170, 430, 600
@@ -145,14 +145,15 @@ def transfer_parts(name: str, transfer: TransferReport) -> list[str]:
             number_cell(rank),
             cell(f"{d.name}: {d.algorithm}"),
             cell(d.place),
-            number_cell(f"{d.distance:.3f}"),
+            number_cell(times(d.expected) if d.expected is not None else ""),
             number_cell(times(d.speedup)),
+            number_cell(f"{d.distance:.3f}"),
             code_cell(d.schedule),
             cell(f"leads to nothing: {failed[d.nest_id]}" if d.nest_id in failed else ""),
         )
         for rank, d in enumerate(transfer.donors, 1)
     ]
-    parts = ["<h3>Nearest donors</h3>", table(_DONORS, donors, "Nearest donors")]
+    parts = ["<h3>Donors</h3>", table(_DONORS, donors, "Donors")]
     if transfer.profile is not None:
         parts.append(paragraph(f"Profile: {profile_words(transfer.profile)}."))
     candidates = [_candidate(number, c, ranks) for number, c in enumerate(transfer.candidates, 1)]

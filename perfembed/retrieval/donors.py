@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +108,14 @@ class Found:
     gains: Mapping[int, float] = field(default_factory=dict)
 
     @property
+    def best(self) -> int:
+        """The number of the schedule of which most is expected."""
+        return max(self.gains, key=lambda number: self.gains[number], default=0)
+
+    @property
     def gain(self) -> float:
-        """Of the best of its schedules."""
-        return max(self.gains.values(), default=0.0)
+        """What is expected of that."""
+        return self.gains.get(self.best, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +186,7 @@ def behaving(
         indexes = (s.profiled() for s in sources if s.profiled is not None and one.donor.nest_id in s.by_id)
         theirs = next((v for index in indexes if (v := index.vector(one.donor.nest_id)) is not None), None)
         distance = farthest + one.distance if theirs is None else float(np.linalg.norm(own - theirs[part]))
-        found.append(Found(one.donor, distance))
+        found.append(replace(one, distance=distance))
     return tuple(sorted(found, key=lambda f: (f.distance, f.donor.nest_id)))
 
 

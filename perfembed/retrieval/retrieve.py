@@ -14,7 +14,7 @@ from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import DatabaseProblem, EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.retrieval.donor_vectors import database_donors, seed_donors
-from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, accepting, alike, behaving
+from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, accepting, alike, behaving, closest
 from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.nest_space import NestSpace, parts
 from perfembed.retrieval.options import Same
@@ -234,7 +234,7 @@ class Retrieval:
                 if core is not None:
                     # What the core does is most of what was counted of the whole.
                     near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests, profile)
-        return best_of(near, self.k)
+        return best_of(near, self.k) if profile is None else closest(near, self.k)
 
     def _found(
         self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None

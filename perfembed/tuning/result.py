@@ -19,7 +19,8 @@ Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class DonorReport:
-    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x."""
+    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x,
+    and was `expected` to make this nest so many times as fast; None where nothing tells what to expect."""
 
     nest_id: str
     name: str
@@ -28,6 +29,7 @@ class DonorReport:
     distance: float
     speedup: float
     schedule: str  # text form, in the donor's names
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
