@@ -58,7 +58,6 @@ from scheduler.schedule import format_schedule
 
 # More than half of the programs take over 2 ms, from what lies in the first cache to what lies in memory.
 GENERATED = GeneratorSettings(least_work=4e6, most_work=8e7)
-NEAR, DRAWN = 6, 12  # donors asked beside the anchors
 _BATCH = 8  # programs prepared before their trees are run
 _ASK_S = 150.0  # for the donors of one nest
 _CLOSE = 1.5  # of the fastest time: run twice
@@ -73,7 +72,10 @@ _TASKS = 50  # of a process, which then ends and gives back its memory
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions:
-    """`anchors`: (donor, number of its schedule) that each nest is asked, related or not: who evaluates leaves out."""
+    """`anchors`: (donor, number of its schedule) that each nest is asked, related or not: who evaluates leaves out.
+
+    `near`, `drawn`: how many donors are asked besides, those nearest and at random, none of them related.
+    """
 
     anchors: tuple[tuple[str, int], ...]
     seed: int
@@ -82,6 +84,8 @@ class CollectOptions:
     cc: str = "gcc"
     cflags: tuple[str, ...] = ("-O3", "-march=native")
     environment: tuple[tuple[str, str], ...] = ()
+    near: int = 6
+    drawn: int = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +130,11 @@ def collect_transfers(
             with scratch_folder() as scratch:
                 prepared = pool.prepared(waiting[start : start + _BATCH], scratch, progress)
                 with machine_lock(environment, progress):
-                    for row in _measured(prepared, environment):
-                        file.write(as_line(row))
-                        file.flush()
-                        nests, labels, trees = nests + 1, labels + len(row.asked), trees + len(row.trees)
+                    rows = list(_measured(prepared, environment))
+            file.write("".join(map(as_line, rows)))  # of a program all nests or none
+            file.flush()
+            nests, labels = nests + len(rows), labels + sum(len(row.asked) for row in rows)
+            trees += sum(len(row.trees) for row in rows)
             spent = time.monotonic() - began
             progress(f"{nests} nests, {labels} labels of {trees} trees, {3600 * labels / spent:.0f} labels an hour")
     return Collected(nests, labels, trees, time.monotonic() - began)
@@ -349,10 +354,10 @@ class _Asking:
             (donor, number): ("anchor", 1.0) for donor, number in self.options.anchors if donor in donors
         }
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        for one in nearest(self.sources, vector, NEAR, without_algorithms=LeftOut((algorithm,))):
+        for one in nearest(self.sources, vector, self.options.near, without_algorithms=LeftOut((algorithm,))):
             found.setdefault((one.donor.nest_id, 0), ("near", 0.0))
         others = sorted(key for key, donor in donors.items() if not related(donor.algorithm, algorithm))
-        for key, chance in sample(rng, others, DRAWN, {donor for donor, _ in found}):
+        for key, chance in sample(rng, others, self.options.drawn, {donor for donor, _ in found}):
             found[key] = ("drawn", chance)
         recipes = [(donor, number, how, chance) for (donor, number), (how, chance) in found.items()]
         rng.shuffle(recipes)

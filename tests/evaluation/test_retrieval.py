@@ -1,0 +1,97 @@
+"""The protocol that judges ways to find recipes: what it counts, and what it leaves out."""
+
+import json
+
+import numpy as np
+import pytest
+
+from perfembed.retrieval.cross_transfers import Asked, Transfers, Tried
+from perfembed.retrieval.donors import Donors, StoredDonor
+from perfembed.retrieval.index import VectorIndex
+from scheduler.cost.feature_table import PROBLEM, TREE
+from tests.evaluation import views
+from tests.evaluation.retrieval import (
+    COUNTS,
+    REFERENCE,
+    TOWERS,
+    allowed,
+    constant_portfolio,
+    fold_of,
+    is_sealed,
+    run_retrieval,
+)
+from tests.perfembed.transfer_support import GEMM, MACHINE
+
+WIDTH = 128 + 6 + len(PROBLEM) + len(TREE)
+SCHEDULES = ("tile([i], [8])", "parallelize(i)", "interchange(i, j)", "vectorize(i)", "unroll_jam(i, 4)")
+rng = np.random.default_rng(0)
+IDS = tuple(f"d{n}" for n in range(10))
+VECTORS = rng.standard_normal((len(IDS), WIDTH)).astype(np.float32)
+STORED = {
+    name: StoredDonor(
+        name, name, GEMM, "gemm" if n < 2 else f"own-{n}", "p", "m", MACHINE, {}, "double", (SCHEDULES[n % 5],), (2.0,)
+    )
+    for n, name in enumerate(IDS)
+}
+DONORS = Donors(STORED, VectorIndex.build(IDS, VECTORS, "tiny"))
+
+
+def row(number: int, algorithm: str, seconds: dict[str, float]) -> Transfers:
+    """The nest takes a second; `anchors` are the even donors."""
+    trees = tuple(Tried(f"tile([i], [{n + 2}])", 2.0 - n / 10, "timed", s) for n, s in enumerate(seconds.values()))
+    asked = tuple(
+        Asked(donor, 0, "anchor" if int(donor[1:]) % 2 == 0 else "drawn", 1.0, "fits", n)
+        for n, donor in enumerate(seconds)
+    )
+    caches = json.dumps([])
+    return Transfers(
+        f"n{number}", GEMM, algorithm, "p", "m", "x", caches, "gcc", (), 2, "{}", "double", 1.0, 1.0, 0.0, trees,
+        (*asked, Asked("d9", 0, "drawn", 0.1, "does not fit")),
+    )  # fmt: skip
+
+
+ROWS = [row(n, f"algorithm-{n % 12}", {name: float(rng.uniform(0.2, 1.2)) for name in IDS[:9]}) for n in range(36)]
+NESTS = {one.key: rng.standard_normal(WIDTH).astype(np.float32) for one in ROWS}
+
+
+def test_relatives_and_what_does_not_fit_are_left_out() -> None:
+    found = allowed(row(0, "2mm", dict.fromkeys(IDS[:5], 0.5)), DONORS)
+    assert [one.donor for one in found] == ["d2", "d3", "d4"]  # gemm is a relative of 2mm
+
+
+def test_the_portfolio_adds_what_the_others_do_not_do() -> None:
+    helps_most = {"d2": 0.1, "d4": 0.11, "d6": 1.0}
+    helps_else = {"d2": 1.0, "d4": 0.9, "d6": 0.5}
+    rows = [row(0, "a", helps_most), row(1, "b", helps_most), row(2, "c", helps_else)]
+    assert constant_portfolio(rows, DONORS) == (("d2", 0), ("d6", 0), ("d4", 0))
+
+
+def test_every_method_is_judged_on_the_same_nests() -> None:
+    found = run_retrieval(ROWS, DONORS, NESTS, 0, versus=TOWERS)
+    names = [one.method for one in found.methods]
+    assert found.nests == 36 and found.algorithms == 12 and {REFERENCE, "at random", *TOWERS} <= set(names)
+    assert found.fits == pytest.approx(0.9)
+    for one in found.methods:
+        shares = [one.shares[k] for k in COUNTS]
+        assert shares == sorted(shares) and shares[0] > 0 and shares[-1] == pytest.approx(1.0)
+        for over in one.over.values():
+            assert all(low <= ratio <= high for ratio, low, high in over.values())
+    by_name = {one.method: one for one in found.methods}
+    assert by_name["cost model"].shares[1] < 1.0
+    assert by_name[REFERENCE].over.keys() == set(TOWERS) and REFERENCE in by_name["at random"].over
+    assert "constant portfolio" in "\n".join(views.retrieval(found, "title"))
+
+
+def test_others_nests_are_judged_by_what_is_made_of_all() -> None:
+    others = [row(100, "far", {"d2": 0.5, "d3": 0.25}), row(101, "near", {"d5": 0.5})]
+    vectors = NESTS | {one.key: NESTS[ROWS[0].key] for one in others}
+    found = run_retrieval(ROWS, DONORS, vectors, 0, others)
+    assert found.nests == 2 and found.algorithms == 2
+    random = next(one for one in found.methods if one.method == "at random")
+    assert random.shares[1] == pytest.approx((0.5 * 1.0) ** 0.25, rel=0.2)
+
+
+def test_algorithms_stay_on_one_side() -> None:
+    folds = {algorithm: fold_of(algorithm) for algorithm in map(str, range(100))}
+    assert set(folds.values()) == set(range(5)) and all(fold_of(name) == fold for name, fold in folds.items())
+    assert 30 < sum(is_sealed(name) for name in folds) < 70
