@@ -9,7 +9,7 @@ from perfembed.comparing.against import OWN, TunedBy, version_of
 from perfembed.comparing.compilers import Configuration
 from perfembed.comparing.measure import Samples
 from perfembed.comparing.model import CompareOptions
-from perfembed.comparing.rows import NestRow, Output, ProgramRow, Row
+from perfembed.comparing.rows import NestRow, Output, ProgramRow, Row, winner_origin
 
 
 def conditions_of(asked: CompareOptions, built: tuple[Configuration, ...], fingerprint: str) -> dict[str, Any]:
@@ -38,7 +38,8 @@ def note_result(row: Row, done: TunedBy, functions: tuple[str, ...]) -> None:
     row.tuning_s = done.seconds
     wanted = [n for n in done.result.nests if n.function in functions]
     row.nests = [
-        NestRow(n.nest, n.line - 1, n.status, n.reason, n.schedule, n.speedup, n.share, n.candidates) for n in wanted
+        NestRow(n.nest, n.line - 1, n.status, n.reason, n.schedule, n.speedup, n.share, n.candidates, winner_origin(n))
+        for n in wanted
     ]
     tuned = [n for n in wanted if n.status == "tuned"]
     row.status = "tuned" if tuned else "kept"

@@ -56,7 +56,7 @@ class ProgramRow:
 
 @dataclass(slots=True)
 class NestRow:
-    """What tuning did to one nest of the kernel."""
+    """What tuning did to one nest of the kernel. `origin`: where the schedule came from (`winner_origin`)."""
 
     nest: str
     line: int
@@ -66,6 +66,19 @@ class NestRow:
     speedup: float | None
     share: float | None = None  # of the program's time
     candidates: int = 0  # measured
+    origin: str = ""
+
+
+def winner_origin(nest: NestReport) -> str:
+    """Where the schedule of a tuned nest came from: "transferred", "derived", "computed" or "known", of a refined one
+    what it was refined from; "search" where nothing was transferred; empty of a nest that is not tuned."""
+    if nest.status != "tuned":
+        return ""
+    candidates = nest.transfer.candidates if nest.transfer is not None else ()
+    chosen = next((one for one in candidates if one.chosen), None)
+    while chosen is not None and chosen.refines is not None:
+        chosen = candidates[chosen.refines - 1]
+    return chosen.origin if chosen is not None else "search"
 
 
 def least_measured(nests: Sequence[NestReport]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 from typing import Any
@@ -34,6 +35,7 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
         "slower": sorted(name for name, gain in ours.items() if gain < SLOWER),
         "wrong": sorted(r.kernel for r in rows if r.status == "wrong"),
         "failed": sorted(r.kernel for r in rows if r.status == "failed"),
+        "winners": dict(Counter(n.origin for r in rows for n in r.nests if n.origin).most_common()),
         "tuned": sum(r.status == "tuned" for r in rows),
         "noisy": sorted(r.kernel for r in rows if r.noisy),
         "median_tuning_s": {name: median(spent) for name in (THEIRS, OURS) if (spent := _tuning(rows, name))},

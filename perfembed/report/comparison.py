@@ -178,6 +178,8 @@ def _conclusions(result: CompareResult) -> list[str]:
     if any(OURS in row.programs for row in result.rows):
         kept = found["kernels"] - found["tuned"]
         lines.append(f"{found['tuned']} tuned, {kept} not; {'; '.join(bad) or 'none wrong'}")
+    if found["winners"]:
+        lines.append(f"schedules of tuned nests: {', '.join(f'{n} {name}' for name, n in found['winners'].items())}")
     if result.interrupted:
         lines.append("interrupted: run it again to go on")
     return lines

@@ -1,11 +1,13 @@
 """The file of finished kernels: nothing finished is lost, nothing broken is believed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from perfembed.comparing.rows import NestRow, ProgramRow, Row, Store, key_of
+from perfembed.comparing.rows import NestRow, ProgramRow, Row, Store, key_of, winner_origin
+from perfembed.tuning.result import CandidateReport, NestReport, TransferReport
 
 
 def row(key: str = "k", kernel: str = "gemm") -> Row:
@@ -71,3 +73,16 @@ def test_seconds_are_of_good_and_right_runs() -> None:
     assert ProgramRow([3.0], [], [True], "differs").seconds is None
     assert ProgramRow([3.0], [], [True], "equal", "crashed").seconds is None
     assert ProgramRow().seconds is None
+
+
+def candidate(origin: str, chosen: bool = False, refines: int | None = None) -> CandidateReport:
+    return CandidateReport("", origin, "", "", None, None, None, False, chosen, refines)  # type: ignore[arg-type]
+
+
+def test_a_winner_comes_from_where_what_it_refines_came_from() -> None:
+    report = NestReport("n", "f", "n.c", 1, 1, None, "tuned", "")
+    candidates = (candidate("computed"), candidate("transferred"), candidate("refined", True, 2))
+    assert winner_origin(report) == "search"
+    transfer = TransferReport((), candidates, 3, ())
+    assert winner_origin(replace(report, transfer=transfer)) == "transferred"
+    assert winner_origin(replace(report, transfer=transfer, status="kept")) == ""
