@@ -163,18 +163,23 @@ def transfers(
         bool,
         typer.Option("--bare", help="With --export: without texts and names, for programs that are not yours to give."),
     ] = False,
+    sealed: Annotated[
+        bool,
+        typer.Option("--sealed", help="With --export: only algorithms kept for the very end of an evaluation."),
+    ] = False,
 ) -> int:
     """Measure what the schedules of donors are worth at other nests: what retrieval is trained on and judged by.
 
     Of each nest every recipe among the anchors is asked, the nearest and some at random, and all that they lead to is
     run. That may be stopped and started again at any time.
     """
-    from perfembed.retrieval.cross_transfers import bare, export_transfers, spooled, with_vectors
+    from perfembed.retrieval.cross_transfers import bare, export_transfers, is_sealed, spooled, with_vectors
     from perfembed.retrieval.space_training import usable_space
 
     if export is not None:
         rows = with_vectors(spooled(spool), usable_space())
-        print(f"{export_transfers([bare(row) for row in rows] if only_numbers else rows, export)} nests in {export}")
+        rows = tuple(bare(row) if only_numbers else row for row in rows if is_sealed(row.algorithm) == sealed)
+        print(f"{export_transfers(rows, export)} nests in {export}")
         return EXIT_DONE
     from perfembed.learning.training_data import read_problems
     from perfembed.populating.programs import programs_of

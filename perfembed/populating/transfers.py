@@ -26,12 +26,22 @@ from perfembed.measuring.runner import Processes, Surroundings
 from perfembed.measuring.store import conditions_record
 from perfembed.measuring.target import compiled_target
 from perfembed.populating.programs import Program, place_of
-from perfembed.retrieval.cross_transfers import Asked, How, Transfers, Tried, as_line, places, sample, spooled
+from perfembed.retrieval.cross_transfers import (
+    DISTURBED,
+    Asked,
+    How,
+    Transfers,
+    Tried,
+    as_line,
+    places,
+    sample,
+    spooled,
+)
 from perfembed.retrieval.donors import nearest
 from perfembed.retrieval.families import LeftOut, related
 from perfembed.retrieval.retrieve import Retrieval, open_sources
 from perfembed.transfer.view import Side
-from perfembed.tuning.inputs import MINIMUM_SHARE, Collecting, NestInputs, collect_inputs, made_up
+from perfembed.tuning.inputs import Collecting, NestInputs, collect_inputs, made_up
 from perfembed.tuning.openmp import parallel_flags, with_openmp
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.project import one_file
@@ -64,8 +74,8 @@ _CLOSE = 1.5  # of the fastest time: run twice
 _HOPELESS = 1.6  # of the original's time: given up
 _RUN = TimingSettings(min_samples=2, max_samples=20, target_seconds=0.04)
 _AGAIN = TimingSettings(min_samples=3, max_samples=40, target_seconds=0.1)
-_TOO_LONG_S = 1.0  # nests that take longer are left out: each has some thirty trees
-DISTURBED = 0.3  # cores that others kept busy
+_LEAST_SHARE = 0.05  # of the time of a program
+_LEAST_S, _MOST_S = 2e-5, 1.0  # nests that take less say nothing, of those that take more thirty trees take long
 _TRIES = 4
 _TASKS = 50  # of a process, which then ends and gives back its memory
 
@@ -244,7 +254,7 @@ class _Asking:
             asked = replace(asked, parameters=tuple(program.sizes().items()))
             inputs = made_up(source.nests, asked, folder)
         else:
-            how = Collecting(MINIMUM_SHARE)
+            how = Collecting(_LEAST_SHARE)
             inputs = collect_inputs(one_file(source, asked), asked, folder, lambda event: None, how)
         for number, found in enumerate(inputs.found):
             with contextlib.suppress(PerfembedError, SchedulerError):
@@ -394,7 +404,8 @@ def _once(one: Prepared, where: Surroundings) -> tuple[Transfers, Built] | None:
         load.append(other_load or 0.0)
         return outcome
 
-    forms = [(o.min, b) for b in one.originals if isinstance(o := timed(b), Timed) and o.min < _TOO_LONG_S]
+    ran = ((timed(built), built) for built in one.originals)
+    forms = [(o.min, built) for o, built in ran if isinstance(o, Timed) and _LEAST_S < o.min < _MOST_S]
     if not forms:
         return None
     expected = one.expected_s or forms[0][0]

@@ -7,8 +7,10 @@ was not asked, does not fit or was given up is said as such, and never filled in
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
+import random
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,8 +23,9 @@ import numpy.typing as npt
 
 import optdb
 from perfembed.errors import UsageError
-from perfembed.learning.training_data import target_of_machine
+from perfembed.learning.training_data import is_generated, target_of_machine
 from perfembed.retrieval.donors import Recipe, StoredDonor, recipe
+from perfembed.retrieval.recipe_index import SCHEDULES
 from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
 FOLDER = Path(optdb.__file__).with_name("data") / "transfers"
 ANCHORS = "anchors.json"
 How = OneOf["anchor", "near", "drawn"]
+DISTURBED = 0.3  # cores that others kept busy: times that say little
 _VERSION = 1
+_GOOD = 0.9  # of a donor's best speedup, for a kind of recipe that it stands for
 _COLUMNS = {
     "version": "INTEGER", "nest": "VARCHAR", "text": "VARCHAR", "algorithm": "VARCHAR", "place": "VARCHAR",
     "machine": "VARCHAR", "isa": "VARCHAR", "caches": "VARCHAR", "compiler": "VARCHAR", "flags": "VARCHAR[]",
@@ -177,6 +182,12 @@ def export_transfers(rows: Sequence[Transfers], shard: Path) -> int:
     return len(fresh)
 
 
+def is_sealed(algorithm: str) -> bool:
+    """Whether nests of that algorithm are kept for the very end, where they are looked at once; half of all are that
+    are not generated."""
+    return not is_generated(algorithm) and hashlib.sha256(f"sealed {algorithm}".encode()).digest()[0] % 2 == 1
+
+
 def bare(row: Transfers) -> Transfers:
     """What may be given away of somebody else's nest: numbers and labels, neither its text nor whose it is."""
     return replace(row, text="", place="others")
@@ -251,7 +262,7 @@ def choose_anchors(
     smallest: dict[Recipe, tuple[int, str, int]] = {}
     for donor in donors.values():
         for number, (text, speedup) in enumerate(zip(donor.schedules, donor.speedups, strict=True)):
-            if number < 2 and speedup >= 0.9 * donor.speedups[0]:
+            if number < SCHEDULES and speedup >= _GOOD * donor.speedups[0]:
                 kind = _kind(text)
                 if kind is not None:
                     smallest.setdefault(kind, (1 << 30, "", 0))
@@ -295,7 +306,7 @@ def places(rows: Iterable[Transfers]) -> frozenset[str]:
 
 
 def sample(
-    rng: Any, donors: Sequence[str], count: int, left_out: Collection[str]
+    rng: random.Random, donors: Sequence[str], count: int, left_out: Collection[str]
 ) -> Iterator[tuple[tuple[str, int], float]]:
     """((donor, 0), the chance it had) of `count` donors drawn at random, none of those left out."""
     free = [donor for donor in donors if donor not in left_out]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfembed.errors import UsageError
-from perfembed.retrieval.cross_transfers import Transfers, nest_vectors, read_anchors, read_transfers
+from perfembed.retrieval.cross_transfers import DISTURBED, Transfers, nest_vectors, read_anchors, read_transfers
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.nest_space import parts
 from perfembed.retrieval.recipe_index import recipes_of
@@ -60,9 +60,11 @@ def used_numbers(space: int, used: Sequence[str]) -> np.ndarray[tuple[int], np.d
 
 
 def train_retrieval(shards: Sequence[Path], seed: int, folder: Path, progress: Callable[[str], None]) -> Path:
-    """On all nests of the shards; where the weights are. Raises UsageError without nests, EnvironmentMissing without an
-    embedding."""
-    rows = read_transfers(shards)
+    """On all nests of the shards but those whose measuring others disturbed; where the weights are.
+
+    Raises UsageError without nests, EnvironmentMissing without an embedding.
+    """
+    rows = [row for row in read_transfers(shards) if row.other_load <= DISTURBED]
     if not rows:
         raise UsageError("there are no transfers to train on", "perfembed train transfers measures some")
     space = usable_space()

@@ -26,7 +26,7 @@ from perfembed.learning.surrogate import load_classifier
 from perfembed.learning.training_data import is_generated, read_problems
 from perfembed.learning.training_profiles import read_examples, read_profiles
 from perfembed.measuring.target import target_of
-from perfembed.retrieval.cross_transfers import nest_vectors, read_transfers
+from perfembed.retrieval.cross_transfers import DISTURBED, nest_vectors, read_transfers
 from perfembed.retrieval.donor_vectors import seed_donors
 from perfembed.retrieval.donors import donor_shards, read_donors
 from perfembed.retrieval.retrieve import open_sources
@@ -50,7 +50,7 @@ from tests.evaluation.products import SPELLINGS, ProductsBench, bench_products
 from tests.evaluation.programs import ProgramsBench, ProgramScore, append_score, read_scores, run_programs
 from tests.evaluation.regions import run_regions
 from tests.evaluation.replay import ReplaySettings, time_files
-from tests.evaluation.retrieval import TOWERS, is_sealed, run_retrieval
+from tests.evaluation.retrieval import TOWERS, judge, scores_of
 from tests.evaluation.spread import SpellingTimes, run_spread
 from tests.evaluation.startup import StartupBench, run_startup
 from tests.evaluation.surrogate import run_surrogate
@@ -317,23 +317,26 @@ def datasets(
 def retrieval(
     data: Data = Path(TRANSFERS),
     seed: Seed = 0,
-    held_out: Annotated[
-        bool, typer.Option("--others", help="Train on generated nests, judge on those of other hands kept to validate.")
+    sealed: Annotated[
+        bool, typer.Option("--sealed", help="On the half of other hands' nests that is kept for the very end.")
     ] = False,
-    sealed: Annotated[bool, typer.Option("--sealed", help="With --others: on those kept for the very end.")] = False,
     json: Json = False,
 ) -> None:
     """Every method of asking donors, on the same measured entries of the cross-transfer matrix; no new timing."""
-    rows = read_transfers(sorted(data.glob("*.parquet")))
+    rows, kept = (
+        [row for row in read_transfers(sorted(folder.glob("*.parquet"))) if row.other_load <= DISTURBED]
+        for folder in (data, data / "sealed")
+    )
     space = usable_space()
-    donors, vectors = seed_donors(space), nest_vectors(rows, space)
-    generated = [row for row in rows if is_generated(row.algorithm)]
-    others = [row for row in rows if not is_generated(row.algorithm) and is_sealed(row.algorithm) == sealed]
-    title = "five folds of generated nests"
-    if held_out:
-        title = f"other hands' nests, the {'sealed' if sealed else 'validation'} half"
-    found = run_retrieval(generated, donors, vectors, seed, others if held_out else (), tuple(TOWERS))
-    _end(found, json, views.retrieval(found, title))
+    donors, vectors = seed_donors(space), nest_vectors([*rows, *kept], space)
+    losses = judge(rows, donors, vectors, seed, kept if sealed else ())
+    judged = kept if sealed else rows
+    groups = {
+        "generated nests": [n for n, row in enumerate(judged) if is_generated(row.algorithm)],
+        "nests of other hands": [n for n, row in enumerate(judged) if not is_generated(row.algorithm)],
+    }
+    found = {title: scores_of(judged, losses, seed, TOWERS, places) for title, places in groups.items() if places}
+    _end(found, json, [line for title, one in found.items() for line in (*views.retrieval(one, title), "")])
 
 
 @app.command("embedding")

@@ -69,11 +69,6 @@ def fold_of(algorithm: str, folds: int = FOLDS) -> int:
     return hashlib.sha256(f"fold {algorithm}".encode()).digest()[0] % folds
 
 
-def is_sealed(algorithm: str) -> bool:
-    """Whether nests of other hands of that algorithm are looked at once only, at the very end; half of them are."""
-    return hashlib.sha256(f"sealed {algorithm}".encode()).digest()[0] % 2 == 1
-
-
 def allowed(row: Transfers, donors: Donors) -> list[Asked]:
     """What a method may choose from: what fits, has a time and is of no relative."""
     return [
@@ -91,31 +86,38 @@ def _related(one: str, other: str) -> bool:
     return related(one, other)
 
 
-def run_retrieval(
-    rows: Sequence[Transfers],
-    donors: Donors,
-    vectors: Vectors,
-    seed: int,
-    others: Sequence[Transfers] = (),
-    versus: Iterable[str] = (),
-) -> RetrievalScores:
-    """Five folds of `rows`; where there are `others`, these are judged, once, by what is made of all `rows`."""
-    losses: dict[str, dict[int, dict[int, float]]] = {}
-    judged = [row for row in (others or rows) if row.key in vectors]
+Losses = Mapping[str, Mapping[int, Mapping[int, float]]]
+"""By method, the position of the judged row and the count: log(time of the best so far / time of the best of all)."""
+
+
+def judge(
+    rows: Sequence[Transfers], donors: Donors, vectors: Vectors, seed: int, others: Sequence[Transfers] = ()
+) -> Losses:
+    """Five folds of `rows`; where there are `others`, these are judged, once, by what is made of all `rows`.
+
+    Those without a vector are neither learned from nor judged.
+    """
+    losses: dict[str, dict[int, Mapping[int, float]]] = {}
+    judged = list(enumerate(others or rows))
     for fold in range(1 if others else FOLDS):
-        train = [row for row in rows if others or fold_of(row.algorithm) != fold]
-        test = [(n, row) for n, row in enumerate(judged) if others or fold_of(row.algorithm) == fold]
-        for name, order in _methods(train, donors, vectors, seed).items():
-            for n, row in test:
-                found = _losses(row, allowed(row, donors), order)
-                if found is not None:
-                    losses.setdefault(name, {})[n] = found
+        train = [row for row in rows if row.key in vectors and (others or fold_of(row.algorithm) != fold)]
+        test = [(n, row) for n, row in judged if row.key in vectors and (others or fold_of(row.algorithm) == fold)]
+        methods = _methods(train, donors, vectors, seed)
         for n, row in test:
-            found = _at_random(row, allowed(row, donors), random.Random(n))
-            if found is not None:
-                losses.setdefault("at random", {})[n] = found
-    counted = sorted(losses[REFERENCE])
-    groups = [judged[n].algorithm for n in counted]
+            choice = allowed(row, donors)
+            if choice:
+                for name, order in methods.items():
+                    losses.setdefault(name, {})[n] = _losses(row, choice, order)
+                losses.setdefault("at random", {})[n] = _at_random(row, choice, random.Random(n))
+    return losses
+
+
+def scores_of(
+    rows: Sequence[Transfers], losses: Losses, seed: int, versus: Iterable[str] = (), counted: Sequence[int] = ()
+) -> RetrievalScores:
+    """What the methods lose on the judged `rows`, on those at the positions `counted` only where there are some."""
+    counted = sorted(set(losses[REFERENCE]) & set(counted or losses[REFERENCE]))
+    groups = [rows[n].algorithm for n in counted]
     table = {name: np.array([[found[n][k] for k in COUNTS] for n in counted]) for name, found in losses.items()}
     scores = [
         MethodScore(
@@ -129,23 +131,22 @@ def run_retrieval(
         )
         for name, values in table.items()
     ]
-    asked = [one for n in counted for one in judged[n].asked]
-    again = [abs(math.log(t.seconds / t.again)) for n in counted for t in judged[n].trees if t.again and t.seconds]
+    chosen = [rows[n] for n in counted]
+    asked = [one for row in chosen for one in row.asked]
+    again = [abs(math.log(t.seconds / t.again)) for row in chosen for t in row.trees if t.again and t.seconds]
     return RetrievalScores(
         len(counted),
         len(set(groups)),
         len(asked),
         sum(one.tree is not None for one in asked) / max(len(asked), 1),
         float(np.median(again)) if again else math.nan,
-        tuple(sorted({judged[n].machine for n in counted})),
+        tuple(sorted({row.machine for row in chosen})),
         tuple(scores),
     )
 
 
-def _losses(row: Transfers, choice: Sequence[Asked], order: Order) -> dict[int, float] | None:
-    """By count: the logarithm of the best time over that of the best of the first trees; None without a choice."""
-    if not choice:
-        return None
+def _losses(row: Transfers, choice: Sequence[Asked], order: Order) -> dict[int, float]:
+    """By count."""
     said = order(row, choice)
     ranked = [choice[n] for n in np.argsort([-value for value in said], kind="stable")]
     return _of_ranked(row, ranked)
@@ -157,10 +158,8 @@ def _of_ranked(row: Transfers, ranked: Sequence[Asked]) -> dict[int, float]:
     return {k: best - max(0.0, *gains[:k]) for k in COUNTS}
 
 
-def _at_random(row: Transfers, choice: Sequence[Asked], rng: random.Random) -> dict[int, float] | None:
+def _at_random(row: Transfers, choice: Sequence[Asked], rng: random.Random) -> dict[int, float]:
     """The mean over draws of recipes that were asked."""
-    if not choice:
-        return None
     drawn = [_of_ranked(row, rng.sample(choice, len(choice))) for _ in range(_DRAWS)]
     return {k: float(np.mean([one[k] for one in drawn])) for k in COUNTS}
 

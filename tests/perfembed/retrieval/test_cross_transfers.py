@@ -17,6 +17,7 @@ from perfembed.retrieval.cross_transfers import (
     bare,
     choose_anchors,
     export_transfers,
+    is_sealed,
     nest_vectors,
     read_anchors,
     read_transfers,
@@ -117,3 +118,8 @@ def test_anchors_are_kept(tmp_path: Path) -> None:
     assert read_anchors(tmp_path) == ()
     write_anchors((("a", 0), ("b", 1)), tmp_path / "folder")
     assert read_anchors(tmp_path / "folder") == (("a", 0), ("b", 1))
+
+
+def test_half_of_the_algorithms_that_are_not_generated_are_sealed() -> None:
+    assert 30 < sum(is_sealed(f"algorithm {n}") for n in range(100)) < 70
+    assert not any(is_sealed(name) for name in ("contraction", "stencil", "contraction+stencil", "recurrence"))
