@@ -199,6 +199,8 @@ class _Pool:
                 lost.append(program)
             except (PerfembedError, SchedulerError, ProfilersError) as problem:
                 progress(f"{program.path}: {problem}")
+            except Exception as problem:  # hours of other programs are not to be lost for it
+                progress(f"{program.path}: internal error: {type(problem).__name__}: {problem}"[:500])
         if lost:
             self.pool.shutdown(cancel_futures=True)
             self.pool = self._begun()

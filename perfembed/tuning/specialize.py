@@ -68,6 +68,7 @@ class _Trial:
     def __init__(self, nest: LoopNest, ran: NestProfile, fixable: Sequence[str]) -> None:
         self.nest = nest
         self.given: Given = {}
+        self._recorded = frozenset(ran.values)
         names = {text: name for name, text, _ in recorded_values(nest)}
         self._values = {text: ran.values[name] for text, name in names.items()}
         self._steady = {text for text, name in names.items() if ran.steady.get(name, 0.0) >= _STEADY}
@@ -99,8 +100,8 @@ class _Trial:
     def judge(self, given: Given, nest: LoopNest | None, fixable: Sequence[str]) -> bool:
         """Whether the nest that was read with these values is better; `fixable`: what is in it then."""
         self._tried.append(given)
-        if nest is None:
-            return False
+        if nest is None or not {p.name for p in nest.parameters} <= self._recorded:
+            return False  # what it computes in front of its loops was not recorded when the program ran
         self._fixable |= dict.fromkeys(fixable)
         faults = self._of(nest)
         fewer = len(given) < len(self.given)

@@ -156,3 +156,22 @@ def test_readings_end_when_their_share_of_the_time_has_passed(tmp_path: Path) ->
         found = readings.of(VALUES, ALWAYS)
     assert len(readings.asked) == 1
     assert all(given.items() <= VALUES.items() for given in found.given.values())
+
+
+def test_a_reading_that_needs_what_was_not_recorded_is_not_taken(tmp_path: Path) -> None:
+    """Read with other values, a nest may compute a size in front of its loops that nobody asked the program about."""
+    readings = Readings(tmp_path)
+
+    def more(source: SourceFile, given: object) -> SourceFile | None:
+        assert isinstance(given, dict)
+        found = again(source, CompilerConfig("gcc", ()), given)
+        assert found is not None
+        (nest,) = found.nests
+        computed = replace(nest.parameters[0], name="w_per_n", base="w / n")
+        return replace(found, nests=(replace(nest, parameters=(*nest.parameters, computed)),))
+
+    project = readings.project()
+    nest = SimpleNamespace(name="f_0", problem="", share=0.5, values=VALUES, steady=ALWAYS)
+    profile = cast("ProgramProfile", SimpleNamespace(nests=(nest,)))
+    found = specialized(project, profile, 0.01, more)
+    assert found.project == project and not found.given
