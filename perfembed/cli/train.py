@@ -182,16 +182,17 @@ def transfers(
         print(f"{export_transfers(rows, export)} nests in {export}")
         return EXIT_DONE
     from perfembed.learning.training_data import read_problems
+    from perfembed.populating.asking import GENERATED, CollectOptions
     from perfembed.populating.programs import programs_of
-    from perfembed.populating.transfers import GENERATED, CollectOptions, collect_transfers
-    from perfembed.retrieval.cross_transfers import FOLDER, choose_anchors, read_anchors, write_anchors
+    from perfembed.populating.transfers import collect_transfers
+    from perfembed.retrieval.anchors import choose_anchors, read_anchors, write_anchors
     from perfembed.retrieval.donors import donor_shards, read_donors
 
     anchors = read_anchors()
     if not anchors:
         problems = read_problems(sorted(Path(SHARDS).glob("*.parquet")))
         anchors = choose_anchors(problems, read_donors(donor_shards()))
-        write_anchors(anchors, FOLDER)
+        write_anchors(anchors)
     programs = programs_of(files or (), generate, given.seed, GENERATED)
     programs = tuple(p for p in programs if p.number is None or p.number >= first)
     options = CollectOptions(

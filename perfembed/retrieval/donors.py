@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +24,8 @@ from perfembed.measuring.store import element_type
 from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.options import Same
-from scheduler.errors import SchedulerError
 from scheduler.ir.nest import LoopNest
 from scheduler.machine.target import Target
-from scheduler.schedule import Schedule, parse_schedule
-from scheduler.transform import RegisterBlock, Tile
-
-if TYPE_CHECKING:
-    from perfembed.retrieval.recipe_index import RecipeIndex
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
 SHARD_VERSION = 1
@@ -118,6 +111,14 @@ class Found:
         return self.gains.get(self.best, 0.0)
 
 
+class SearchesRecipes(Protocol):
+    """`perfembed.retrieval.recipe_index.RecipeIndex`."""
+
+    def search(
+        self, nest: npt.NDArray[np.float32], k: int, accept: Callable[[StoredDonor], bool] | None = None
+    ) -> list[tuple[tuple[str, int], float]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Donors:
     """One source of donors: the index has a vector for each."""
@@ -125,7 +126,7 @@ class Donors:
     by_id: Mapping[str, StoredDonor]
     index: VectorIndex
     profiled: Callable[[], VectorIndex] | None = None  # vectors with a profile, of the donors that have one
-    recipes: RecipeIndex | None = None  # None without towers
+    recipes: SearchesRecipes | None = None  # None without towers
 
     def nearest(
         self,
@@ -264,47 +265,3 @@ def _donor(row: Mapping[str, Any]) -> StoredDonor | None:
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-Recipe = frozenset[tuple[str, int]]
-
-_GOOD = 0.95  # of the best speedup
-_REPEATED = 2  # how often a kind of step counts
-
-
-def recipe(schedule: Schedule) -> Recipe:
-    """The kinds of steps, each as often as it occurs (up to twice), and how many loops are tiled together.
-
-    Names of loops and sizes are left out: those are the target's matter.
-    """
-    counts = Counter(step.keyword for step in schedule)
-    kinds = {(name, n) for name, count in counts.items() for n in range(min(count, _REPEATED))}
-    return frozenset(
-        kinds | {(f"{s.keyword} of", len(s.loops)) for s in schedule if isinstance(s, Tile | RegisterBlock)}
-    )
-
-
-def good_recipes(donor: StoredDonor) -> tuple[Recipe, ...]:
-    """Of its best schedule and of those about as fast; of none that cannot be read."""
-    found: list[Recipe] = []
-    for text, speedup in zip(donor.schedules, donor.speedups, strict=True):
-        if speedup >= _GOOD * donor.speedups[0]:
-            try:
-                found.append(recipe(parse_schedule(text)))
-            except SchedulerError:
-                continue
-    return tuple(found)
-
-
-def likeness(first: Sequence[Recipe], second: Sequence[Recipe]) -> float:
-    """Of the two recipes that are most alike: shared over all their steps (Jaccard), 0 … 1; NaN without recipes."""
-    return max((len(a & b) / max(len(a | b), 1) for a in first for b in second), default=float("nan"))
-
-
-def likenesses(recipes: Sequence[Sequence[Recipe]]) -> npt.NDArray[np.float32]:
-    """[n, n]."""
-    found = np.full((len(recipes), len(recipes)), np.nan, dtype=np.float32)
-    for i, first in enumerate(recipes):
-        for j in range(i + 1):
-            found[i, j] = found[j, i] = likeness(first, recipes[j])
-    return found

@@ -20,7 +20,8 @@ from perfembed.errors import EnvironmentMissing, UsageError
 from perfembed.learning.cost_models import SHIPPED, part_of
 from perfembed.learning.training_data import is_generated
 from perfembed.learning.training_profiles import is_nest, read_examples
-from perfembed.retrieval.donors import Recipe, StoredDonor, good_recipes, likenesses, read_donors
+from perfembed.retrieval.donors import StoredDonor, read_donors
+from perfembed.retrieval.likeness import Recipe, good_recipes, likenesses
 from perfembed.retrieval.nest_space import NestSpace
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest

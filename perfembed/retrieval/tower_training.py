@@ -24,10 +24,10 @@ class TowerSettings:
     """`huber` is the weight of the loss beside the listwise one, `sharpness` of the softmax a unit of log gain,
     `dropout` the share of a nest's numbers that are left out in each step."""
 
-    members: int = 4
+    members: int = 8
     hidden: int = 48
     steps: int = 200
-    rate: float = 3e-3
+    rate: float = 1e-3
     decay: float = 0.05
     anchor_decay: float = 0.05
     dropout: float = 0.3

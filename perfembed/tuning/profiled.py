@@ -17,7 +17,8 @@ import numpy as np
 
 from perfembed.capture import CapturedNest
 from perfembed.measuring.canonical_request import canonical_request
-from perfembed.retrieval.donors import Found, good_recipes, likeness
+from perfembed.retrieval.donors import Found
+from perfembed.retrieval.likeness import good_recipes, likeness
 from perfembed.tuning.options import Profiling
 from profilers.backend import Backend, ProfileFailed
 from profilers.build import CompilerConfig

@@ -25,9 +25,10 @@ from perfembed.embedding.network.losses import as_counted_by
 from perfembed.embedding.network.targets import scale_metrics, targets
 from perfembed.learning.cost_models import part_of
 from perfembed.learning.training_data import is_generated
-from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving, good_recipes, likenesses
+from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
+from perfembed.retrieval.likeness import good_recipes, likenesses
 from perfembed.retrieval.nest_space import NestSpace, parts
 from profilers.counters import feature_names
 from scheduler.errors import SchedulerError

@@ -36,8 +36,8 @@ Order = Callable[[Transfers, Sequence[Asked]], Sequence[float]]
 
 TOWERS: Mapping[str, tuple[str, ...]] = {
     "towers, structure only": ("structure",),
-    "towers, no network": ("structure", "estimated"),
     "towers": PARTS,
+    "towers with the network": ("learned", *PARTS),
 }
 REFERENCE = "constant portfolio"
 

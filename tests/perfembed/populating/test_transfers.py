@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from perfembed.populating.asking import CollectOptions, Prepared
 from perfembed.populating.programs import Program, programs_of
-from perfembed.populating.transfers import CollectOptions, Prepared, collect_transfers
-from perfembed.retrieval.cross_transfers import read_anchors, spooled
+from perfembed.populating.transfers import collect_transfers
+from perfembed.retrieval.anchors import read_anchors
+from perfembed.retrieval.cross_transfers import spooled
 from perfembed.retrieval.donors import donor_shards, read_donors
 from perfembed.retrieval.families import related
 from scheduler.generator.programs import GeneratorSettings

@@ -15,24 +15,17 @@ from perfembed.retrieval.cross_transfers import (
     Tried,
     as_line,
     bare,
-    choose_anchors,
     export_transfers,
     is_sealed,
     nest_vectors,
-    read_anchors,
     read_transfers,
     spooled,
     transfer_shards,
     with_vectors,
-    write_anchors,
 )
-from perfembed.retrieval.donors import StoredDonor
 from perfembed.retrieval.nest_space import NestSpace
-from scheduler.cost.problem import Problem
-from scheduler.ir.text import parse_nest
-from scheduler.schedule import parse_schedule
 from tests.perfembed.embedding_support import tiny_model
-from tests.perfembed.transfer_support import GEMM, MACHINE, MVT
+from tests.perfembed.transfer_support import GEMM, MVT
 
 TREES = (
     Tried("interchange(L0, L1)", 2.0, "timed", 0.5, 0.4),
@@ -99,25 +92,6 @@ def test_what_is_given_away_of_others_programs_are_numbers() -> None:
     for key in made:
         np.testing.assert_allclose(known[key], made[key])
     assert nest_vectors([replace(told, space="another")], space) == {}  # neither a text nor numbers of this space
-
-
-def test_anchors_cover_what_was_measured() -> None:
-    """The second anchor is not the second best in the mean, but what helps where the first one does not."""
-    schedules = ["interchange(i, j)", "tile([i, j], [8, 8])", "tile([i], [8])", "parallelize(i)"]
-    donors = {
-        name: StoredDonor(name, name, GEMM + " " * length, name, "p", "m", MACHINE, {}, "double", (schedule,), (4.0,))
-        for name, length, schedule in zip("abcde", (0, 0, 0, 9, 0), [*schedules, schedules[3]], strict=True)
-    }
-    gains = [(4.0, 3.9, 1.0, 1.0), (4.0, 3.9, 1.0, 1.0), (1.0, 1.0, 1.0, 2.0)]
-    parsed = tuple(parse_schedule(schedule) for schedule in schedules)
-    problems = [Problem(parse_nest(GEMM), {}, MACHINE, parsed, speedups, "g") for speedups in gains]
-    assert choose_anchors(problems, donors, 2) == (("a", 0), ("e", 0))  # of two donors of a kind the smaller one
-
-
-def test_anchors_are_kept(tmp_path: Path) -> None:
-    assert read_anchors(tmp_path) == ()
-    write_anchors((("a", 0), ("b", 1)), tmp_path / "folder")
-    assert read_anchors(tmp_path / "folder") == (("a", 0), ("b", 1))
 
 
 def test_half_of_the_algorithms_that_are_not_generated_are_sealed() -> None:
