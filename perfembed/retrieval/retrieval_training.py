@@ -21,7 +21,7 @@ from perfembed.retrieval.towers import NAME, Floats
 if TYPE_CHECKING:
     from perfembed.retrieval.donors import Donors
 
-# The network's numbers are left out: with them nothing is found that is not found without (`tests.evaluation retrieval`).
+# Without the network's numbers: with them nothing is found that is not found without (`tests.evaluation retrieval`).
 PARTS = ("structure", "estimated")
 
 
