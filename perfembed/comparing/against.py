@@ -16,7 +16,7 @@ from typing import Any
 import perfembed
 from perfembed.errors import EXIT_NO_NEST, EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.result import NestReport, TuneResult
+from perfembed.tuning.result import CandidateReport, NestReport, TransferReport, TuneResult
 
 OWN = Path(perfembed.__file__).resolve().parents[1]
 _PACKAGES = ("scheduler", "profilers", "optdb", "perfembed")
@@ -91,11 +91,23 @@ def _read(checkout: Path, said: str, complained: str) -> TuneResult:
             if problem["exit_code"] == EXIT_NO_NEST:
                 kind = NoTunableNest
             raise kind(problem["message"])
-        nests = tuple(NestReport(**{**_known(NestReport, nest), "transfer": None}) for nest in document["nests"])
+        nests = tuple(
+            NestReport(**{**_known(NestReport, nest), "transfer": _transfer(nest.get("transfer"))})
+            for nest in document["nests"]
+        )
         return TuneResult(**{**_known(TuneResult, document), "nests": nests})
     except (ValueError, KeyError, TypeError):
         last = (complained or said).strip().splitlines()[-1:]
         raise EnvironmentMissing(f"perfembed of {checkout} does not run: {' '.join(last)[:300]}") from None
+
+
+def _transfer(content: Mapping[str, Any] | None) -> TransferReport | None:
+    """Only where its candidates come from."""
+    if content is None:
+        return None
+    bare = {"steps": (), "matches": ()}
+    found = tuple(CandidateReport(**{**_known(CandidateReport, one), **bare}) for one in content["candidates"])
+    return TransferReport((), found, content["pool"], ())
 
 
 def _known(kind: type, content: Mapping[str, Any]) -> dict[str, Any]:
