@@ -118,6 +118,8 @@ class SearchesRecipes(Protocol):
         self, nest: npt.NDArray[np.float32], k: int, accept: Callable[[StoredDonor], bool] | None = None
     ) -> list[tuple[tuple[str, int], float]]: ...
 
+    def gains(self, nest: npt.NDArray[np.float32], donor: str) -> dict[int, float]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Donors:

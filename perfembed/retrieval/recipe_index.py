@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,7 @@ class RecipeIndex:
         self.towers = towers
         found = recipes_of(donors, vectors.vector)
         self.keys = found.keys
+        self._rows = {key: row for row, key in enumerate(found.keys)}
         placed = towers.recipes(found) if found.keys else np.zeros((0, 1), dtype=np.float32)
         self._index: Any = faiss.IndexFlatIP(placed.shape[1])
         self._index.add(placed)
@@ -55,6 +58,13 @@ class RecipeIndex:
                 found.append((key, float(gain)))
         return found
 
+    def gains(self, nest: Floats, donor: str) -> dict[int, float]:
+        """What is expected of each recipe of a donor, by its number."""
+        query = self.towers.queries(nest[None])[0]
+        numbers = range(len(self._donors[donor].schedules[:SCHEDULES])) if donor in self._donors else ()
+        rows = {number: self._rows.get((donor, number)) for number in numbers}
+        return {n: float(self._index.reconstruct(row) @ query) for n, row in rows.items() if row is not None}
+
 
 def recipes_of(donors: Mapping[str, StoredDonor], vector: Callable[[str], Floats | None]) -> Recipes:
     """The first schedules of all donors that have a vector."""
@@ -79,31 +89,38 @@ def recipes_of(donors: Mapping[str, StoredDonor], vector: Callable[[str], Floats
 def promising(
     sources: Sequence[Donors], nest: Floats, k: int, accept: Callable[[StoredDonor], bool] | None = None
 ) -> tuple[Found, ...]:
-    """The `k` donors of all sources of whose recipes most is expected at a nest, best first, each nest once.
+    """`k` donors for a nest, by turns those nearest and those of whose recipes most is expected; each nest once.
 
-    Of a source without towers, the nearest.
+    The nearest, because a nest that is there itself, or nearly, is asked whatever was learned from others. Of a source
+    without towers nothing is expected.
     """
-    found: dict[str, Found] = {}
+    found: list[Found] = []
     for source in sources:
-        if source.recipes is None:
-            for near in source.nearest(nest, k, accept):
-                found.setdefault(near.donor.nest_id, near)
-            continue
-        for (donor, number), gain in source.recipes.search(nest, k, accept):
-            known = found.get(donor)
+        found += (_with_gains(one, source, nest) for one in source.nearest(nest, k, accept))
+        donors: dict[str, dict[int, float]] = {}
+        for (donor, number), gain in source.recipes.search(nest, k, accept) if source.recipes is not None else ():
+            donors.setdefault(donor, {})[number] = gain
+        for donor, gains in donors.items():
             vector = source.index.vector(donor)
             distance = float(np.linalg.norm(vector - nest)) if vector is not None else 0.0
-            gains = {**(known.gains if known is not None else {}), number: gain}
-            found[donor] = Found(source.by_id[donor], distance, gains)
-    return best_of(found.values(), k)
+            found.append(Found(source.by_id[donor], distance, gains))
+    return by_turns(found, k)
 
 
-def best_of(found: Iterable[Found], k: int) -> tuple[Found, ...]:
-    """The `k` of whose recipes most is expected, each nest once; those of which nothing is known come last."""
-    every: dict[str, Found] = {}
-    for one in sorted(found, key=lambda f: (not f.gains, -f.gain, f.distance, f.donor.nest_id)):
-        every.setdefault(one.donor.nest_id, one)
-    return tuple(every.values())[:k]
+def by_turns(found: Iterable[Found], k: int) -> tuple[Found, ...]:
+    """`k` of what was found, by turns the nearest and that of which most is expected; each nest once."""
+    near = sorted(found, key=lambda one: (one.distance, one.donor.nest_id))
+    best = sorted((one for one in near if one.gains), key=lambda one: (-one.gain, one.donor.nest_id))
+    chosen: dict[str, Found] = {}
+    for pair in zip_longest(near, best):
+        for one in pair:
+            if one is not None:
+                chosen.setdefault(one.donor.nest_id, one)
+    return tuple(chosen.values())[:k]
+
+
+def _with_gains(found: Found, source: Donors, nest: Floats) -> Found:
+    return found if source.recipes is None else replace(found, gains=source.recipes.gains(nest, found.donor.nest_id))
 
 
 def _faiss() -> Any:

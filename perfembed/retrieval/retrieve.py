@@ -18,7 +18,7 @@ from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, accep
 from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.nest_space import NestSpace, parts
 from perfembed.retrieval.options import Same
-from perfembed.retrieval.recipe_index import SCHEDULES, best_of, promising
+from perfembed.retrieval.recipe_index import SCHEDULES, by_turns, promising
 from perfembed.retrieval.space_training import usable_space
 from perfembed.retrieval.towers import usable_towers
 from perfembed.transfer.candidates import Candidate, Donor, candidates, read_donor
@@ -226,7 +226,10 @@ class Retrieval:
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Profile | None = None
     ) -> tuple[Found, ...]:
-        """Those of whose recipes most is expected, at the nest or at its core, best first. Raises SchedulerError."""
+        """The nearest and those of whose recipes most is expected, by turns, at the nest or at its core.
+
+        Raises SchedulerError.
+        """
         near = self._found(side, self.k, without_nests, profile)
         if self._ablation.choose is None and self._ablation.repair:
             with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
@@ -234,13 +237,15 @@ class Retrieval:
                 if core is not None:
                     # What the core does is most of what was counted of the whole.
                     near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests, profile)
-        return best_of(near, self.k) if profile is None else closest(near, self.k)
+        return by_turns(near, self.k) if profile is None else closest(near, self.k)
 
     def _found(
         self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None
     ) -> tuple[Found, ...]:
-        """Those of whose recipes most is expected; with a `profile`, of `BESIDE` times as many, those that behave most
-        like it. Raises SchedulerError."""
+        """As `promising`; with a `profile`, of `BESIDE` times as many, those that behave most like it.
+
+        Raises SchedulerError.
+        """
         if self._ablation.choose is not None:
             return self._ablation.choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)

@@ -7,7 +7,7 @@ import pytest
 
 from perfembed.retrieval.donors import Donors, Found, StoredDonor
 from perfembed.retrieval.index import VectorIndex
-from perfembed.retrieval.recipe_index import RecipeIndex, best_of, promising, recipes_of
+from perfembed.retrieval.recipe_index import RecipeIndex, by_turns, promising, recipes_of
 from perfembed.retrieval.tower_training import TowerSettings, train_towers
 from tests.perfembed.retrieval.tower_support import NUMBERS, examples
 from tests.perfembed.transfer_support import MACHINE
@@ -38,14 +38,25 @@ def said(nest: np.ndarray) -> dict[tuple[str, int], float]:  # type: ignore[type
 
 
 def test_the_search_finds_the_largest_inner_products() -> None:
+    recipes = source().recipes
+    assert recipes is not None
     for nest in EXAMPLES.nests[:8]:
         every = said(nest)
-        best = max(every, key=lambda key: every[key])
-        found = promising([source()], nest, 4)
-        assert found[0].donor.nest_id == best[0] and found[0].gain == pytest.approx(every[best], abs=1e-5)
-        assert len({one.donor.nest_id for one in found}) == 4
-        gains = [one.gain for one in found]
-        assert gains == sorted(gains, reverse=True)
+        found = recipes.search(nest, 4)
+        gains = [gain for _, gain in found]
+        assert found[0][0] == max(every, key=lambda key: every[key])
+        assert gains == sorted(gains, reverse=True) == pytest.approx([every[key] for key, _ in found], abs=1e-5)
+        assert len({donor for (donor, _), _ in found}) == 4
+
+
+def test_by_turns_the_nearest_and_those_of_which_most_is_expected() -> None:
+    for nest in EXAMPLES.nests[:8]:
+        every = said(nest)
+        found = promising([source()], nest, 6)
+        near = promising([source(with_recipes=False)], nest, 6)
+        best = sorted({donor for donor, _ in every}, key=lambda donor: -max(every[donor, 0], every[donor, 1]))
+        assert found[0].donor.nest_id == near[0].donor.nest_id
+        assert best[0] in [one.donor.nest_id for one in found[:2]] and len({one.donor.nest_id for one in found}) == 6
         assert all(
             gain == pytest.approx(every[one.donor.nest_id, number], abs=1e-5)
             for one in found
@@ -72,8 +83,9 @@ def test_no_donors() -> None:
     assert promising([donors], EXAMPLES.nests[0], 3) == ()
 
 
-def test_of_which_nothing_is_expected_comes_last() -> None:
+def test_a_donor_that_is_the_nest_itself_comes_first() -> None:
     donor = next(iter(source().by_id.values()))
-    near, far = Found(donor, 0.1), Found(replace(donor, nest_id="far"), 0.9)
-    bad = Found(replace(donor, nest_id="bad"), 5.0, {0: -0.5})
-    assert [one.donor.nest_id for one in best_of([far, near, bad], 3)] == ["bad", donor.nest_id, "far"]
+    same, good = Found(donor, 0.0, {0: -0.5}), Found(replace(donor, nest_id="good"), 5.0, {0: 2.0})
+    unknown = Found(replace(donor, nest_id="unknown"), 1.0)
+    assert by_turns([good, unknown, same], 3) == (same, good, unknown)
+    assert by_turns([good, unknown, same, same], 1) == (same,)
