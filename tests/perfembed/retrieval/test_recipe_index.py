@@ -15,7 +15,7 @@ from tests.perfembed.transfer_support import MACHINE
 faiss = pytest.importorskip("faiss")
 
 EXAMPLES = examples()
-TOWERS = train_towers(EXAMPLES, np.ones(NUMBERS, dtype=bool), (), 0, TowerSettings(2, 8, 60, dropout=0.0))
+TOWERS = train_towers(EXAMPLES, np.ones(NUMBERS, dtype=bool), (), 0, TowerSettings(2, 8, 60, rate=3e-3, dropout=0.0))
 
 
 def source(with_recipes: bool = True) -> Donors:

@@ -7,7 +7,7 @@ from perfembed.retrieval.tower_training import TowerExamples, TowerSettings, tra
 from tests.perfembed.retrieval.tower_support import NUMBERS, examples
 
 EVERY = np.ones(NUMBERS, dtype=bool)
-QUICK = TowerSettings(members=2, hidden=16, steps=150, dropout=0.0)
+QUICK = TowerSettings(members=2, hidden=16, steps=150, rate=3e-3, dropout=0.0)
 
 
 def test_what_suits_a_nest_that_was_not_seen() -> None:
