@@ -226,10 +226,7 @@ class Retrieval:
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Profile | None = None
     ) -> tuple[Found, ...]:
-        """The nearest and those of whose recipes most is expected, by turns, at the nest or at its core.
-
-        Raises SchedulerError.
-        """
+        """The nearest and the most promising, by turns, of the nest and of its core. Raises SchedulerError."""
         near = self._found(side, self.k, without_nests, profile)
         if self._ablation.choose is None and self._ablation.repair:
             with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
@@ -242,10 +239,7 @@ class Retrieval:
     def _found(
         self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None
     ) -> tuple[Found, ...]:
-        """As `promising`; with a `profile`, of `BESIDE` times as many, those that behave most like it.
-
-        Raises SchedulerError.
-        """
+        """With a `profile`: of `BESIDE` times as many, those that behave most like it. Raises SchedulerError."""
         if self._ablation.choose is not None:
             return self._ablation.choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
