@@ -1,5 +1,7 @@
 """What a nest is asked for the cross-transfer matrix: recipes are transferred to it, and what comes is compiled."""
 
+from __future__ import annotations
+
 import contextlib
 import math
 import random
@@ -17,6 +19,7 @@ from perfembed.measuring.target import compiled_target
 from perfembed.populating.programs import Program, place_of
 from perfembed.retrieval.anchors import sample
 from perfembed.retrieval.cross_transfers import (
+    DOES_NOT_FIT,
     Asked,
     How,
     Transfers,
@@ -213,7 +216,7 @@ class Asking:
                 asked.append(Asked(donor, number, how, chance, f"cannot be read: {problem}"[:200]))
                 continue
             if not led:
-                asked.append(Asked(donor, number, how, chance, "does not fit"))
+                asked.append(Asked(donor, number, how, chance, DOES_NOT_FIT))
                 continue
             scheduled, predicted = led
             if scheduled.tree not in trees:

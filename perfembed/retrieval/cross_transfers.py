@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 FOLDER = Path(optdb.__file__).with_name("data") / "transfers"
 How = OneOf["anchor", "near", "drawn"]
 DISTURBED = 0.3  # cores that others kept busy: times that say little
+DOES_NOT_FIT = "does not fit"
 _VERSION = 1
 _COLUMNS = {
     "version": "INTEGER", "nest": "VARCHAR", "text": "VARCHAR", "algorithm": "VARCHAR", "place": "VARCHAR",
@@ -129,10 +130,10 @@ class Transfers:
     def gain(self, one: Asked) -> float:
         """The logarithm of the speedup over the nest as written; 0 of what does not fit or is slower: nobody keeps it.
 
-        NaN of what has no time, such as what does not compile.
+        NaN of what is not known: what there was no time to ask, what does not compile.
         """
         if one.tree is None:
-            return 0.0
+            return 0.0 if one.outcome == DOES_NOT_FIT else math.nan
         tried = self.trees[one.tree]
         if tried.outcome == "given up":
             return 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,14 +29,12 @@ def tower_examples(
     rows: Sequence[Transfers],
     donors: Donors,
     vectors: Mapping[tuple[str, str, str], Floats],
-    without: Collection[str] = (),
 ) -> TowerExamples:
     """What was asked of the rows' nests, whose `vectors` are given by `Transfers.key`.
 
-    Of donors that have a vector and are not in `without`; what has no time is left out, and so are nests of which
-    nothing remains.
+    Of donors that have a vector; what is not known is left out, and so are nests of which nothing remains.
     """
-    used = {one.donor for row in rows for one in row.asked} - set(without)
+    used = {one.donor for row in rows for one in row.asked}
     recipes = recipes_of({key: donor for key, donor in donors.by_id.items() if key in used}, donors.index.vector)
     places = {key: n for n, key in enumerate(recipes.keys)}
     nests, asked, gains = [], [], []

@@ -56,6 +56,7 @@ def test_gains_are_of_the_faster_times_and_never_filled_in() -> None:
     assert gains[0] == pytest.approx(math.log(1.0 / 0.4))
     assert gains[1] == gains[3] == gains[4] == 0.0  # given up, does not fit, slower: the nest as written is kept
     assert math.isnan(gains[2])
+    assert math.isnan(row().gain(Asked("f", 0, "drawn", 0.25, "not asked: no time")))
 
 
 def test_a_torn_line_is_cut_off_and_the_rest_is_kept(tmp_path: Path) -> None:
