@@ -173,11 +173,19 @@ def transfers(
     Of each nest every recipe among the anchors is asked, the nearest and some at random, and all that they lead to is
     run. That may be stopped and started again at any time.
     """
-    from perfembed.retrieval.cross_transfers import bare, export_transfers, is_sealed, spooled, with_vectors
+    from perfembed.learning.cost_models import load_boosted
+    from perfembed.retrieval.cross_transfers import (
+        bare,
+        export_transfers,
+        is_sealed,
+        spooled,
+        with_predictions,
+        with_vectors,
+    )
     from perfembed.retrieval.space_training import usable_space
 
     if export is not None:
-        rows = with_vectors(spooled(spool), usable_space())
+        rows = with_vectors(with_predictions(spooled(spool), load_boosted()), usable_space())
         rows = tuple(bare(row) if only_numbers else row for row in rows if is_sealed(row.algorithm) == sealed)
         print(f"{export_transfers(rows, export)} nests in {export}")
         return EXIT_DONE

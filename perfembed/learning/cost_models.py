@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from scheduler.cost.boosted import BoostedCostModel
     from scheduler.cost.lstm_cost_model import RecursiveLstmCostModel
 
 SHIPPED = Path(__file__).parents[1] / "weights"
@@ -56,10 +57,15 @@ def load_cost_model(kind: Kind | None = None, folder: Path = SHIPPED) -> CostMod
         return Ensemble((load_cost_model("boosted", folder), load_cost_model("lstm", folder)))
     if kind == "lstm":
         return load_lstm(weights_path(kind, folder))
+    return load_boosted(folder)
+
+
+def load_boosted(folder: Path = SHIPPED) -> BoostedCostModel:
+    """Raises EnvironmentMissing."""
     from scheduler.cost.boosted import BoostedCostModel
 
     try:
-        return BoostedCostModel.load(weights_path(kind, folder))
+        return BoostedCostModel.load(weights_path("boosted", folder))
     except CheckpointError as problem:
         raise EnvironmentMissing(str(problem), "perfembed train cost makes it") from None
 

@@ -22,10 +22,14 @@ import numpy.typing as npt
 import optdb
 from perfembed.errors import UsageError
 from perfembed.learning.training_data import is_generated, target_of_machine
+from scheduler.cost.boosted import BoostedCostModel
+from scheduler.cost.problem import Problem
+from scheduler.cost.train_boosted import features_of
 from scheduler.errors import SchedulerError
 from scheduler.ir.text import parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer
+from scheduler.schedule import Schedule, nest_steps, parse_schedule
 
 if TYPE_CHECKING:
     from perfembed.retrieval.nest_space import NestSpace
@@ -50,7 +54,7 @@ _COLUMNS = {
 class Tried:
     """A loop tree that transfers led to. `outcome`: "timed"; "given up", `seconds` is what it took at least; or why
     there is no time. `again`: a second time, long after the first; of what is far from the fastest there is none.
-    `predicted`: its speedup by the cost model that shipped then.
+    `predicted`: its speedup by the cost model that shipped then, given what the nest as written takes.
     """
 
     schedule: str
@@ -231,6 +235,40 @@ def with_vectors(rows: Sequence[Transfers], space: NestSpace) -> tuple[Transfers
         replace(row, space=space.space_id, vector=tuple(map(float, vectors[row.key]))) if row.key in vectors else row
         for row in rows
     )
+
+
+def with_predictions(rows: Sequence[Transfers], cost: BoostedCostModel) -> tuple[Transfers, ...]:
+    """Rows with what a cost model predicts of their trees, given what the nest as written took; of those with a text."""
+    return tuple(_predicted(row, cost) if row.text else row for row in rows)
+
+
+def _predicted(row: Transfers, cost: BoostedCostModel) -> Transfers:
+    written = Replayer(parse_nest(row.text))
+    trees = list(row.trees)
+    schedules: dict[Schedule, dict[int, Schedule]] = {}  # by the steps that change the nest
+    for number, tried in enumerate(trees):
+        if tried.schedule:
+            whole = parse_schedule(tried.schedule)
+            first = nest_steps(whole)
+            schedules.setdefault(first, {})[number] = whole[len(first) :]
+    for first, rest in schedules.items():
+        nest = written.of(first).nest if first else written.nest
+        numbers = list(rest)
+        problem = Problem(
+            nest=nest,
+            parameters=row.parameters,
+            target=row.target,
+            schedules=tuple(rest.values()),
+            speedups=(1.0,) * len(rest),
+            group=row.algorithm,
+            seconds=row.original_s,
+        )
+        features, _ = features_of(problem)
+        speedups = cost.speedups(np.array([vector for _, vector in features])) if features else ()
+        for (position, _), speedup in zip(features, speedups, strict=True):
+            number = numbers[position]
+            trees[number] = replace(trees[number], predicted=round(float(speedup), 4))
+    return replace(row, trees=tuple(trees))
 
 
 def places(rows: Iterable[Transfers]) -> frozenset[str]:

@@ -50,7 +50,11 @@ class BoostedCostModel:
         key = (tuple(sorted(parameters.items())), target)
         if key not in known:
             known[key] = FeatureExtractor(replayer.model, parameters, target)
-        return np.exp(self.forest.predict(known[key].matrix(schedules, seconds)))
+        return self.speedups(known[key].matrix(schedules, seconds))
+
+    def speedups(self, features: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+        """[n] of rows of features [n, len(NAMES)]."""
+        return np.exp(self.forest.predict(features))
 
     def save(self, path: Path) -> None:
         """`path` ends in .safetensors; the card goes beside it. Raises CheckpointError."""

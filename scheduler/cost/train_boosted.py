@@ -122,7 +122,7 @@ def make_examples(problems: Iterable[Problem]) -> Examples:
     for number, problem in enumerate(problems):
         merged: dict[bytes, list[tuple[float, bool]]] = {}
         try:
-            vectors, extractor = _features(problem)
+            vectors, extractor = features_of(problem)
         except SchedulerError:
             continue
         for n, vector in vectors:
@@ -155,7 +155,7 @@ def make_examples(problems: Iterable[Problem]) -> Examples:
     )
 
 
-def _features(problem: Problem) -> tuple[list[tuple[int, npt.NDArray[np.float32]]], FeatureExtractor]:
+def features_of(problem: Problem) -> tuple[list[tuple[int, npt.NDArray[np.float32]]], FeatureExtractor]:
     """(number, features) of every schedule that applies; what was measured is legal and not proved so again."""
     nest = expand_privates(problem.nest)
     model = Model(nest)

@@ -50,7 +50,7 @@ from tests.evaluation.products import SPELLINGS, ProductsBench, bench_products
 from tests.evaluation.programs import ProgramsBench, ProgramScore, append_score, read_scores, run_programs
 from tests.evaluation.regions import run_regions
 from tests.evaluation.replay import ReplaySettings, time_files
-from tests.evaluation.retrieval import TOWERS, judge, scores_of
+from tests.evaluation.retrieval import VERSUS, judge, scores_of
 from tests.evaluation.spread import SpellingTimes, run_spread
 from tests.evaluation.startup import StartupBench, run_startup
 from tests.evaluation.surrogate import run_surrogate
@@ -335,7 +335,7 @@ def retrieval(
         "generated nests": [n for n, row in enumerate(judged) if is_generated(row.algorithm)],
         "nests of other hands": [n for n, row in enumerate(judged) if not is_generated(row.algorithm)],
     }
-    found = {title: scores_of(judged, losses, seed, TOWERS, places) for title, places in groups.items() if places}
+    found = {title: scores_of(judged, losses, seed, VERSUS, places) for title, places in groups.items() if places}
     _end(found, json, [line for title, one in found.items() for line in (*views.retrieval(one, title), "")])
 
 
