@@ -211,27 +211,6 @@ def transfers(
     return EXIT_DONE
 
 
-@app.command("retrieval", cls=Command)
-@takes("seed", "quiet")
-def retrieval(
-    given: Given,
-    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of transfers.")] = Path(
-        TRANSFERS
-    ),
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
-    ] = Path("weights"),
-) -> int:
-    """Train what tells whose schedules to transfer, on what they were measured to be worth."""
-    importlib.import_module("torch")
-    from perfembed.retrieval.retrieval_training import train_retrieval
-
-    began = time.monotonic()
-    trained = train_retrieval(sorted(data.glob("*.parquet")), given.seed, output, lambda text: say(text, given.quiet))
-    print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
-    return EXIT_DONE
-
-
 @app.command("surrogate", cls=Command)
 @takes("seed", "quiet")
 def surrogate(

@@ -7,7 +7,7 @@ from perfembed.report.terminal import render_result
 from perfembed.tuning.result import CandidateReport, NestReport, ProfileReport, TransferReport, TuneResult
 
 _PLACE = 40  # characters of where a donor comes from: of generated programs all that they were made with
-_DONORS = ["donor", "expected", "gained", "distance", "algorithm", "from"]
+_DONORS = ["donor", "gained", "distance", "algorithm", "from"]
 _MATCHES = ["kind", "donor's", "here", "distance"]
 
 
@@ -28,7 +28,6 @@ def _nest(report: NestReport, transfer: TransferReport, style: Style, verbose: b
     rows = [
         [
             f"#{rank} {d.name}",
-            times(d.expected) if d.expected is not None else "",
             times(d.speedup),
             f"{d.distance:.3f}",
             one_line(d.algorithm),

@@ -30,7 +30,7 @@ from scheduler.ir.names import spelled
 from scheduler.schedule import format_transformation, parse_schedule
 
 _MOST_LINES = 600  # of a source
-_DONORS = ("#", "donor", "from", "#expected", "#gained", "#distance", "its schedule", "note")
+_DONORS = ("#", "donor", "from", "#gained", "#distance", "its schedule", "note")
 _CANDIDATES = ("#", "from", "parameters", "#predicted", "#measured", "schedule")
 _ROW = 26  # pixels
 _LEFT, _RIGHT, _WIDTH = 170, 430, 600
@@ -145,7 +145,6 @@ def transfer_parts(name: str, transfer: TransferReport) -> list[str]:
             number_cell(rank),
             cell(f"{d.name}: {d.algorithm}"),
             cell(d.place),
-            number_cell(times(d.expected) if d.expected is not None else ""),
             number_cell(times(d.speedup)),
             number_cell(f"{d.distance:.3f}"),
             code_cell(d.schedule),

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfembed.retrieval.cross_transfers import FOLDER
-from perfembed.retrieval.donors import StoredDonor
+from perfembed.retrieval.donors import SCHEDULES, StoredDonor
 from perfembed.retrieval.likeness import Recipe, recipe
-from perfembed.retrieval.recipe_index import SCHEDULES
 from scheduler.cost.problem import Problem
 from scheduler.errors import SchedulerError
 from scheduler.schedule import parse_schedule

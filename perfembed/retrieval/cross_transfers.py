@@ -238,7 +238,10 @@ def with_vectors(rows: Sequence[Transfers], space: NestSpace) -> tuple[Transfers
 
 
 def with_predictions(rows: Sequence[Transfers], cost: BoostedCostModel) -> tuple[Transfers, ...]:
-    """Rows with what a cost model predicts of their trees, given what the nest as written took; of those with a text."""
+    """Rows with what a cost model predicts of their trees, knowing the time of the nest as written.
+
+    Those without a text stay as they are.
+    """
     return tuple(_predicted(row, cost) if row.text else row for row in rows)
 
 
@@ -249,7 +252,7 @@ def _predicted(row: Transfers, cost: BoostedCostModel) -> Transfers:
     for number, tried in enumerate(trees):
         if tried.schedule:
             whole = parse_schedule(tried.schedule)
-            first = nest_steps(whole)
+            first: Schedule = nest_steps(whole)
             schedules.setdefault(first, {})[number] = whole[len(first) :]
     for first, rest in schedules.items():
         nest = written.of(first).nest if first else written.nest

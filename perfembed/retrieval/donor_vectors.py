@@ -6,7 +6,6 @@ import contextlib
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -24,7 +23,6 @@ from perfembed.embedding.network.interface import profile_numbers
 from perfembed.learning.training_profiles import read_profiles
 from perfembed.retrieval.donors import SEED, Donors, StoredDonor, donor_shards, donors_in, read_donors
 from perfembed.retrieval.index import VectorIndex, database_index, open_index
-from perfembed.retrieval.recipe_index import RecipeIndex
 from profilers.contained.errors import ProfilersError
 from profilers.profile import Profile
 from scheduler.errors import SchedulerError
@@ -34,7 +32,6 @@ from scheduler.replay import Replayer
 
 if TYPE_CHECKING:
     from perfembed.retrieval.nest_space import NestSpace
-    from perfembed.retrieval.towers import Towers
 
 PROFILES = SEED.with_name("profiles")
 _PROFILED = """
@@ -43,11 +40,8 @@ _PROFILED = """
 """
 
 
-def seed_donors(space: NestSpace, folder: Path = SEED, towers: Towers | None = None) -> Donors:
-    """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError.
-
-    Without `towers` it is not known which recipes to ask for.
-    """
+def seed_donors(space: NestSpace, folder: Path = SEED) -> Donors:
+    """What ships. The vectors are made anew where the model is not the one they were made with. Raises UsageError."""
     shards = donor_shards(folder)
     found = read_donors(shards)
     stamp = " ".join(f"{shard.name} {shard.stat().st_size}" for shard in shards)
@@ -60,19 +54,11 @@ def seed_donors(space: NestSpace, folder: Path = SEED, towers: Towers | None = N
             folder / "profiled.index", space.space_id, known, lambda: _behaviour(found, space, read_profiles(shards))
         )
 
-    return _with_recipes(Donors(found, index, functools.cache(profiled)), towers)
+    return Donors(found, index, functools.cache(profiled))
 
 
-def database_donors(path: Path, space: NestSpace, towers: Towers | None = None) -> Donors:
+def database_donors(path: Path, space: NestSpace) -> Donors:
     """Those of a database; nests without a vector get one, which is stored. Raises OptdbError."""
-    return _with_recipes(_database_donors(path, space), towers)
-
-
-def _with_recipes(donors: Donors, towers: Towers | None) -> Donors:
-    return donors if towers is None else replace(donors, recipes=RecipeIndex(donors.by_id, donors.index, towers))
-
-
-def _database_donors(path: Path, space: NestSpace) -> Donors:
     with Database.open(path, read_only=True) as database:
         found = donors_in(database)
         stored = embeddings(database, space.space_id, static_only=True)

@@ -9,9 +9,9 @@ import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from scheduler.machine.target import Target
 
 SEED = Path(optdb.__file__).with_name("data") / "donors"
 SHARD_VERSION = 1
+SCHEDULES = 2  # of each donor that are transferred: the best, and one that does it another way
 BESIDE = 3  # times as many donors, of which those are taken that behave like a nest
 _ASSUMES = re.compile(r"^\s*assume\b", re.MULTILINE)
 _KEPT = 4  # schedules of a nest: the best and runners-up
@@ -90,35 +91,10 @@ class StoredDonor:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A donor and the Euclidean distance of its vector to the one asked for.
-
-    `gains`: of its schedules, by their numbers, that are to be transferred, the expected log gain; of the first ones
-    it is not known where there are none.
-    """
+    """A donor and the Euclidean distance of its vector to the one asked for."""
 
     donor: StoredDonor
     distance: float
-    gains: Mapping[int, float] = field(default_factory=dict)
-
-    @property
-    def best(self) -> int:
-        """The number of the schedule of which most is expected."""
-        return max(self.gains, key=lambda number: self.gains[number], default=0)
-
-    @property
-    def gain(self) -> float:
-        """What is expected of that."""
-        return self.gains.get(self.best, 0.0)
-
-
-class SearchesRecipes(Protocol):
-    """`perfembed.retrieval.recipe_index.RecipeIndex`."""
-
-    def search(
-        self, nest: npt.NDArray[np.float32], k: int, accept: Callable[[StoredDonor], bool] | None = None
-    ) -> list[tuple[tuple[str, int], float]]: ...
-
-    def gains(self, nest: npt.NDArray[np.float32], donor: str) -> dict[int, float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +104,6 @@ class Donors:
     by_id: Mapping[str, StoredDonor]
     index: VectorIndex
     profiled: Callable[[], VectorIndex] | None = None  # vectors with a profile, of the donors that have one
-    recipes: SearchesRecipes | None = None  # None without towers
 
     def nearest(
         self,
@@ -155,15 +130,6 @@ def nearest(
     algorithm left out, or a nest left out.
     """
 
-    accept = accepting(without_algorithms, without_nests, only)
-    return closest((one for source in sources for one in source.nearest(vector, k, accept)), k)
-
-
-def accepting(
-    without_algorithms: LeftOut, without_nests: Collection[str], only: Callable[[StoredDonor], bool] | None
-) -> Callable[[StoredDonor], bool] | None:
-    """Lets through what `nearest` may find; None where that is everything."""
-
     @functools.cache
     def left_out(algorithm: str) -> bool:
         return algorithm in without_algorithms
@@ -173,7 +139,8 @@ def accepting(
             return False
         return only is None or only(donor)
 
-    return accept if without_algorithms or without_nests or only is not None else None
+    every = accept if without_algorithms or without_nests or only is not None else None
+    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
 
 
 def behaving(

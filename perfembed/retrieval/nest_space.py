@@ -1,7 +1,6 @@
-"""The space in which nests are placed: how they perform, what is visibly there, and what an estimate says of them.
+"""The space in which nests are placed: how they perform, and what is visibly there.
 
 A nest is placed by its normal form (`scheduler.normalize.materialized_nest`): how somebody ordered it does not matter.
-Distances are those of the first two parts; the third is what the towers (`perfembed.retrieval.towers`) look at besides.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.encoding.schema import NestGraph
 from perfembed.embedding.network.interface import DIMENSION
 from perfembed.transfer.embedders import HandmadeEmbedder
-from scheduler.cost.feature_table import PROBLEM, TREE
-from scheduler.cost.features import FeatureExtractor
 from scheduler.errors import SchedulerError
 from scheduler.ir.walk import loops
 from scheduler.machine.target import Target
@@ -33,8 +30,7 @@ if TYPE_CHECKING:
 _LEAST_SHARE = 0.05  # what hardly runs still counts so much
 Vector = npt.NDArray[np.float32]
 
-_VERSION = 6  # of what follows the learned numbers
-_FAINT = np.float32(1e-4)  # by which what is estimated is multiplied: it counts nothing in distances
+_VERSION = 7  # of what follows the learned numbers
 
 
 class NestSpace:
@@ -60,7 +56,7 @@ class NestSpace:
         for number, (written, sizes) in enumerate(nests):
             replayer = normal_form(written)
             with contextlib.suppress(SchedulerError):
-                visible[number] = self._visible(replayer, sizes, target)
+                visible[number] = visible_structure(self.handmade, replayer, sizes)
                 graphs[number] = encode(replayer.nest, sizes)
         given = [profiles[number] for number in graphs] if profiles is not None else None
         learned = self.model.embed(list(graphs.values()), given, target)
@@ -75,22 +71,12 @@ class NestSpace:
         """Of one nest. Raises SchedulerError."""
         replayer = normal_form(replayer)
         (learned,) = self.model.embed([encode(replayer.nest, sizes)], [profile], target)
-        return np.concatenate((learned.vector, self._visible(replayer, sizes, target)))
-
-    def _visible(self, replayer: Replayer, sizes: Mapping[str, int], target: Target) -> Vector:
-        """What follows the learned numbers. Raises SchedulerError."""
-        written = FeatureExtractor(replayer.model, sizes, target).written()
-        return np.concatenate((visible_structure(self.handmade, replayer, sizes), _FAINT * written))
+        return np.concatenate((learned.vector, visible_structure(self.handmade, replayer, sizes)))
 
 
 def parts(dimension: int) -> dict[str, slice]:
-    """Which of a vector's numbers are `learned` from metrics, of its `structure`, and `estimated` of it as written."""
-    end = dimension - len(PROBLEM) - len(TREE)
-    return {
-        "learned": slice(0, DIMENSION),
-        "structure": slice(DIMENSION, end),
-        "estimated": slice(end, dimension),
-    }
+    """Which of a vector's numbers are `learned` from metrics, and which of its `structure`."""
+    return {"learned": slice(0, DIMENSION), "structure": slice(DIMENSION, dimension)}
 
 
 def visible_structure(embedder: HandmadeEmbedder, replayer: Replayer, sizes: Mapping[str, int]) -> Vector:

@@ -14,13 +14,11 @@ from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import DatabaseProblem, EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
 from perfembed.retrieval.donor_vectors import database_donors, seed_donors
-from perfembed.retrieval.donors import BESIDE, Donors, Found, StoredDonor, accepting, alike, behaving, closest
+from perfembed.retrieval.donors import BESIDE, SCHEDULES, Donors, Found, StoredDonor, alike, behaving, closest, nearest
 from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.nest_space import NestSpace, parts
 from perfembed.retrieval.options import Same
-from perfembed.retrieval.recipe_index import SCHEDULES, by_turns, promising
 from perfembed.retrieval.space_training import usable_space
-from perfembed.retrieval.towers import usable_towers
 from perfembed.transfer.candidates import Candidate, Donor, candidates, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
 from perfembed.transfer.embedders import JoinedEmbedder, NodeEmbedder, OnceEmbedder
@@ -33,7 +31,6 @@ from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
-    from perfembed.retrieval.towers import Towers
     from profilers.profile import Profile
     from scheduler.cost.problem import CostModel
 
@@ -91,7 +88,7 @@ def open_retrieval(
     `weights`: folder of a cost model to take instead. Raises EnvironmentMissing where the embedding's weights or all
     donors are missing.
     """
-    space, sources = open_sources(database, towers=usable_towers())
+    space, sources = open_sources(database)
     try:
         cost = load_cost_model(folder=own_weights(weights))
     except EnvironmentMissing:
@@ -99,19 +96,16 @@ def open_retrieval(
     return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
 
 
-def open_sources(
-    database: Path | None, strict: bool = False, towers: Towers | None = None
-) -> tuple[NestSpace, list[Donors]]:
-    """The space of the shipped model, and all donors there are, with recipes where there are `towers`.
+def open_sources(database: Path | None, strict: bool = False) -> tuple[NestSpace, list[Donors]]:
+    """The space of the shipped model, and all donors there are. Raises EnvironmentMissing without weights.
 
-    A database that cannot be read has none; if `strict`, raises DatabaseProblem. Raises EnvironmentMissing without
-    weights.
+    A database that cannot be read has none; if `strict`, raises DatabaseProblem.
     """
     space = usable_space()
-    sources = [seed_donors(space, towers=towers)]
+    sources = [seed_donors(space)]
     if database is not None and database.exists():
         try:
-            sources.append(database_donors(database, space, towers))
+            sources.append(database_donors(database, space))
         except OptdbError as problem:  # of a tuning it is reported by what writes to it
             if strict:
                 raise DatabaseProblem(problem.message, problem.advice) from None
@@ -226,7 +220,7 @@ class Retrieval:
     def neighbours(
         self, side: Side, without_nests: Collection[str] = (), profile: Profile | None = None
     ) -> tuple[Found, ...]:
-        """The nearest and the most promising, by turns, of the nest and of its core. Raises SchedulerError."""
+        """The nearest to the nest or to its core, nearest first. Raises SchedulerError."""
         near = self._found(side, self.k, without_nests, profile)
         if self._ablation.choose is None and self._ablation.repair:
             with contextlib.suppress(SchedulerError):  # the nest as it is written was found donors for
@@ -234,7 +228,7 @@ class Retrieval:
                 if core is not None:
                     # What the core does is most of what was counted of the whole.
                     near += self._found(self.side(Replayer(core), side.parameters), self.k, without_nests, profile)
-        return by_turns(near, self.k) if profile is None else closest(near, self.k)
+        return closest(near, self.k)
 
     def _found(
         self, side: Side, k: int, without_nests: Collection[str], profile: Profile | None = None
@@ -243,9 +237,14 @@ class Retrieval:
         if self._ablation.choose is not None:
             return self._ablation.choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        only = _both(alike(side.replayer.nest, self._machine, self._same), self._ablation.accept)
-        accept = accepting(self._without, without_nests, only)
-        found = promising(self._sources, vector, k if profile is None else BESIDE * k, accept)
+        found = nearest(
+            self._sources,
+            vector,
+            k if profile is None else BESIDE * k,
+            without_algorithms=self._without,
+            without_nests=without_nests,
+            only=_both(alike(side.replayer.nest, self._machine, self._same), self._ablation.accept),
+        )
         if profile is None:
             return found
         learned = parts(len(vector))["learned"]
@@ -262,8 +261,7 @@ class Retrieval:
         return donors
 
     def _donors(self, found: Found) -> list[Donor]:
-        numbers = sorted(found.gains) or range(min(SCHEDULES, len(found.donor.schedules)))
-        return [self._donor(found, number) for number in numbers]
+        return [self._donor(found, number) for number in range(len(found.donor.schedules[:SCHEDULES]))]
 
     def _donor(self, found: Found, number: int) -> Donor:
         stored = found.donor
@@ -277,7 +275,6 @@ class Retrieval:
             name=stored.nest_id,
             distance=found.distance,
             speedup=stored.speedups[number],
-            gain=found.gains.get(number),
         )
         if not donor.side.first:
             self._sides.setdefault(stored.nest_id, donor.side)

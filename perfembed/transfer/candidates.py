@@ -38,15 +38,13 @@ _LONG = 16  # steps; of more than these the shortest are not looked for
 
 @dataclass(frozen=True, slots=True)
 class Donor:
-    """A nest out of the database with its schedule; `distance` of the nests' embeddings, `speedup` where measured;
-    `gain` (logarithm) that is expected of it at the target, where something is."""
+    """A nest out of the database with its schedule; `distance` of the nests' embeddings, `speedup` where measured."""
 
     side: Side
     schedule: Schedule
     name: str
     distance: float = 0.0
     speedup: float | None = None
-    gain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,6 @@ def read_donor(
     name: str,
     distance: float = 0.0,
     speedup: float | None = None,
-    gain: float | None = None,
 ) -> Donor:
     """A donor from what a database holds: texts are parsed strictly. `sizes` of the parameters, `machine` it ran on.
 
@@ -103,7 +100,7 @@ def read_donor(
     if len(steps) <= _LONG:
         with contextlib.suppress(NotApplicable):  # the alignment says which step does not fit
             steps = nest.replayer.shortest(steps)
-    return Donor(nest, steps, name, distance, speedup, gain)
+    return Donor(nest, steps, name, distance, speedup)
 
 
 def candidates(donor: Donor, target: Side, *, width: int = 2, repair: bool = True) -> tuple[Candidate, ...]:

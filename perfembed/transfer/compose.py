@@ -166,8 +166,7 @@ def compositions(
     if not expired() and (likely := _by_donors(target, trees, partials)) is not None:
         kept.append(likely)
     found = {c.scheduled.tree: c for one in kept for c in (one, *completed(target, one))}
-    # What was expected of a donor concerned one tree, or all that it does.
-    return tuple(c if c.donor.gain is None else replace(c, donor=replace(c.donor, gain=None)) for c in found.values())
+    return tuple(found.values())
 
 
 def _by_donors(target: Side, trees: Sequence[LoopTree], partials: Sequence[Sequence[Candidate]]) -> Candidate | None:

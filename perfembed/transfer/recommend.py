@@ -42,39 +42,13 @@ class Recommendation:
 
 
 def by_donor(pool: Sequence[Candidate]) -> list[float]:
-    """Without a cost model: what is expected of the donor, the less of it the worse its recipe fits; where nothing is
-    expected, what it gained at its own nest, the less of it the farther that is.
-    """
+    """Without a cost model: what the donor gained, the less of it the farther it is and the worse its recipe fits."""
     found = []
     for candidate in pool:
-        fits = max(1 - candidate.cost, 0.05)
-        gained = candidate.donor.gain
-        if gained is None:
-            gained = math.log(max(candidate.donor.speedup or _UNKNOWN_SPEEDUP, 1.01))
-            fits *= math.exp(-max(candidate.donor.distance, 0.0))
+        gained = math.log(max(candidate.donor.speedup or _UNKNOWN_SPEEDUP, 1.01))
+        fits = math.exp(-max(candidate.donor.distance, 0.0)) * max(1 - candidate.cost, 0.05)
         found.append(-gained * fits + _LITERAL_COST * (candidate.parameters == "literal"))
     return found
-
-
-def expected(pool: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """The geometric mean of a model's seconds and of what is expected of the donor; the former alone where nothing is.
-
-    Both err, and in different ways (`tests.evaluation retrieval`).
-    """
-    return [
-        score if one.donor.gain is None else math.sqrt(score * math.exp(-one.donor.gain))
-        for one, score in zip(pool, scores, strict=True)
-    ]
-
-
-def _by_gain(pool: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """What is expected of the donor; where nothing is, the model's seconds, and where nothing is of any, `by_donor`."""
-    if all(one.donor.gain is None for one in pool):
-        return by_donor(pool)
-    return [
-        math.log(max(score, 1e-9)) if one.donor.gain is None else -one.donor.gain * max(1 - one.cost, 0.05)
-        for one, score in zip(pool, scores, strict=True)
-    ]
 
 
 def recommend(
@@ -91,8 +65,8 @@ def recommend(
 ) -> Recommendation:
     """At most `measure` legal candidates out of what the donors lead to, no two with the same tree.
 
-    They are taken by turns from the order of what a model and the donors lead one to expect, and from that of the
-    donors alone: both err, in different ways. Candidates that fail together are not to fill an order: of a model's,
+    They are taken by turns from the order of `scorer` and from that of `by_donor`: what a model predicts and what was
+    measured elsewhere err in different ways. Candidates that fail together are not to fill an order: of a model's,
     schedules of the same kinds of steps (`in_variety`); else two of every donor come before the third of any. And of
     the ways in which statements can share loops, a third of `measure` at most, the first candidate of each is taken. A
     fifth of `measure` is for what was derived from the target itself, which no donor speaks for.
@@ -122,11 +96,8 @@ def recommend(
         pool.setdefault(candidate.scheduled.tree, candidate)
     every = tuple(pool.values())
     scores = tuple(scorer(every)) if every else ()
-    if scorer is by_donor:
-        orders = [_fair(every, scores)]
-    else:
-        orders = [[], _fair(every, _by_gain(every, scores))]
-        scores = tuple(expected(every, scores))
+    orders = [_fair(every, by_donor(every))] * 2
+    if scorer is not by_donor:
         orders[0] = in_variety([c.scheduled.schedule for c in every], scores)
     order = dict.fromkeys(k for pair in zip(*orders, strict=True) for k in pair)
     shared: dict[_Sharing, int] = {}

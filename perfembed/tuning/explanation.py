@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from perfembed.retrieval.retrieve import Retrieved
@@ -36,9 +35,8 @@ def explain(outcome: NestOutcome) -> TransferReport | None:
             place=found.donor.place,
             algorithm=found.donor.algorithm,
             distance=found.distance,
-            speedup=found.donor.speedups[found.best],
-            schedule=found.donor.schedules[found.best],
-            expected=math.exp(found.gain) if found.gains else None,
+            speedup=found.donor.speedups[0],
+            schedule=found.donor.schedules[0],
         )
         for found in retrieved.neighbours
     )

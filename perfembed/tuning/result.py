@@ -19,8 +19,7 @@ Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class DonorReport:
-    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x,
-    and was `expected` to make this nest so many times as fast; None where nothing tells what to expect."""
+    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x."""
 
     nest_id: str
     name: str
@@ -29,7 +28,6 @@ class DonorReport:
     distance: float
     speedup: float
     schedule: str  # text form, in the donor's names
-    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

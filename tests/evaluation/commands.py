@@ -329,7 +329,7 @@ def retrieval(
     )
     space = usable_space()
     donors, vectors = seed_donors(space), nest_vectors([*rows, *kept], space)
-    losses = judge(rows, donors, vectors, seed, kept if sealed else ())
+    losses = judge(rows, donors, vectors, kept if sealed else ())
     judged = kept if sealed else rows
     groups = {
         "generated nests": [n for n, row in enumerate(judged) if is_generated(row.algorithm)],

@@ -3,8 +3,8 @@
 A method orders the recipes that were asked for a nest, those of relatives left out; of its first k different trees the
 fastest counts (or the nest as written), as a share of what the fastest tree of all recipes that are left reaches. That
 is judged of the method alone, and as `tune` goes on: its first `PROPOSED` recipes in the order of the cost model, which
-knows what the nest as written takes. Nests are held out by algorithm, in five folds; towers and portfolio are made of
-the others. The cost model and the embedding network are those that ship: both have seen programs of the generator.
+knows what the nest as written takes. Nests are held out by algorithm, in five folds; the portfolio is made of the
+others. The cost model and the embedding network are those that ship: both have seen programs of the generator.
 """
 
 from __future__ import annotations
@@ -17,29 +17,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from perfembed.retrieval.cross_transfers import Asked, Transfers
 from perfembed.retrieval.donors import Donors
 from perfembed.retrieval.families import related
-from perfembed.retrieval.recipe_index import recipes_of
-from perfembed.retrieval.retrieval_training import PARTS, tower_examples, used_numbers
-from perfembed.retrieval.tower_training import train_towers
-from perfembed.retrieval.towers import Floats, RecipeKey, Towers
+from perfembed.retrieval.nest_space import parts
 
 COUNTS = (1, 2, 3, 5, 10)
 FOLDS = 5
 PROPOSED = 10  # two of each of five donors
 _DRAWS = 40
 _RESAMPLES = 2000
-Vectors = Mapping[tuple[str, str, str], Floats]
+Vectors = Mapping[tuple[str, str, str], npt.NDArray[np.float32]]
+RecipeKey = tuple[str, int]  # a donor, and the number of its schedule
 Order = Callable[[Transfers, Sequence[Asked]], Sequence[float]]
 """What a method expects of each recipe, the most first."""
 
-TOWERS: Mapping[str, tuple[str, ...]] = {
-    "towers, structure only": ("structure",),
-    "towers": PARTS,
-    "towers with the network": ("learned", *PARTS),
-}
 REFERENCE = "constant portfolio"
 RANKED = ", then cost model"
 VERSUS = (f"constant portfolio{RANKED}", f"nearest by structure{RANKED}")
@@ -93,9 +87,7 @@ Losses = Mapping[str, Mapping[int, Mapping[int, float]]]
 """By method, the position of the judged row and the count: log(time of the best so far / time of the best of all)."""
 
 
-def judge(
-    rows: Sequence[Transfers], donors: Donors, vectors: Vectors, seed: int, others: Sequence[Transfers] = ()
-) -> Losses:
+def judge(rows: Sequence[Transfers], donors: Donors, vectors: Vectors, others: Sequence[Transfers] = ()) -> Losses:
     """Five folds of `rows`; where there are `others`, these are judged, once, by what is made of all `rows`.
 
     Those without a vector are neither learned from nor judged.
@@ -105,7 +97,7 @@ def judge(
     for fold in range(1 if others else FOLDS):
         train = [row for row in rows if row.key in vectors and (others or fold_of(row.algorithm) != fold)]
         test = [(n, row) for n, row in judged if row.key in vectors and (others or fold_of(row.algorithm) == fold)]
-        methods = _methods(train, donors, vectors, seed)
+        methods = _methods(train, donors, vectors)
         for n, row in test:
             choice = allowed(row, donors)
             if choice:
@@ -172,11 +164,11 @@ def _mean_loss(row: Transfers, orders: Sequence[Sequence[Asked]], choice: Sequen
 # ------------------------------------------------------------------------------------------- methods
 
 
-def _methods(train: Sequence[Transfers], donors: Donors, vectors: Vectors, seed: int) -> dict[str, Order]:
+def _methods(train: Sequence[Transfers], donors: Donors, vectors: Vectors) -> dict[str, Order]:
     def near(*names: str) -> Order:
         def order(row: Transfers, choice: Sequence[Asked]) -> list[float]:
             own = vectors[row.key]
-            chosen = used_numbers(len(own), names)
+            chosen = np.r_[tuple(parts(len(own))[name] for name in names)]
             theirs = [donors.index.vector(one.donor) for one in choice]
             return [-math.inf if v is None else -float(np.linalg.norm(v[chosen] - own[chosen])) for v in theirs]
 
@@ -190,15 +182,7 @@ def _methods(train: Sequence[Transfers], donors: Donors, vectors: Vectors, seed:
         "nearest by network": near("learned"),
         "nearest": near("structure", "learned"),
     }
-    examples = tower_examples(train, donors, vectors)
-    for name, used in TOWERS.items():
-        towers = train_towers(examples, used_numbers(examples.nests.shape[1], used), portfolio_anchors(train), seed)
-        found[name] = _said(towers, donors, vectors)
     return found
-
-
-def portfolio_anchors(rows: Sequence[Transfers]) -> tuple[RecipeKey, ...]:
-    return tuple(sorted({one.key for row in rows for one in row.asked if one.how == "anchor"}))
 
 
 def constant_portfolio(rows: Sequence[Transfers], donors: Donors) -> tuple[RecipeKey, ...]:
@@ -225,18 +209,6 @@ def constant_portfolio(rows: Sequence[Transfers], donors: Donors) -> tuple[Recip
 
 def _predicted(row: Transfers, choice: Sequence[Asked]) -> list[float]:
     return [math.log(max(row.trees[one.tree].predicted, 1e-9)) for one in choice if one.tree is not None]
-
-
-def _said(towers: Towers, donors: Donors, vectors: Vectors) -> Order:
-    recipes = recipes_of(donors.by_id, donors.index.vector)
-    placed = towers.recipes(recipes)
-    places = {key: n for n, key in enumerate(recipes.keys)}
-
-    def order(row: Transfers, choice: Sequence[Asked]) -> list[float]:
-        query = towers.queries(vectors[row.key][None])[0]
-        return [float(placed[places[one.key]] @ query) if one.key in places else -math.inf for one in choice]
-
-    return order
 
 
 def _interval(

@@ -35,7 +35,7 @@ def test_a_sparse_product_on_two_matrices(tmp_path: Path, monkeypatch: pytest.Mo
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)
     space = usable_space()
     donors = seed_donors(space, tmp_path)
-    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database, towers: (space, [donors]))
+    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database: (space, [donors]))
     flags = ("-O2", "-DSMALL", "-DROUNDS=400")
     bench = MethodsBench((str(SOURCE),), None, 2, (), cflags=flags, budget_s=3.0, environment=tuple(os.environ.items()))
     rows = run_datasets(bench, ("DATA=BANDED", "DATA=SKEWED"), (1,), None, lambda text: None)

@@ -28,7 +28,7 @@ def test_every_table_has_its_rows() -> None:
     profile = next(iter(read_profiles([SHARD]).values()))
     found = score_embedding(SPACE, examples, donors)
     assert found.nests == 24 and len(found.metrics) == len(targets()) and found.donors == 24
-    assert len(found.likeness) == 5 and all(0 <= s.mean <= s.best <= 1 for s in found.likeness)
+    assert len(found.likeness) == 4 and all(0 <= s.mean <= s.best <= 1 for s in found.likeness)
     assert 0 < found.static_ms[0] <= found.static_ms[1]
     assert all(len(s.values) == len(SIMILARITY) for s in found.similarity)
     lstm = RecursiveLstmCostModel(RecursiveLstm(LstmSettings(width=16)), {})
@@ -36,7 +36,7 @@ def test_every_table_has_its_rows() -> None:
     names = [{s.embedding for s in scores.similarity} for scores in (found, profiled)]
     assert names[1] - names[0] == {"recursive LSTM, last layer"}
     known = [{(s.space, s.mean, s.best) for s in scores.likeness} for scores in (found, profiled)]
-    assert known[0] < known[1] and len(profiled.likeness) == 7
+    assert known[0] < known[1] and len(profiled.likeness) == 6
     assert "learned part, with profile" in "\n".join(views.embedding(profiled))
     with pytest.raises(ValueError, match="no nests"):
         score_embedding(SPACE, [])

@@ -137,7 +137,7 @@ def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytes
     elsewhere = set(known[: len(known) // 3])  # fewer than those that are left
     by_id = {k: replace(d, machine="0" * 16 if k in elsewhere else here) for k, d in donors.by_id.items()}
     moved = replace(donors, by_id=by_id)
-    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database, towers: (space, [moved]))
+    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database: (space, [moved]))
     retrievals = leaving_out(MACHINES, None, 1)("gemm", MACHINE, 1)
     found = {}
     for name, retrieval in retrievals.items():
@@ -148,7 +148,7 @@ def test_donors_of_this_and_of_other_machines(tmp_path: Path, monkeypatch: pytes
     assert foreign <= elsewhere and not (own | fewer) & elsewhere and own != fewer
 
     all_here = replace(donors, by_id={k: replace(d, machine=here) for k, d in donors.by_id.items()})
-    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database, towers: (space, [all_here]))
+    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database: (space, [all_here]))
     with pytest.raises(UsageError, match="no donor was measured on another machine"):
         leaving_out(MACHINES[2:], None, 1)
 
@@ -163,7 +163,7 @@ def test_generated_programs_that_do_the_like_are_left_out_but_for_one_row(
         k: replace(d, algorithm="contraction" if d.algorithm == "2mm" else d.algorithm) for k, d in donors.by_id.items()
     }
     monkeypatch.setattr(
-        "tests.evaluation.transfer.open_sources", lambda database, towers: (space, [replace(donors, by_id=by_id)])
+        "tests.evaluation.transfer.open_sources", lambda database: (space, [replace(donors, by_id=by_id)])
     )
     methods = [replace(m, k=len(by_id)) for m in METHODS if m.name != "beam by model"]  # all that are not left out
     retrievals = leaving_out(methods, None, 1)("gemm", MACHINE, 1)
@@ -182,7 +182,7 @@ def test_each_way_to_choose_donors_leaves_the_algorithm_out(tmp_path: Path, monk
     shutil.copy(SEED / "kernels-3.parquet", tmp_path)  # all of them would take a minute to embed
     space = usable_space()
     donors = seed_donors(space, tmp_path)
-    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database, towers: (space, [donors]))
+    monkeypatch.setattr("tests.evaluation.transfer.open_sources", lambda database: (space, [donors]))
     methods = [m for m in METHODS if m.name in ("with profiles", "random donors", "hand-made features")]
     retrievals = leaving_out(methods, None, 1)("gemm", MACHINE, 1)
     assert retrievals.keys() == {m.name for m in methods}

@@ -8,12 +8,11 @@ import pytest
 from perfembed.retrieval.cross_transfers import Asked, Transfers, Tried
 from perfembed.retrieval.donors import Donors, StoredDonor
 from perfembed.retrieval.index import VectorIndex
-from scheduler.cost.feature_table import PROBLEM, TREE
 from tests.evaluation import views
 from tests.evaluation.retrieval import (
     COUNTS,
     REFERENCE,
-    TOWERS,
+    VERSUS,
     allowed,
     constant_portfolio,
     fold_of,
@@ -22,7 +21,7 @@ from tests.evaluation.retrieval import (
 )
 from tests.perfembed.transfer_support import GEMM, MACHINE
 
-WIDTH = 128 + 6 + len(PROBLEM) + len(TREE)
+WIDTH = 128 + 6
 SCHEDULES = ("tile([i], [8])", "parallelize(i)", "interchange(i, j)", "vectorize(i)", "unroll_jam(i, 4)")
 rng = np.random.default_rng(0)
 IDS = tuple(f"d{n}" for n in range(10))
@@ -67,9 +66,9 @@ def test_the_portfolio_adds_what_the_others_do_not_do() -> None:
 
 
 def test_every_method_is_judged_on_the_same_nests() -> None:
-    found = scores_of(ROWS, judge(ROWS, DONORS, NESTS, 0), 0, TOWERS)
+    found = scores_of(ROWS, judge(ROWS, DONORS, NESTS), 0, VERSUS)
     names = [one.method for one in found.methods]
-    assert found.nests == 36 and found.algorithms == 12 and {REFERENCE, "at random", *TOWERS} <= set(names)
+    assert found.nests == 36 and found.algorithms == 12 and {REFERENCE, "at random", "nearest", *VERSUS} <= set(names)
     assert found.fits == pytest.approx(0.9)
     for one in found.methods:
         shares = [one.shares[k] for k in COUNTS]
@@ -77,15 +76,15 @@ def test_every_method_is_judged_on_the_same_nests() -> None:
         for over in one.over.values():
             assert all(low <= ratio <= high for ratio, low, high in over.values())
     by_name = {one.method: one for one in found.methods}
-    assert by_name["cost model"].shares[1] < 1.0
-    assert by_name[REFERENCE].over.keys() == set(TOWERS) and REFERENCE in by_name["at random"].over
+    assert by_name["cost model of all"].shares[1] < 1.0
+    assert by_name[REFERENCE].over.keys() == set(VERSUS) and REFERENCE in by_name["at random"].over
     assert "constant portfolio" in "\n".join(views.retrieval(found, "title"))
 
 
 def test_others_nests_are_judged_by_what_is_made_of_all() -> None:
     others = [row(100, "far", {"d2": 0.5, "d3": 0.25}), row(101, "near", {"d5": 0.5})]
     vectors = NESTS | {one.key: NESTS[ROWS[0].key] for one in others}
-    losses = judge(ROWS, DONORS, vectors, 0, others)
+    losses = judge(ROWS, DONORS, vectors, others)
     found = scores_of(others, losses, 0)
     assert found.nests == 2 and found.algorithms == 2
     assert scores_of(others, losses, 0, counted=[1]).nests == 1

@@ -17,7 +17,6 @@ from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector, parts
 from perfembed.retrieval.retrieve import Ablation, Choose, Retrieval, open_sources
-from perfembed.retrieval.towers import usable_towers
 from perfembed.transfer.assignment import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
@@ -78,7 +77,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
 
     UsageError also where a method takes donors of this or of other machines, and there are none.
     """
-    choosers = _Choosers(*open_sources(None, towers=usable_towers()), seed)
+    choosers = _Choosers(*open_sources(None), seed)
     _start_up(choosers)
     accepting = {m.name: choosers.accepting(m) for m in methods}
 
@@ -112,7 +111,7 @@ def _start_up(choosers: _Choosers) -> None:
 
 
 class _Choosers:
-    """Other ways to choose donors than by the towers."""
+    """Other ways to choose donors than the nearest ones."""
 
     def __init__(self, space: NestSpace, sources: Sequence[Donors], seed: int) -> None:
         self.space, self.sources, self.seed = space, sources, seed
@@ -135,7 +134,7 @@ class _Choosers:
         return lambda donor: donor.nest_id in chosen
 
     def of(self, method: Method, without: str, seed: int) -> Choose | None:
-        """None: those of the towers. `seed`: of what is drawn."""
+        """None: the nearest in that space. `seed`: of what is drawn."""
         left_out = _left_out(method, without)
         match method.donors:
             case "random":

@@ -209,7 +209,7 @@ def test_reader_that_leaves() -> None:
     assert child.wait(timeout=60) == EXIT_BROKEN_PIPE
 
 
-@pytest.mark.parametrize("command", [("cost", "--model", "lstm"), ("embedding",), ("retrieval",)])
+@pytest.mark.parametrize("command", [("cost", "--model", "lstm"), ("embedding",)])
 def test_training_a_network_without_torch(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
 ) -> None:

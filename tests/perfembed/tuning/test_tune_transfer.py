@@ -61,8 +61,7 @@ def test_by_transfer_from_what_ships(source: Path) -> None:
     computed = sum(c.origin == "computed" for c in nest.transfer.candidates)
     assert len(nest.transfer.donors) == 5 and 1 <= nest.candidates <= 14 + computed
     assert computed >= 1, "a product is blocked as the machine suggests, whatever donors there are"
-    assert nest.transfer.donors[0].distance == min(d.distance for d in nest.transfer.donors)
-    assert max(d.expected or 0.0 for d in nest.transfer.donors) > 1.0
+    assert [d.distance for d in nest.transfer.donors] == sorted(d.distance for d in nest.transfer.donors)
     assert max(c.measured or 0.0 for c in nest.transfer.candidates) > 1.2
     assert any(c.steps and c.matches for c in nest.transfer.candidates)
     # Beside other tests' work the gain need not show in an interleaved run, or in the whole program.
