@@ -106,12 +106,6 @@ def embedding(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the weights and their card go.")
     ] = Path("weights"),
     epochs: Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="At most so many.")] = 60,
-    contrast: Annotated[
-        float,
-        typer.Option(
-            "--contrast", metavar="W", min=0.0, help="Weight of what pulls donors together whose schedules are alike."
-        ),
-    ] = 0.0,
 ) -> int:
     """Train the network that embeds nests, on their profiles."""
 
@@ -128,13 +122,10 @@ def embedding(
         return EXIT_DONE
 
     importlib.import_module("torch")
-    from perfembed.retrieval.donors import donor_shards
     from perfembed.retrieval.space_training import train_embedding_model
 
     shards = sorted(data.glob("*.parquet"))
-    trained = train_embedding_model(
-        shards, given.seed, epochs, output, lambda text: say(text, given.quiet), donor_shards(), contrast
-    )
+    trained = train_embedding_model(shards, given.seed, epochs, output, lambda text: say(text, given.quiet))
     print(f"{trained}: trained in {time.monotonic() - began:.0f} s")
     return EXIT_DONE
 

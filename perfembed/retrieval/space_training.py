@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.checkpoint import ModelUnusable, load_for_inference, save_model
 from perfembed.embedding.network.examples import Example
 from perfembed.embedding.network.inference import NumpyEmbeddingModel
 from perfembed.embedding.network.interface import machine_numbers
-from perfembed.embedding.network.targets import targets
 from perfembed.errors import EnvironmentMissing, UsageError
-from perfembed.learning.cost_models import SHIPPED, part_of
-from perfembed.learning.training_data import is_generated
+from perfembed.learning.cost_models import SHIPPED
 from perfembed.learning.training_profiles import is_nest, read_examples
-from perfembed.retrieval.donors import StoredDonor, read_donors
-from perfembed.retrieval.likeness import Recipe, good_recipes, likenesses
 from perfembed.retrieval.nest_space import NestSpace
-from scheduler.errors import SchedulerError
-from scheduler.ir.text import parse_nest
 
 if TYPE_CHECKING:
-    from perfembed.embedding.network.train import EpochDone, Similarity
+    from perfembed.embedding.network.train import EpochDone
 
 NAME = "embedding.safetensors"
 _STRESS = 0.3
@@ -62,14 +51,11 @@ def train_embedding_model(
     epochs: int,
     folder: Path,
     progress: Callable[[str], None],
-    donors: Sequence[Path] = (),
-    contrast: float = 0.0,
 ) -> Path:
     """Trains on generated nests, a quarter of which tell when to stop; where the weights are.
 
-    With a weight for `contrast` nests of the `donors` are pulled together whose good schedules are alike, but for
-    those of the algorithms that `cost_models.part_of` keeps for tests. The same nest is never on both sides; what is
-    not generated is for tests. Raises UsageError without data, ModelUnusable where the weights cannot be written.
+    The same nest is never on both sides; what is not generated is for tests. Raises UsageError without data,
+    ModelUnusable where the weights cannot be written.
     """
     from perfembed.embedding.network.train import TrainSettings, train_embedding  # here, not above: torch
 
@@ -88,44 +74,10 @@ def train_embedding_model(
         progress(f"epoch {done.epoch} of {done.epochs}: loss {done.loss:.4f}{found}")
 
     folder.mkdir(parents=True, exist_ok=True)
-    settings = TrainSettings(seed=seed, epochs=epochs, stress=_STRESS, contrast=contrast)
-    known = {e.group for e in generated}
-    alike = _donor_examples([d for d in read_donors(donors).values() if d.nest_id not in known]) if contrast else []
-    similarity = _similarity(len(train), [recipes for _, recipes in alike]) if alike else None
-    train += [example for example, _ in alike]
+    settings = TrainSettings(seed=seed, epochs=epochs, stress=_STRESS)
     unfinished = folder / "embedding-unfinished.safetensors"
-    model = train_embedding(train, validation, settings, told, similarity=similarity, checkpoint=unfinished)
+    model = train_embedding(train, validation, settings, told, checkpoint=unfinished)
     save_model(folder / NAME, model)
     for left in (unfinished, unfinished.with_suffix(".json")):
         left.unlink(missing_ok=True)
     return folder / NAME
-
-
-def _donor_examples(donors: Sequence[StoredDonor]) -> list[tuple[Example, tuple[Recipe, ...]]]:
-    """(example without profile and metrics, good schedules) of each that may be trained on."""
-    found = []
-    for donor in donors:
-        recipes = good_recipes(donor)
-        if not recipes or not is_generated(donor.algorithm) or part_of(donor.algorithm) == "test":
-            continue
-        try:
-            graph = encode(parse_nest(donor.text), donor.sizes)
-        except SchedulerError:
-            continue
-        unknown = (math.nan,) * len(targets())
-        found.append((Example(graph, None, unknown, machine_numbers(donor.target), donor.nest_id), recipes))
-    return found
-
-
-def _similarity(others: int, recipes: Sequence[tuple[Recipe, ...]]) -> Similarity:
-    """Of examples of which the first `others` have no known schedules."""
-    between = likenesses(recipes)
-
-    def similarity(positions: Sequence[int]) -> npt.NDArray[np.float32]:
-        rows = np.array(positions) - others
-        known = rows >= 0
-        found = np.full((len(rows), len(rows)), np.nan, dtype=np.float32)
-        found[np.ix_(known, known)] = between[np.ix_(rows[known], rows[known])]
-        return found
-
-    return similarity

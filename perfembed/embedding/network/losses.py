@@ -1,4 +1,4 @@
-"""What training is told: losses that place nests near those whose good schedules are alike, and profiles with gaps.
+"""What training is told: a loss that places nests as far apart as they perform, and profiles with gaps.
 
 What ships was profiled by simulation, which counts everything; a machine counts what its event map has. No counts of a
 machine were there to train on: what is shown as counted by one are simulated counts, of the counters that it has.
@@ -17,22 +17,6 @@ from torch import Tensor
 from perfembed.embedding.network.interface import SOURCES
 from profilers.counters import STATISTICS, counters
 from profilers.mapping import event_maps
-
-
-def contrastive_loss(vectors: Tensor, similar: Tensor, margin: float) -> Tensor:
-    """Hadsell et al. 2006, equation 4, over the pairs that are known (not NaN), with partial similarity.
-
-    `vectors` [b, 128] of length 1, `similar` [b, b]. 0 without a known pair.
-    """
-    rows, columns = torch.triu_indices(len(vectors), len(vectors), offset=1, device=vectors.device)
-    wanted = similar[rows, columns]
-    known = ~wanted.isnan()
-    rows, columns, wanted = rows[known], columns[known], wanted[known]
-    if not len(wanted):
-        return vectors.sum() * 0
-    squares = (vectors[rows] - vectors[columns]).square().sum(1)
-    apart = (margin - (squares + 1e-12).sqrt()).clamp(min=0).square()
-    return (wanted * squares + (1 - wanted) * apart).mean()
 
 
 def stress_loss(vectors: Tensor, metrics: Tensor) -> Tensor:

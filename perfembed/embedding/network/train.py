@@ -2,9 +2,8 @@
 
 Source: Trümper et al. 2023, section 3.3 (MAE). Beyond the paper: the profile is left out of a share of the examples,
 and the graph of a share of the others (what a profile says is not to be learned by heart from graphs), counters are
-missing and other sources' counts imitated (`gaps`), distances
-between nests are made those between their metrics (Kruskal 1964), and a metric loss may pull nests together whose good
-schedules are the same (Hadsell et al. 2006, contrastive loss).
+missing and other sources' counts imitated (`gaps`), and distances between nests are made those between their metrics
+(Kruskal 1964).
 Same data, seed and number of threads: the same weights on a CPU, whether or not training was interrupted.
 """
 
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -26,7 +24,7 @@ from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.examples import Example, data_hash, learned
 from perfembed.embedding.network.gnn import EmbeddingModel, Network, Output, collate, profile_tensor, torch_threads
 from perfembed.embedding.network.interface import NetworkSettings
-from perfembed.embedding.network.losses import contrastive_loss, stress_loss, with_gaps
+from perfembed.embedding.network.losses import stress_loss, with_gaps
 from perfembed.embedding.network.standardization import standardize
 from scheduler.cost.checkpoint import CheckpointError
 from scheduler.cost.training_state import restore_training, store_training
@@ -35,17 +33,11 @@ _KIND = "performance-embedding-training"
 _CLIP = 1.0  # norm of the gradient
 
 
-# Positions of examples -> [n, n]: 1 where their good schedules are the same, 0 where not, NaN where nobody knows.
-Similarity = Callable[[Sequence[int]], npt.NDArray[np.float32]]
-
-
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """`profile_dropout`: share of the examples that are shown without profile, `graph_dropout`: of the others, share of
     those shown without graph; `patience`: epochs without a better validation before it stops (0: never); `stress`:
-    weight of the loss that makes nests lie as far apart as their metrics; `contrast`: weight of the metric loss,
-    `margin`: how far apart (vectors have length 1) nests are pushed whose schedules differ; `gaps`: whether counters go
-    missing;
+    weight of the loss that makes nests lie as far apart as their metrics; `gaps`: whether counters go missing;
     `threads`: on a CPU, where more than one seldom helps and beside other work hurts.
     """
 
@@ -58,8 +50,6 @@ class TrainSettings:
     graph_dropout: float = 0.3
     patience: int = 20
     stress: float = 0.0
-    contrast: float = 0.0
-    margin: float = 1.0
     gaps: bool = True
     threads: int = 1
     network: NetworkSettings = field(default_factory=NetworkSettings)
@@ -69,8 +59,8 @@ class TrainSettings:
         if not (min(self.epochs, self.batch, self.threads) >= 1 and self.rate > 0 and self.patience >= 0):
             raise ValueError(f"epochs, batch, threads and rate must be positive: {self}")
         shares = (self.profile_dropout, self.graph_dropout)
-        if not (all(0 <= s <= 1 for s in shares) and min(self.stress, self.contrast) >= 0 and self.margin > 0):
-            raise ValueError(f"expected 0 <= dropout <= 1, stress >= 0, contrast >= 0, margin > 0: {self}")
+        if not (all(0 <= s <= 1 for s in shares) and self.stress >= 0):
+            raise ValueError(f"expected 0 <= dropout <= 1, stress >= 0: {self}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +96,14 @@ def train_embedding(
     settings: TrainSettings | None = None,
     progress: Callable[[EpochDone], None] = lambda done: None,
     *,
-    similarity: Similarity | None = None,
     checkpoint: Path | None = None,
     device: str | None = None,
 ) -> EmbeddingModel:
     """The model of the epoch that was best on `validation` (the last one without any).
 
-    `similarity` is asked for positions in `examples`. With `checkpoint` (*.safetensors) the state is stored after every
-    epoch and taken up again from there. `device`: "cpu" or "cuda", a GPU by default where there is one. Raises
-    ValueError without examples, or with a group on both sides; ModelUnusable for a checkpoint of another training.
+    With `checkpoint` (*.safetensors) the state is stored after every epoch and taken up again from there. `device`:
+    "cpu" or "cuda", a GPU by default where there is one. Raises ValueError without examples, or with a group on both
+    sides; ModelUnusable for a checkpoint of another training.
     """
     settings = settings or TrainSettings()
     if not examples:
@@ -122,12 +111,11 @@ def train_embedding(
     both = {e.group for e in examples} & {e.group for e in validation}
     if both:
         raise ValueError(f"group {min(both)!r} is both trained and validated on: split examples by group")
-    run = _Training(examples, validation, settings, similarity, torch.device(device or _default_device()))
+    run = _Training(examples, validation, settings, torch.device(device or _default_device()))
     identity = {
         "data": data_hash(examples),
         "validation_data": data_hash(validation),
         "features": FEATURE_VERSION,
-        "similarity": similarity is not None,
         "settings": asdict(settings),
     }
     if checkpoint is not None and checkpoint.exists():
@@ -146,11 +134,10 @@ class _Training:
         examples: Sequence[Example],
         validation: Sequence[Example],
         settings: TrainSettings,
-        similarity: Similarity | None,
         device: torch.device,
     ) -> None:
         self.examples, self.validation, self.settings = examples, validation, settings
-        self.similarity, self.device = similarity, device
+        self.device = device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             network = Network(settings.network)
@@ -182,10 +169,7 @@ class _Training:
             positions = [int(n) for n in order[first : first + settings.batch]]
             batch = [self.examples[n] for n in positions]
             seen, only = [bool(shown[n]) for n in positions], [bool(alone[n]) for n in positions]
-            output, loss = self._loss(batch, seen, only, rng if settings.gaps else None)
-            if self.similarity is not None and settings.contrast > 0:
-                similar = torch.from_numpy(np.asarray(self.similarity(positions), dtype=np.float32)).to(self.device)
-                loss = loss + settings.contrast * contrastive_loss(output.nest, similar, settings.margin)
+            loss = self._loss(batch, seen, only, rng if settings.gaps else None)
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(self.network.parameters(), _CLIP)
@@ -224,7 +208,7 @@ class _Training:
         shown: Sequence[bool],
         alone: Sequence[bool] | None = None,
         gaps: np.random.Generator | None = None,
-    ) -> tuple[Output, Tensor]:
+    ) -> Tensor:
         """The mean absolute error over the metrics that are known; in training, and what is added to it.
 
         `shown`: whose profile is an input; `alone`: of those, whose graph is not; `gaps`: draws what is missing.
@@ -246,7 +230,7 @@ class _Training:
         loss = errors.sum() / known.sum().clamp(min=1)
         if self.settings.stress > 0 and self.network.training:
             loss = loss + self.settings.stress * stress_loss(output.nest, standard)
-        return output, loss
+        return loss
 
     def _error(self, *, profiled: bool) -> float | None:
         """Of the validation examples, with their profiles (those that have one) or without; None without any."""
@@ -258,7 +242,7 @@ class _Training:
         with torch.no_grad():
             for first in range(0, len(chosen), self.settings.batch):
                 batch = chosen[first : first + self.settings.batch]
-                total += float(self._loss(batch, [profiled] * len(batch))[1]) * len(batch)
+                total += float(self._loss(batch, [profiled] * len(batch))) * len(batch)
         return total / len(chosen)
 
     def _weights(self) -> dict[str, Tensor]:

@@ -1,12 +1,10 @@
 """Training on graphs of real nests: it learns, repeats itself, resumes, stops, and pulls like nests together."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 
@@ -14,7 +12,7 @@ from perfembed.embedding.encoding.graph import encode
 from perfembed.embedding.network.checkpoint import ModelUnusable
 from perfembed.embedding.network.examples import Example, data_hash, learned
 from perfembed.embedding.network.interface import NetworkSettings, machine_numbers, profile_numbers
-from perfembed.embedding.network.losses import contrastive_loss, stress_loss
+from perfembed.embedding.network.losses import stress_loss
 from perfembed.embedding.network.targets import metric_row, scale_metrics, targets
 from perfembed.embedding.network.train import EpochDone, TrainSettings, train_embedding
 from profilers.profile import Profile
@@ -156,19 +154,6 @@ def test_data_hash(examples: tuple[Example, ...]) -> None:
     assert data_hash((replace(examples[0], group="other"), *examples[1:])) != data_hash(examples)
 
 
-def test_contrastive_loss() -> None:
-    vectors = torch.tensor([[0.0], [1.0], [3.0]])  # distances: 1, 2, 3
-    nan = math.nan
-    same = torch.tensor([[nan, 1.0, nan], [1.0, nan, nan], [nan, nan, nan]])
-    assert contrastive_loss(vectors, same, 2.0).item() == pytest.approx(1.0)
-    different = torch.tensor([[nan, 0.0, 0.0], [0.0, nan, 0.0], [0.0, 0.0, nan]])
-    assert contrastive_loss(vectors, different, 2.0).item() == pytest.approx(1 / 3, abs=1e-4)
-    assert contrastive_loss(vectors, torch.full((3, 3), nan), 2.0).item() == 0
-    twins = torch.zeros((2, 2), requires_grad=True)
-    contrastive_loss(twins, torch.zeros((2, 2)), 1.0).backward()
-    assert twins.grad is not None and twins.grad.isfinite().all()
-
-
 def test_stress_loss() -> None:
     nan = math.nan
     vectors = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])  # distances: 1, 3, 2 in some unit
@@ -200,28 +185,9 @@ def test_distances_become_those_of_the_metrics(examples: tuple[Example, ...]) ->
     assert off(1.0) < 0.8 * off(0.0)
 
 
-def test_similar_schedules_are_pulled_together(examples: tuple[Example, ...]) -> None:
-    kinds = np.array([e.group.rstrip("0123456789") == "stencil" for e in examples])
-
-    def similarity(positions: Sequence[int]) -> npt.NDArray[np.float32]:
-        chosen = kinds[list(positions)]
-        return (chosen[:, None] == chosen[None, :]).astype(np.float32)
-
-    def contrast(weight: float) -> float:
-        """Mean distance between kinds over that within kinds."""
-        settings = replace(SMALL, epochs=20, batch=12, contrast=weight, margin=1.5, rate=3e-3)
-        model = train_embedding(examples, (), settings, similarity=similarity)
-        vectors = np.array([e.vector for e in model.embed([e.graph for e in examples], None, HERE)])
-        apart = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
-        same = kinds[:, None] == kinds[None]
-        return float(apart[~same].mean() / apart[same & (apart > 0)].mean())
-
-    assert contrast(5.0) > 2 * contrast(0.0)
-
-
 @pytest.mark.parametrize(
     "wrong",
-    [{"epochs": 0}, {"threads": 0}, {"rate": 0.0}, {"profile_dropout": 1.5}, {"graph_dropout": -0.5}, {"margin": 0.0}],
+    [{"epochs": 0}, {"threads": 0}, {"rate": 0.0}, {"profile_dropout": 1.5}, {"graph_dropout": -0.5}],
 )
 def test_refused_settings(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"positive|expected 0"):
