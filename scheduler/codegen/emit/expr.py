@@ -61,7 +61,9 @@ class Redirect(Protocol):
     def index(self, subscripts: tuple[IntExpr, ...]) -> tuple[IntExpr, ...]: ...
 
 
-_INFINITE = {"1e999": "__builtin_inf()", "1e999f": "__builtin_inff()"}  # of the constants compilers warn
+# Of the constants compilers warn.
+_INFINITE = {"1e999": "__builtin_inf()", "1e999f": "__builtin_inff()"}
+_NAN = {"float": '__builtin_nanf("")', "double": '__builtin_nan("")'}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +101,8 @@ class Printer(IntegerPrinter):
     def expr(self, e: Expr) -> Rendered:
         e = self.packed.get(e, e) if self.packed else e
         if isinstance(e, Literal):
-            if e.text in _INFINITE:
-                return _INFINITE[e.text], POSTFIX
+            if e.text in _INFINITE or e.text == "NAN":
+                return _NAN[e.ctype] if e.text == "NAN" else _INFINITE[e.text], POSTFIX
             return e.text, (UNARY if e.text.startswith("-") else PRIMARY)
         if isinstance(e, Name):
             return self._value(e)

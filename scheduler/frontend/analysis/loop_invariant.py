@@ -19,12 +19,10 @@ from scheduler.frontend.c_ast.csyntax import (
     all_expressions,
     subexpressions,
 )
-from scheduler.ir.types import FUNCTIONS
 
 
 def has_calls(loop: ForStmt) -> bool:
-    called = (e.name.removeprefix("__builtin_") for e in all_expressions(loop) if isinstance(e, CCall))
-    return any(name not in FUNCTIONS for name in called)
+    return any(isinstance(e, CCall) and not e.is_pure for e in all_expressions(loop))
 
 
 def alike(value: CType, ctype: CType) -> bool:

@@ -24,7 +24,7 @@ from scheduler.frontend.c_ast.csyntax import (
 
 @dataclass(slots=True)
 class Magnitudes:
-    """`sx = 1` has 0, `sy = nx` has 1, `sz = sy * ny` has 2; what is set to something else, or unknown, has 1."""
+    """`sx = 1` has 0, `sy = nx` 1, `sz = sy * ny` 2, `sz / ny` 1; what is set to something else, or unknown, has 1."""
 
     values: dict[Variable | str, list[CExpr]] = field(default_factory=dict)
     known: dict[Variable | str, int] = field(default_factory=dict)
@@ -64,6 +64,8 @@ class Magnitudes:
                 return self._set(name)
             case Bin(op="*", left=left, right=right):
                 return self._degree(left) + self._degree(right)
+            case Bin(op="/", left=left, right=right):
+                return max(self._degree(left) - self._degree(right), 0)
             case Bin(op="+" | "-", left=left, right=right):
                 return max(self._degree(left), self._degree(right))
         return 1

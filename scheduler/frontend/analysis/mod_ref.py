@@ -22,7 +22,6 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
 )
 from scheduler.frontend.c_ast.scalars import base_variable, declared_inside
-from scheduler.ir.types import FUNCTIONS
 
 
 @dataclass(slots=True)
@@ -83,7 +82,7 @@ class ModRef:
                 effect.changed |= {a for a in arrays if a is not None}
                 if expr.name in self.unit.functions:
                     continue
-                harmless = expr.name.removeprefix("__builtin_") in FUNCTIONS or expr.name in ASSERTIONS
+                harmless = expr.is_pure or expr.name in ASSERTIONS
                 effect.stores = effect.stores or not harmless
 
     def is_block(self, function: CFunction) -> bool:

@@ -34,7 +34,6 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.liveness import mentioned
-from scheduler.ir.types import FUNCTIONS
 
 MAX_REPEATED = 12
 
@@ -172,5 +171,5 @@ def is_lasting(expr: CExpr) -> bool:
     if isinstance(expr, Ref):
         return expr.ctype.is_scalar and expr.var.storage in ("local", "param") and not expr.var.address_taken
     if isinstance(expr, CCall):
-        return expr.name.removeprefix("__builtin_") in FUNCTIONS
+        return expr.is_pure
     return isinstance(expr, Lit | Conv | Cond | Bin) or (isinstance(expr, Un) and expr.op not in ("*", "&"))

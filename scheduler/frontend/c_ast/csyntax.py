@@ -14,6 +14,7 @@ from typing import TypeGuard, Union
 from scheduler.frontend.c_ast.arith import bits
 from scheduler.frontend.clang.dialect import Dialect
 from scheduler.frontend.clang.source_text import SourceText
+from scheduler.ir.types import FUNCTIONS
 
 # ------------------------------------------------------------------------------------------ types
 
@@ -185,6 +186,16 @@ class CCall:
     within: tuple[str, ...] = ()
 
     @property
+    def is_pure(self) -> bool:
+        """Whether it is a function of the C library, or one of the compiler's, that only computes a number."""
+        return self.library in FUNCTIONS or (self.name.startswith("__builtin_") and self.library in BUILTINS)
+
+    @property
+    def library(self) -> str:
+        """What the C library calls it."""
+        return self.name.removeprefix("__builtin_")
+
+    @property
     def function(self) -> str:
         """What C calls it."""
         return self.name.partition(".")[0]
@@ -224,6 +235,8 @@ class Items:
     at: int
 
 
+# What <math.h> writes for INFINITY, HUGE_VAL, NAN, isnan, isinf and isfinite.
+BUILTINS = frozenset({"inf", "inff", "huge_val", "huge_valf", "nan", "nanf", "isnan", "isinf_sign", "isfinite"})
 ASSERTIONS = frozenset({"__assert_fail", "__assert", "__assert_perror_fail"})  # what assert calls where it fails
 TOO_DEEP = "an expression nested too deeply"
 RECORD_VALUE = "an initializer of a structure"

@@ -46,6 +46,9 @@ from scheduler.frontend.clang.processes import ASKED
 class Lowering(Expressions):
     """Reads the functions of one translation unit."""
 
+    _body: Cursor  # of the function that is read
+    _targets: frozenset[str] | None
+
     def run(self) -> Unit:
         bodies: list[Cursor] = []
         for cursor in self.tu.cursor.get_children():
@@ -123,6 +126,7 @@ class Lowering(Expressions):
                 body = child
         if body is None:
             return
+        self._body, self._targets = body, None
         lowered = self.stmt(body)
         assert isinstance(lowered, Compound | OtherStmt)
         if not isinstance(lowered, Compound):
@@ -193,6 +197,8 @@ class Lowering(Expressions):
         if handler is not None:
             return handler(self, cursor, begin, end)
         what = _OTHERS.get(kind, "an unknown statement")
+        if what == "label" and cursor.spelling not in self.targets and not self.targets & _ANYWHERE:
+            return self.stmt(list(cursor.get_children())[-1])
         exprs: list[CExpr] = list(self.hide(cursor)) if what not in _READ else []
         body: list[CStmt] = []
         for child in cursor.get_children():
@@ -204,6 +210,14 @@ class Lowering(Expressions):
         if end >= 0 and what == "label":
             end = self._ended(end)
         return OtherStmt(what, tuple(exprs), tuple(body), begin, end)
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The labels that jumps of the function name; what is in `_ANYWHERE` where some jump to more than they name."""
+        if self._targets is None:
+            found = (c for c in self._body.walk_preorder() if c.kind in _JUMPS)
+            self._targets = frozenset(c.spelling if c.kind == CursorKind.LABEL_REF else c.kind.name for c in found)
+        return self._targets
 
     def _ended(self, end: int) -> int:
         """Behind the `;` of a statement. Where a macro stands for that `;`, and perhaps more, nobody knows where."""
@@ -371,6 +385,8 @@ _STATEMENTS: dict[CursorKind, Callable[[Lowering, Cursor, int, int], CStmt]] = {
     CursorKind.INDIRECT_GOTO_STMT: Lowering._jump,
 }
 
+_JUMPS = (CursorKind.LABEL_REF, CursorKind.INDIRECT_GOTO_STMT, CursorKind.ADDR_LABEL_EXPR, CursorKind.ASM_STMT)
+_ANYWHERE = frozenset(kind.name for kind in _JUMPS[1:])
 _DEFINE = re.compile(r"# ?define (\w+)(?:\([^)]*\))? ?(;|\w+)")
 _READ = ("switch", "label", "null", "pragma")
 # What makes a call run another body, or the same one by other rules.

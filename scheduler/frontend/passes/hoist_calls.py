@@ -43,7 +43,6 @@ from scheduler.frontend.c_ast.csyntax import (
 )
 from scheduler.frontend.c_ast.jumps import negated
 from scheduler.frontend.passes.a_normal_form import ANormalForm
-from scheduler.ir.types import FUNCTIONS
 
 
 def hoist_calls(unit: Unit, returned: Callable[[CExpr], bool]) -> set[Variable]:
@@ -172,7 +171,7 @@ class _HoistCalls:
         if isinstance(expr, CCall):
             function = self.unit.functions.get(expr.name)
             if function is None:
-                return expr.name.removeprefix("__builtin_") in FUNCTIONS
+                return expr.is_pure
             return self._is_quiet(function)
         if isinstance(expr, Unmodelled):
             return expr.what == "a compound literal"

@@ -32,7 +32,6 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.folding import explicit, fold, is_null
-from scheduler.ir.types import FUNCTIONS
 
 Values = dict[Variable, CExpr]
 _MOST_COPIED = 64  # elements of an array that is a member of what is passed by value
@@ -194,7 +193,7 @@ class Arguments:
             case CCall():
                 function = self.unit.functions.get(expr.name)
                 if function is None:
-                    return expr.name.removeprefix("__builtin_") in FUNCTIONS
+                    return expr.is_pure
                 return not self.effect.stores and not self.effects.is_block(function)
         return False
 

@@ -64,7 +64,8 @@ def check_aliases(ctx: Context, arrays: dict[str, Array], written: set[str]) -> 
     """Marks the parameters that other code can point to: that no store through a pointer changes them is tested."""
     for name in ctx.assumed.parameters:
         variable = ctx.assumed.maybe_parameters[name]
-        exposed = variable.address_taken or (variable.storage == "global" and not variable.internal)
+        itself = next((r.variable for r, v in ctx.assumed.tests.items() if v is variable and not r.path), variable)
+        exposed = itself.address_taken or (itself.storage == "global" and not itself.internal)
         if not exposed or variable.ctype.is_const:
             continue
         for array in arrays.values():

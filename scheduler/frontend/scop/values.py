@@ -12,6 +12,7 @@ from scheduler.frontend.analysis.prove import Domain
 from scheduler.frontend.c_ast.arith import is_float, is_integer, literal_text, value_range
 from scheduler.frontend.c_ast.csyntax import (
     ASSERTIONS,
+    BUILTINS,
     Bin,
     CCall,
     CExpr,
@@ -205,9 +206,9 @@ def updated(ctx: Context, op: str, target: str, expr: CExpr) -> Expr:
 
 
 def _call(ctx: Context, expr: CCall) -> Expr:
-    name = expr.name.removeprefix("__builtin_")
-    if name in ("inf", "inff", "huge_val", "huge_valf"):
-        return Literal("1e999f" if name.endswith("f") and name != "inf" else "1e999", expr.ctype.name)
+    name = expr.library
+    if expr.is_pure and name in BUILTINS:
+        return _builtin(ctx, name, expr)
     expansion = pure_calls.expand(ctx, expr)
     if expansion is None:
         if name in FUNCTIONS and expr.ctype.is_scalar:
@@ -229,6 +230,32 @@ def _call(ctx: Context, expr: CCall) -> Expr:
             raise Reject(expr.at, reason, "call it in a statement of its own")
         ctx.hoist(expansion.before)
     return value(ctx, expansion.result)
+
+
+def _builtin(ctx: Context, name: str, expr: CCall) -> Expr:
+    """One of `BUILTINS`, as an expression."""
+    if name.startswith("nan"):
+        if not (isinstance(expr.arguments[0], Lit) and expr.arguments[0].text in ("", '""')):
+            raise Reject(expr.at, f"{expr.text} with a tag", "write NAN")
+        return Literal("NAN", expr.ctype.name)
+    if not name.startswith("is"):
+        return _infinity(expr.ctype.name)
+    operand = value(ctx, expr.arguments[0])
+    if operand.ctype not in ("float", "double"):
+        raise Reject(expr.at, f"{expr.text} of a {operand.ctype}", "use a float or a double")
+    infinity = _infinity(operand.ctype)
+    if name == "isnan":
+        return Binary("!=", operand, operand, "int")
+    if name == "isfinite":
+        size = Call("fabsf" if operand.ctype == "float" else "fabs", (operand,), operand.ctype)
+        return Binary("<", size, infinity, "int")
+    above = Binary("==", operand, infinity, "int")
+    below = Binary("==", operand, Unary("-", infinity, operand.ctype), "int")
+    return Binary("-", above, below, "int")
+
+
+def _infinity(ctype: str) -> Literal:
+    return Literal("1e999f" if ctype == "float" else "1e999", ctype)
 
 
 # ----------------------------------------------------------------------------------------- places

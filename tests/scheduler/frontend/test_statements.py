@@ -190,3 +190,34 @@ def test_macros_in_bodies() -> None:
     found = nest(code)
     assert shape(found, "a") == "flat ?, n"
     assert lines(found)[1:] == [" a[0][i] = 3", " a[i][i] += 1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("isnan(x[i])", "(x[i] != x[i])"),
+        ("isfinite(x[i])", "(fabs(x[i]) < 1e999)"),
+        ("isinf(x[i])", "((x[i] == 1e999) - (x[i] == -1e999))"),
+        ("isnan(f[i]) ? NAN : f[i]", "((f[i] != f[i]) ? NAN : f[i])"),
+        ("isfinite(f[i])", "(fabsf(f[i]) < 1e999f)"),
+        ('i ? __builtin_nan("") : -INFINITY', "(i ? NAN : -1e999f)"),
+    ],
+)
+def test_numbers_that_are_none(text: str, read: str) -> None:
+    code = f"""#include <math.h>
+        void g(double *restrict a, const double *x, const float *f, int n) {{
+            for (int i = 0; i < n; i++) a[i] = {text}; }}"""
+    assert lines(nest(code))[-1].strip() == f"a[i] = {read}"
+
+
+def test_labels_that_nobody_jumps_to() -> None:
+    found = nest("void f(int n, double *a) { outer: for (int i = 0; i < n; i++) { inner: a[i] = 0; next: ; } }")
+    assert lines(found)[1].strip() == "a[i] = 0" and found.span is not None and found.span.column == 35
+
+
+@pytest.mark.parametrize(
+    "jump", ["goto next;", "static void *where[] = {&&next}; goto *where[0];", 'asm goto ("" :::: next);']
+)
+def test_labels_that_jumps_lead_to(jump: str) -> None:
+    code = f"void f(int n, double *a) {{ for (int i = 0; i < n; i++) {{ next: a[i] = 0; }} {jump} }}"
+    assert "contains a label" in refusal(code).reason

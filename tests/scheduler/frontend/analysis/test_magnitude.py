@@ -11,11 +11,11 @@ from scheduler.frontend.pipeline import run_passes
 
 CODE = b"""
 struct grid { int n, s, t; };
-static int nx, one, row, plane, loop, old; extern int read(void);
+static int nx, one, row, plane, loop, old, part, few; extern int read(void);
 void set(struct grid *g) { nx = read(); one = 1; row = nx + 2; plane = row * (long)nx; loop = loop * loop;
-    old = 2; old = nx;
+    old = 2; old = nx; part = plane / nx; few = one / nx;
     g->s = 1; g->t = g->s * g->n * nx; }
-void use(struct grid *g) { int local = plane * nx; nx = nx; one, row, plane, loop, old, local; g->t; }
+void use(struct grid *g) { int local = plane * nx; nx = nx; one, row, plane, loop, old, part, few, local; g->t; }
 """
 
 
@@ -29,6 +29,6 @@ def test_products() -> None:
         if isinstance(expr, Ref):
             found[expr.var.name] = expr.var
     sizes = {name: magnitudes.variable(variable) for name, variable in found.items() if variable.ctype.kind == "int"}
-    assert sizes == {"nx": 1, "one": 0, "row": 1, "plane": 2, "loop": 2, "old": 1, "local": 3}
+    assert sizes == {"nx": 1, "one": 0, "row": 1, "plane": 2, "loop": 2, "old": 1, "part": 1, "few": 0, "local": 3}
     member = Variable("g_t", found["nx"].ctype, "local", -1, base="g->t")
     assert magnitudes.variable(member) == 2

@@ -50,6 +50,18 @@ def test_expressions(text: str, read: str) -> None:
     assert read in " ".join(body(text))
 
 
+@pytest.mark.parametrize(("line", "read"), [("", True), ("take(&w); ", False)], ids=["not pointed to", "pointed to"])
+def test_bytes_are_stored_elsewhere_than_where_nobody_points(line: str, read: bool) -> None:
+    code = f"""#include <stddef.h>
+        void take(const float **);
+        void f(unsigned char *y, const float *w, int n) {{
+            {line} for (int i = 0; i < n; i++) {{ if (w) y[i] = 2; }} }}"""
+    if read:
+        assert lines(nest(code))[1].strip() == "if w_given - 1 >= 0"
+    else:
+        assert "may change the pointer that is tested" in refusal(code).reason
+
+
 def test_what_is_never_or_always_null() -> None:
     assert body("add(y, NULL, i); add(y, own, i);") == ["y[i] += own[i]"]
 

@@ -130,3 +130,15 @@ def test_planes_that_elements_leave_are_none() -> None:
     code = """void f(int n, int h, int w, float *x, const int *t) {
         for (int b = 0; b < n; b++) for (int i = 0; i < t[b]; i++) x[b * h * w + i] += 1.0f; }"""
     assert not any("_times_" in p.name for p in nest(code).parameters)
+
+
+def test_what_a_size_is_divided_into_is_below_it() -> None:
+    """Attention of several heads: rows of `C` numbers, `hs` of each head."""
+    code = """void attend(float *out, const float *inp, int B, int T, int C, int NH) { int C3 = C * 3, hs = C / NH;
+        for (int b = 0; b < B; b++) for (int t = 0; t < T; t++) for (int h = 0; h < NH; h++) {
+            float *o = out + b * T * C + t * C + h * hs; const float *v = inp + b * T * C3 + t * C3 + h * hs + C * 2;
+            for (int i = 0; i < hs; i++) o[i] = v[i]; } }
+        void f(float *out, float *inp) { attend(out, inp, 4, 64, 768, 12); }"""
+    found = nest(code)
+    assert shape(found, "out") == "flat ?, T, C_per_hs, hs" and shape(found, "inp") == "flat ?, 3*T, C_per_hs, hs"
+    assert last(code) == "out[b][t][h][i] = inp[b][3*t + 2][h][i]"
