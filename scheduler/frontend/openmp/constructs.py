@@ -35,6 +35,7 @@ from scheduler.frontend.openmp.pragmas import (
     SHARING,
     STANDALONE,
     Pragma,
+    is_harmless,
     listed,
     pragma,
 )
@@ -126,14 +127,28 @@ class Pragmas:
     @cached_property
     def macros(self) -> frozenset[str]:
         """The names that may make a pragma: `_Pragma`, and macros that are made of such."""
-        words = {name: set(re.findall(r"\w+", text)) for name, text in self.unit.macros.items()}
-        for line in self.unit.source.directives:  # of a macro that is defined again all definitions
-            if match := re.match(r"#define (\w+)(.*)", line.text):
-                words[match[1]] = words.get(match[1], set()) | set(re.findall(r"\w+", match[2]))
         found = {"_Pragma"}
+        words = {
+            name: {word for text in texts if not is_harmless(text) for word in re.findall(r"\w+", text)}
+            for name, texts in self._definitions.items()
+        }
         while more := {name for name, used in words.items() if name not in found and used & found}:
             found |= more
         return frozenset(found)
+
+    @cached_property
+    def harmless_macros(self) -> frozenset[str]:
+        """The names that stand for pragmas that change nothing, or for nothing."""
+        return frozenset(name for name, texts in self._definitions.items() if all(map(is_harmless, texts)))
+
+    @cached_property
+    def _definitions(self) -> dict[str, set[str]]:
+        """All texts of each macro: some are defined again."""
+        found = {name: {text} for name, text in self.unit.macros.items()}
+        for line in self.unit.source.directives:
+            if match := re.match(r"#define (\w+)(.*)", line.text):
+                found.setdefault(match[1], set()).add(match[2].strip())
+        return found
 
     def macro_before(self, stmt: CStmt) -> bool:
         """Whether a macro that may make a pragma stands right before a statement."""

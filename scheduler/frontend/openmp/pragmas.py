@@ -42,6 +42,13 @@ _HARMLESS = re.compile(
     r"(scop|endscop|once|STDC FP_CONTRACT DEFAULT|STDC CX_LIMITED_RANGE|(GCC|clang) (diagnostic|system_header)|mark"
     r"|region|endregion|message|GCC (warning|poison))\b"
 )
+# The first words of pragmas that gcc (manual, 6.65) or clang (language extensions) act upon; others are ignored.
+_WORDS = """GCC STDC acc alloc_text align bss_seg clang code_seg comment config const_seg data_seg extern_prefix
+fenv_access fini float_control fp_contract function include_alias init init_seg intrinsic long_calls longcall ms_struct
+omp optimize options pack pointers_to_members poison pop_macro push_macro redefine_extname reset_options
+scalar_storage_order section segment strict_gs_check system_header target unused vtordisp warning weak"""
+_ACTED_UPON = frozenset(_WORDS.split())
+_OPERATOR = re.compile(r'_Pragma\s*\(\s*"((?:[^"\\]|\\.)*)"\s*\)\s*')
 _CLAUSE = re.compile(r"[\s,]*([a-z_]+)\s*")
 
 
@@ -84,13 +91,29 @@ def pragma(directive: Directive) -> Pragma | None:
     text = words.removeprefix("pragma ").strip()
     place = (text, directive.begin, directive.end, directive.target)
     if not re.match(r"omp\b", text):
-        if _HARMLESS.match(text):
-            return Pragma("harmless", *place)
-        return Pragma("hint" if _HINTS.match(text) else "?", *place)
+        return Pragma(_kind(text), *place)
     rest = text.removeprefix("omp").strip()
     name = next((n for n in _NAMES if re.match(rf"{n}\b", rest)), None) or re.match(r"\w*", rest)[0]  # type: ignore[index]
     clauses, problem = _clauses(rest.removeprefix(name))
     return Pragma(name, *place, clauses, problem)
+
+
+def _kind(text: str) -> str:
+    """Of a pragma that is none of OpenMP."""
+    if _HARMLESS.match(text):
+        return "harmless"
+    word = re.match(r"\w*", text)
+    known = word is not None and word.group() in _ACTED_UPON
+    return "hint" if _HINTS.match(text) else "?" if known else "harmless"
+
+
+def is_harmless(text: str) -> bool:
+    """Whether the text of a macro is nothing but pragmas that change nothing."""
+    while match := _OPERATOR.match(text):
+        if re.match(r"omp\b", match[1]) or _kind(match[1].strip()) != "harmless":
+            return False
+        text = text[match.end() :]
+    return not text.strip()
 
 
 def _clauses(text: str) -> tuple[tuple[Clause, ...], str]:

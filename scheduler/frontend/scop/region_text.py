@@ -25,6 +25,7 @@ _REMOVE = "remove it to let the loop be tuned"
 _ENVIRONMENT = re.compile(
     r"#\s*pragma\s+(?:STDC\s+FENV_ACCESS|fenv_access|float_control)\b\W*(?P<off>OFF|off|DEFAULT)?"
 )
+_NAMING = re.compile(r"#(?:define|undef)\b")  # the new loops are made of what macros stand for
 _DEFINE = re.compile(r"#define (\w+)(.*)", re.DOTALL)
 _WORDS = """break case char do double else float for goto if int long return short signed sizeof struct switch typedef
 union unsigned void while"""
@@ -106,13 +107,16 @@ class RegionText:
             depth += nesting(directive)
             if depth < 0:
                 raise Reject(directive.begin, "a preprocessor conditional goes across the loop", _REMOVE)
-            if not is_conditional(directive) and not self.pragmas.understood(directive):
+            if is_conditional(directive) or _NAMING.match(directive.text):
+                continue
+            if not self.pragmas.understood(directive):
                 what = f"'{directive.text}'" if directive.text.startswith("#pragma") else "a preprocessor directive"
                 raise Reject(directive.begin, f"there is {what} inside the loop", _REMOVE)
         if depth:
             raise Reject(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
         marked = self.pragmas.macro_before(stmt) or self._names_pragma(stmt.begin, stmt.end)
-        if marked or self.unit.source.text.name_before(stmt.begin) not in ("", "else", "do"):
+        before = self.unit.source.text.name_before(stmt.begin)
+        if marked or (before not in ("", "else", "do") and before not in self.pragmas.harmless_macros):
             raise Reject(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Reject(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")

@@ -84,6 +84,38 @@ def test_pragmas() -> None:
     assert [n.span.line for n in found.nests if n.span] == [11]
 
 
+def test_what_names_mean_may_change_inside() -> None:
+    code = """void f(int n, double *a) {
+  for (int i = 0; i < n; i++) {
+#define LAST (n - 1)
+    for (int j = 0; j < LAST; j++) a[j] = i;
+#undef LAST
+  } }"""
+    found = read(code)
+    assert not found.rejections and "for j: int in [0, n - 1)" in format_nest(found.nests[0])
+
+
+@pytest.mark.parametrize(
+    ("head", "above", "inside", "reason"),
+    [
+        ("", "#pragma loopbound min 4 max 4", "#pragma HLS unroll", ""),
+        ("", '_Pragma("loopbound min 4 max 4")', '_Pragma("MUST_ITERATE(4)")', ""),
+        ('#define BOUND _Pragma("loopbound") _Pragma("HLS pipeline")', "BOUND", "BOUND", ""),
+        ("#define NOTHING", "NOTHING", "NOTHING", ""),
+        ('#define BOUND _Pragma("loopbound") (void)0;', "BOUND", "", "macro or pragma"),
+        ('#define BOUND _Pragma("GCC unroll 4")', "BOUND", "", "macro or pragma"),
+        ('#define OUTER _Pragma("loopbound")\n#undef OUTER\n#define OUTER _Pragma("acc x")', "OUTER", "", "macro or"),
+        ("", "#pragma pack(1)", "", "pragma pack"),
+    ],
+)
+def test_pragmas_that_no_compiler_acts_upon(head: str, above: str, inside: str, reason: str) -> None:
+    code = f"{head}\nvoid f(int n, double *a) {{ for (int i = 0; i < n; i++) {{\n{above}\n"
+    code += f"for (int j = 0; j < n; j++) {{\n{inside}\nfor (int k = 0; k < n; k++) a[k] = j; }} }} }}"
+    found = read(code)
+    assert all(reason in r.reason for r in found.rejections) and bool(found.rejections) == bool(reason)
+    assert reason or len(found.nests) == 1
+
+
 def test_conditional_compilation_inside() -> None:
     code = """void f(int n, double *a) {
   for (int i = 0; i < n; i++) {
@@ -102,7 +134,7 @@ def test_conditional_compilation_inside() -> None:
     found = read(code)
     assert not found.rejections and [n.span.line for n in found.nests if n.span] == [2, 11, 13]
     assert "a[i] = 1" in format_nest(found.nests[0]) and "a[i] = 0" not in format_nest(found.nests[0])
-    (refused,) = read(code.replace("a[i] = 1;", "a[i] = 1;\n#undef X")).rejections
+    (refused,) = read(code.replace("a[i] = 1;", "a[i] = 1;\n#line 5")).rejections
     assert (refused.span.line, refused.reason) == (7, "there is a preprocessor directive inside the loop")
     across = code.replace("#else", "}\n#else").replace("a[i] = 1;", "a[i] = 1; }\n  for (int i = 0; i < n; i++) {")
     refused = read(across).rejections[0]
