@@ -165,8 +165,8 @@ def forms(
     """Tuned programs print what they printed, whatever they are made of.
 
     Random programs with jumps and reductions, iterators and pointers that move, strides and subscripts that depend on
-    data, structures, values that are structures, and tables of rows get random legal schedules and are compiled with
-    sanitizers or optimized.
+    data, structures, values that are structures, memory that is set and copied, and tables of rows get random legal
+    schedules and are compiled with sanitizers or optimized.
     """
     campaign = FormsCampaign(
         programs=programs,

@@ -297,7 +297,7 @@ class ForStmt:
 
     `bottom`: the condition is tested behind each iteration only. `macro`: it begins in what a macro expands to.
     `positive`: an integer that must be at least 1, or else the loop is another one; `left_at`: then, what the iterator
-    as it was written is behind the loop.
+    as it was written is behind the loop. `call`: it stands for a call (`passes.memory_calls`).
     """
 
     init: CStmt | None
@@ -311,6 +311,7 @@ class ForStmt:
     macro: bool = False
     positive: CExpr | None = None
     left_at: CExpr | None = None
+    call: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -521,7 +522,7 @@ def loop_of(stmt: CStmt) -> ForStmt | None:
     """The loop of the file that a statement is, or stands for."""
     if isinstance(stmt, Compound):
         return stmt.kept
-    return stmt if isinstance(stmt, ForStmt) else None
+    return stmt if isinstance(stmt, ForStmt) and not stmt.call else None
 
 
 def all_expressions(stmt: CStmt) -> Iterator[CExpr]:

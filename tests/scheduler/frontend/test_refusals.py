@@ -33,7 +33,7 @@ BODIES = [
     ("{ union both t = {1}; a[i] = t.i; }", "declares 't'", "union both t"),
     ("a[i] = *(int *)(a + i);", "converts a pointer", "(int *)"),
     ("chain = chain->next;", "pointer", "chain = "),
-    ("memcpy(a, w, 8);", "calls 'memcpy'", "memcpy"),
+    ("memcpy(a, w, 7);", "calls 'memcpy'", "memcpy"),
     ("*(i > 2 ? a : w) = 0;", "computes a pointer", "i > 2"),
 ]
 HEAD = """#include <stdio.h>

@@ -1,0 +1,184 @@
+"""Calls of memset and memcpy on numbers of one type as the loops that they are.
+
+In a loop they would be calls with side effects; on their own they stay calls (`ForStmt.call`), which nothing beats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler.frontend.c_ast.arith import bits
+from scheduler.frontend.c_ast.csyntax import (
+    INT,
+    Bin,
+    CCall,
+    CExpr,
+    Conv,
+    CStmt,
+    CType,
+    DeclStmt,
+    ExprStmt,
+    ForStmt,
+    Index,
+    Lit,
+    Member,
+    Ref,
+    Set,
+    Step,
+    Un,
+    Unmodelled,
+    Variable,
+    strip,
+    subexpressions,
+)
+from scheduler.frontend.c_ast.folding import as_type
+from scheduler.frontend.passes.walk import FunctionPass
+
+_LONG = CType("int", "long")
+_CALLS = {"memset": 3, "memcpy": 3}
+_BYTES = {0: 0, -1: -1, 255: -1}  # what a number is whose bytes are all that
+
+
+class MemoryCalls(FunctionPass):
+    """The statements of a function with loops in place of such calls."""
+
+    def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
+        call = _unused(stmt.expr) if isinstance(stmt, ExprStmt) else None
+        if not isinstance(call, CCall) or stmt.begin in self.marked or _CALLS.get(call.library) != len(call.arguments):
+            return stmt
+        target, source, size = call.arguments
+        if any(isinstance(e, Step | Set | CCall | Unmodelled) for a in call.arguments for e in subexpressions(a)):
+            return stmt
+        target, source = (_array(_pointer(a), size) for a in (target, source))
+        return _loops(call.library == "memset", target, source, size, stmt) or stmt
+
+
+def _loops(fill: bool, target: CExpr, source: CExpr, size: CExpr, stmt: CStmt, name: str = "e") -> CStmt | None:
+    """`target[e] = source` or `target[e] = source[e]` for as many bytes as `size`; None where that is not known."""
+    element = target.ctype.element
+    if element is None or target.ctype.kind not in ("pointer", "array"):
+        return None
+    if not fill and (source.ctype.element is None or source.ctype.kind not in ("pointer", "array")):
+        return None
+    count: CExpr | None
+    if element.kind == "array":
+        count = _whole(target.ctype, size)
+    else:
+        count = _elements(size, bits(element.name) // 8) if _is_number(element) else None
+    if count is None:
+        return None
+    number = Variable(name, _LONG, "local", stmt.begin, init=Lit("0", 0, _LONG, stmt.begin), writes=1)
+    place = _element(target, element, number, count)
+    other = source if fill or source.ctype.element is None else _element(source, source.ctype.element, number, count)
+    inner: CStmt | None
+    if element.kind == "array":
+        if not isinstance(element.extent, int):
+            return None
+        width = _bytes_of(element)
+        inner = _loops(fill, place, other, Lit(str(width), width, _LONG, stmt.begin), stmt, f"{name}e")
+    else:
+        value = _filled(other, element) if fill else other if other.ctype.name == element.name else None
+        inner = None if value is None else ExprStmt(Set("=", place, value, element, stmt.begin), stmt.begin, stmt.end)
+    if inner is None:
+        return None
+    test = Bin("<", Ref(number, _LONG, stmt.begin), count, INT, stmt.begin)
+    step = Step("++", Ref(number, _LONG, stmt.begin), False, _LONG, stmt.begin)
+    declared = DeclStmt((number,), stmt.begin, stmt.begin)
+    return ForStmt(declared, test, step, inner, stmt.begin, stmt.end, call=True)
+
+
+def _element(array: CExpr, element: CType, number: Variable, count: CExpr) -> CExpr:
+    """`array[number]`, of a part of an array by a pointer to it: `count` elements may be more than it has."""
+    extent = array.ctype.extent if array.ctype.kind == "array" else None
+    fits = isinstance(extent, int) and isinstance(count, Lit) and count.value is not None and int(count.value) <= extent
+    if isinstance(array, Index | Member) and array.ctype.kind == "array" and not fits:
+        first = Index(array, Lit("0", 0, _LONG, array.at), element, array.at)
+        array = Un("&", first, CType("pointer", f"{element.name} *", element), array.at)
+    return Index(array, Ref(number, _LONG, array.at), element, array.at)
+
+
+def _unused(expr: CExpr) -> CExpr:
+    """Without conversions whose result nobody uses."""
+    while isinstance(expr, Conv) and (not expr.explicit or expr.ctype.kind == "void"):
+        expr = expr.operand
+    return expr
+
+
+def _pointer(expr: CExpr) -> CExpr:
+    """What is given for a pointer to anything."""
+    while isinstance(expr, Conv) and expr.ctype.kind == "pointer" and expr.operand.ctype.kind in ("pointer", "array"):
+        expr = expr.operand
+    return expr
+
+
+def _array(pointer: CExpr, size: CExpr) -> CExpr:
+    """The array that the pointer is the beginning of, where `size` is all of it."""
+    first = pointer.operand if isinstance(pointer, Un) and pointer.op == "&" else pointer
+    while isinstance(first, Index) and isinstance(first.index, Lit) and first.index.value == 0:
+        first = first.base
+        if _whole(first.ctype, size) is not None:
+            return first
+    return pointer
+
+
+def _is_number(ctype: CType) -> bool:
+    return ctype.is_scalar and not ctype.is_volatile and ctype.name not in ("_Bool", "long double")
+
+
+def _filled(value: CExpr, element: CType) -> CExpr | None:
+    """What an element is whose bytes have been set."""
+    value = strip(value)
+    if element.kind == "int" and bits(element.name) == 8:
+        return Conv(value, True, element, value.at)
+    found = _BYTES.get(value.value) if isinstance(value, Lit) and isinstance(value.value, int) else None
+    if found is None or (found and element.kind != "int"):
+        return None
+    return Conv(Lit(str(found), found, INT, value.at), True, element, value.at)
+
+
+def _whole(array: CType, size: CExpr) -> CExpr | None:
+    """How many elements an array of arrays has, where `size` is all of it."""
+    whole = _bytes_of(array)
+    numbers = [f.value if isinstance(f, Lit) else None for f in _factors(size)]
+    if array.kind != "array" or not whole or numbers != [whole]:
+        return None
+    assert isinstance(array.extent, int)
+    return Lit(str(array.extent), array.extent, _LONG, size.at)
+
+
+def _bytes_of(ctype: CType) -> int:
+    """0 where that is not known, or not a number of numbers."""
+    count = 1
+    while ctype.kind == "array" and ctype.element is not None:
+        count *= ctype.extent if isinstance(ctype.extent, int) else 0
+        ctype = ctype.element
+    return count * bits(ctype.name) // 8 if _is_number(ctype) else 0
+
+
+def _elements(size: CExpr, width: int) -> CExpr | None:
+    """`size` bytes in elements of `width`, as a long; None where that is no whole number for all values."""
+    number, others = 1, []
+    for factor in _factors(size):
+        if isinstance(factor, Lit) and isinstance(factor.value, int):
+            number *= factor.value
+        else:
+            others.append(as_type(factor, _LONG))
+    if number % width or number < 0:
+        return None
+    number //= width
+    found: CExpr | None = None
+    for other in others:
+        found = other if found is None else Bin("*", found, other, _LONG, size.at)
+    literal = Lit(str(number), number, _LONG, size.at)
+    return literal if found is None else found if number == 1 else Bin("*", found, literal, _LONG, size.at)
+
+
+def _factors(size: CExpr) -> Iterator[CExpr]:
+    """Of a product of sizes, which does not wrap where memory has as many bytes."""
+    if isinstance(size, Conv) and size.ctype.kind == size.operand.ctype.kind == "int" and bits(size.ctype.name) == 64:
+        yield from _factors(size.operand)
+    elif isinstance(size, Bin) and size.op == "*":
+        yield from _factors(size.left)
+        yield from _factors(size.right)
+    else:
+        yield size
