@@ -55,9 +55,8 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
                 flat[array] = (*shaped.inner, *((Affine.constant(len(info.members)),) if info.members else ()))
                 chosen[index] = (*shaped.subscripts[position], *_plain(ctx.accesses.pending[index])[1:])
             else:
-                chosen[index] = _plain(ctx.accesses.pending[index])
                 _note_parameters(ctx, ctx.accesses.pending[index])
-                _check_inside(ctx, ctx.accesses.arrays[array], ctx.accesses.pending[index], chosen[index])
+                chosen[index] = _inside(ctx, ctx.accesses.arrays[array], ctx.accesses.pending[index])
     opaque_names = _OpaqueNames(ctx)
     for subscripts in chosen.values():
         for subscript in subscripts:
@@ -195,26 +194,31 @@ def _linear(info: ArrayInfo, accesses: list[Pending]) -> list[tuple[Poly, Domain
     return polys if len(polys) == len(found) else []
 
 
-def _check_inside(ctx: Context, info: ArrayInfo, access: Pending, subscripts: tuple[Subscript, ...]) -> None:
-    """An inner subscript that leaves its dimension would reach other elements than it says.
-
-    Of a subscript it must not be known, of a pointer it must be sure that it does not.
+def _inside(ctx: Context, info: ArrayInfo, access: Pending) -> tuple[Subscript, ...]:
+    """The subscripts. An inner one that leaves its dimension would reach other elements than it says: of a subscript it
+    must not be known, of a pointer it must be sure that it does not. Raises Reject.
     """
-    for position, (subscript, extent) in enumerate(zip(subscripts, info.shape, strict=False)):
-        if 0 < position <= info.rows:
-            continue  # a row may be as long as it is: that it does not reach into others is tested when the code runs
-        if position and access.moved and not _stays_inside(ctx, access, subscript, extent):
-            reason = f"a pointer into a row of '{info.name}' may leave that row"
-            raise Reject(ctx.begin, reason, "use the array with its declared dimensions")
-        if position == 0 or not isinstance(extent, int) or not isinstance(subscript, Affine):
+    found = _plain(access)
+    # A row may be as long as it is: that it does not reach into others is tested when the code runs.
+    inner = [p for p in range(1, min(len(found), len(info.shape))) if p > info.rows]
+    if access.moved:
+        assumed = list(ctx.assumed.facts.assumptions)
+        for subscripts in (found, _carried(info, found, nearest=True), _carried(info, found, nearest=False)):
+            if all(_stays_inside(ctx, access, subscripts[p], info.shape[p]) for p in inner):
+                return subscripts
+            ctx.assumed.facts.assumptions[:] = assumed
+        reason = f"a pointer into a row of '{info.name}' may leave that row"
+        raise Reject(ctx.begin, reason, "use the array with its declared dimensions")
+    for subscript, extent in ((found[p], info.shape[p]) for p in inner):
+        if not isinstance(extent, int) or not isinstance(subscript, Affine):
             continue
         if subscript.is_constant and 0 <= subscript.const < extent:
             continue
-        if ctx.assumed.facts.never(subscript, access.domain) or ctx.assumed.facts.never(
-            -subscript + extent - 1, access.domain
-        ):
+        facts, domain = ctx.assumed.facts, access.domain
+        if facts.never(subscript, domain) or facts.never(-subscript + extent - 1, domain):
             reason = f"a subscript of '{info.name}' leaves its dimension"
             raise Reject(ctx.begin, reason, "use the array with its declared dimensions")
+    return found
 
 
 def _stays_inside(ctx: Context, access: Pending, subscript: Subscript, extent: object) -> bool:
@@ -235,6 +239,22 @@ def _plain(access: Pending) -> tuple[Subscript, ...]:
         affine = dimension.poly.affine if dimension.poly is not None else None
         result.append(dimension.expr if affine is None else affine)
     return tuple(result)
+
+
+def _carried(info: ArrayInfo, plain: tuple[Subscript, ...], nearest: bool) -> tuple[Subscript, ...]:
+    """With whole rows that an inner subscript goes on by in the one before it: the `p[i*N + j]` of `p = &a[0][0]` is
+    `a[i][j]`. Of a constant: to the nearest row (`(i + 1)*N + j - 1` is of the next one), or to the one that it is in.
+    """
+    found = list(plain)
+    for position in range(min(len(found), len(info.shape)) - 1, info.rows, -1):
+        above, subscript, extent = found[position - 1], found[position], info.shape[position]
+        if not (isinstance(above, Affine) and isinstance(subscript, Affine) and isinstance(extent, int) and extent > 0):
+            continue
+        half = extent // 2
+        rows = [(atom, (c + half) // extent) for atom, c in subscript.terms]
+        whole = Affine.build(rows, (subscript.const + half * nearest) // extent)
+        found[position - 1], found[position] = above + whole, subscript - whole * extent
+    return tuple(found)
 
 
 def _array(ctx: Context, info: ArrayInfo, inner: tuple[Affine, ...] | None, written: bool) -> Array:

@@ -1,4 +1,5 @@
-"""Random programs that set and copy memory inside their loops, in whole arrays, rows, parts of rows and members."""
+"""Random programs that set and copy memory inside their loops, in whole arrays, rows, parts of rows and members, and
+reach rows by their distance from the first element."""
 
 from __future__ import annotations
 
@@ -103,6 +104,10 @@ int main(void)
         lines = [
             f"{self.place()} += {self.place(False)} + {rng.choice(('1', 'i', 'j', self.place(False)))};" for _ in "12"
         ]
+        if rng.random() < 0.3:  # rows by their distance from the first element
+            name, column = rng.choice(("A", "B")), rng.choice(("j", "m - 1 - j"))
+            row = rng.choice((f"i * {_COLUMNS}", f"(n - 1 - i) * {_COLUMNS}"))
+            lines[0] = f"{{ double *w = &{name}[0][0]; w[i * {_COLUMNS} + j] = w[{row} + {column}] * 0.5 + 1; }}"
         return f"for (int j = 0; j < m; j++) {{ {' '.join(lines[: rng.randint(1, 2)])} }}"
 
     def place(self, written: bool = True) -> str:

@@ -305,3 +305,27 @@ def test_sizes_in_a_product_are_parameters() -> None:
         void f(const struct t *x, int n, int m, float *restrict y) { if (x->w < 1) return;
         for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += x->d[(i * x->s + j) * x->w + i]; }"""
     assert {p.base for p in nest(code).parameters} >= {"x->w", "x->s"}
+
+
+@pytest.mark.parametrize(
+    ("access", "read_as"),
+    [
+        ("p[i * 90 + j]", "a[i][j]"),
+        ("p[(i + 1) * 90 + j - 1]", "a[i + 1][j - 1]"),
+        ("p[j * 91 + 1]", "a[j][j + 1]"),
+        ("p[(i - 1) * 90 + 89 - j]", "a[i - 1][-j + 89]"),
+        ("*(p + 90 * i + 3)", "a[i][3]"),
+    ],
+)
+def test_rows_by_their_distance_from_the_first_element(access: str, read_as: str) -> None:
+    code = f"""static double a[80][90];
+        void f(int n) {{ double *p = &a[0][0];
+            for (int i = 0; i < n; i++) for (int j = 1; j < 79; j++) {access} = 0; }}"""
+    assert lines(nest(code))[-1].strip() == f"{read_as} = 0"
+
+
+def test_what_goes_on_from_row_to_row_is_no_row() -> None:
+    code = """static double a[80][90];
+        void f(int n) { double *p = &a[0][0];
+            for (int i = 0; i < n; i++) for (int j = 0; j < 91; j++) p[i * 90 + j] = 0; }"""
+    assert {r.reason for r in read(code).rejections} == {"a pointer into a row of 'a' may leave that row"}
