@@ -202,6 +202,30 @@ def transfers(
     return EXIT_DONE
 
 
+@app.command("portfolio", cls=Command)
+@takes("quiet")
+def portfolio(
+    given: Given,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of Parquet shards of transfers.")] = Path(
+        TRANSFERS
+    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where it goes: beside the donors that ship.")
+    ] = Path("."),
+) -> int:
+    """Choose the recipes that are tried at every nest beside those of its neighbours, by what `transfers` measured."""
+    from perfembed.retrieval.cross_transfers import DISTURBED, read_transfers
+    from perfembed.retrieval.donors import donor_shards, read_donors
+    from perfembed.retrieval.portfolio import SIZE, constant_portfolio, write_portfolio
+
+    rows = [row for row in read_transfers(sorted(data.glob("*.parquet"))) if row.other_load <= DISTURBED]
+    if not rows:
+        raise UsageError(f"{data} has no transfers", "perfembed train transfers measures some")
+    chosen = constant_portfolio(rows, read_donors(donor_shards()))[:SIZE]
+    print(f"{len(chosen)} recipes, best at {len(rows)} nests together, in {write_portfolio(chosen, output)}")
+    return EXIT_DONE
+
+
 @app.command("surrogate", cls=Command)
 @takes("seed", "quiet")
 def surrogate(

@@ -25,7 +25,7 @@ from perfembed.retrieval.cross_transfers import (
     Transfers,
     Tried,
 )
-from perfembed.retrieval.donors import nearest
+from perfembed.retrieval.donors import accepting, nearest
 from perfembed.retrieval.families import LeftOut, related
 from perfembed.retrieval.retrieve import Retrieval, open_sources
 from perfembed.transfer.view import Side
@@ -233,7 +233,7 @@ class Asking:
             (donor, number): ("anchor", 1.0) for donor, number in self.options.anchors if donor in donors
         }
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        for one in nearest(self.sources, vector, self.options.near, without_algorithms=LeftOut((algorithm,))):
+        for one in nearest(self.sources, vector, self.options.near, accepting(LeftOut((algorithm,)))):
             found.setdefault((one.donor.nest_id, 0), ("near", 0.0))
         others = sorted(key for key, donor in donors.items() if not related(donor.algorithm, algorithm))
         for key, chance in sample(rng, others, self.options.drawn, {donor for donor, _ in found}):

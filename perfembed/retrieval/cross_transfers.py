@@ -34,6 +34,9 @@ from scheduler.schedule import Schedule, nest_steps, parse_schedule
 if TYPE_CHECKING:
     from perfembed.retrieval.nest_space import NestSpace
 
+RecipeKey = tuple[str, int]
+"""A donor, and the number of its schedule."""
+
 FOLDER = Path(optdb.__file__).with_name("data") / "transfers"
 How = OneOf["anchor", "near", "drawn"]
 DISTURBED = 0.3  # cores that others kept busy: times that say little
@@ -82,7 +85,7 @@ class Asked:
     tree: int | None = None
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> RecipeKey:
         return self.donor, self.number
 
 

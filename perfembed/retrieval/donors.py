@@ -91,10 +91,18 @@ class StoredDonor:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A donor and the Euclidean distance of its vector to the one asked for."""
+    """A donor and the Euclidean distance of its vector to the one asked for. `number`: of the schedule that is asked of
+    it; None for its first ones."""
 
     donor: StoredDonor
     distance: float
+    number: int | None = None
+
+    @property
+    def numbers(self) -> range:
+        """Of the schedules that are transferred."""
+        first = self.number or 0
+        return range(first, min(first + (SCHEDULES if self.number is None else 1), len(self.donor.schedules)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +129,38 @@ def nearest(
     sources: Sequence[Donors],
     vector: npt.NDArray[np.float32],
     k: int,
-    *,
+    accept: Callable[[StoredDonor], bool] | None = None,
+) -> tuple[Found, ...]:
+    """The `k` nearest of all sources, each nest once, of those that `accept` lets through."""
+    return closest((one for source in sources for one in source.nearest(vector, k, accept)), k)
+
+
+def asked_besides(
+    sources: Sequence[Donors],
+    recipes: Iterable[tuple[str, int]],
+    vector: npt.NDArray[np.float32],
+    near: Iterable[Found],
+    accept: Callable[[StoredDonor], bool] | None = None,
+) -> list[Found]:
+    """Those of the `recipes` (donor, number of its schedule) that are not among the ones of `near`."""
+    asked = {(one.donor.nest_id, number) for one in near for number in one.numbers}
+    found: dict[tuple[str, int], Found] = {}
+    for key in recipes:
+        for source in sources:
+            donor, theirs = source.by_id.get(key[0]), source.index.vector(key[0])
+            if donor is None or theirs is None or key in asked or key in found:
+                continue
+            if accept is None or accept(donor):
+                found[key] = Found(donor, float(np.linalg.norm(theirs - vector)), key[1])
+    return list(found.values())
+
+
+def accepting(
     without_algorithms: LeftOut = NOTHING_LEFT_OUT,
     without_nests: Collection[str] = (),
-    only: Callable[[StoredDonor], bool] | None = None,
-) -> tuple[Found, ...]:
-    """The `k` nearest of all sources, each nest once, of those that `only` lets through; none that is of an
-    algorithm left out, or a nest left out.
-    """
+    only: Sequence[Callable[[StoredDonor], bool]] = (),
+) -> Callable[[StoredDonor], bool] | None:
+    """Lets through what is neither of an algorithm nor a nest left out and what each of `only` does; None: anything."""
 
     @functools.cache
     def left_out(algorithm: str) -> bool:
@@ -137,10 +169,9 @@ def nearest(
     def accept(donor: StoredDonor) -> bool:
         if left_out(donor.algorithm) or donor.nest_id in without_nests:
             return False
-        return only is None or only(donor)
+        return all(one(donor) for one in only)
 
-    every = accept if without_algorithms or without_nests or only is not None else None
-    return closest((one for source in sources for one in source.nearest(vector, k, every)), k)
+    return accept if without_algorithms or without_nests or only else None
 
 
 def behaving(

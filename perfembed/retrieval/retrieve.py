@@ -13,11 +13,24 @@ from perfembed.embedding.network.interface import profile_numbers
 from perfembed.embedding.network.nodes import GraphNodeEmbedder
 from perfembed.errors import DatabaseProblem, EnvironmentMissing
 from perfembed.learning.cost_models import load_cost_model, own_weights
+from perfembed.retrieval.ablation import NO_ABLATION, Ablation
 from perfembed.retrieval.donor_vectors import database_donors, seed_donors
-from perfembed.retrieval.donors import BESIDE, SCHEDULES, Donors, Found, StoredDonor, alike, behaving, closest, nearest
+from perfembed.retrieval.donors import (
+    BESIDE,
+    Donors,
+    Found,
+    StoredDonor,
+    accepting,
+    alike,
+    asked_besides,
+    behaving,
+    closest,
+    nearest,
+)
 from perfembed.retrieval.families import NOTHING_LEFT_OUT, LeftOut
 from perfembed.retrieval.nest_space import NestSpace, parts
 from perfembed.retrieval.options import Same
+from perfembed.retrieval.portfolio import read_portfolio
 from perfembed.retrieval.space_training import usable_space
 from perfembed.transfer.candidates import Candidate, Donor, candidates, read_donor
 from perfembed.transfer.compose import compositions, core_of, partial, trees_of, wavefronts
@@ -31,31 +44,11 @@ from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule
 
 if TYPE_CHECKING:
+    from perfembed.retrieval.cross_transfers import RecipeKey
     from profilers.profile import Profile
     from scheduler.cost.problem import CostModel
 
-Choose = Callable[[Side, int], tuple[Found, ...]]
-"""So many donors for a nest."""
-
 _TREE_DONORS = 2  # for each loop tree of several
-
-
-@dataclass(frozen=True, slots=True)
-class Ablation:
-    """What a comparison of methods takes away.
-
-    `choose` takes other donors than the nearest, for whole nests only; of the nearest ones only those count that
-    `accept` lets through; without `repair` every step of a recipe must fit; without `compose` each candidate comes from
-    one donor, and none from the nest itself.
-    """
-
-    choose: Choose | None = None
-    accept: Callable[[StoredDonor], bool] | None = None
-    repair: bool = True
-    compose: bool = True
-
-
-NO_ABLATION = Ablation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,16 @@ def open_retrieval(
         cost = load_cost_model(folder=own_weights(weights))
     except EnvironmentMissing:
         cost = None  # the donors' speedups rank the candidates
-    return Retrieval(space, sources, target, k=k, cost=cost, without_algorithms=without_algorithms, same=same)
+    return Retrieval(
+        space,
+        sources,
+        target,
+        k=k,
+        cost=cost,
+        without_algorithms=without_algorithms,
+        same=same,
+        portfolio=read_portfolio(),
+    )
 
 
 def open_sources(database: Path | None, strict: bool = False) -> tuple[NestSpace, list[Donors]]:
@@ -126,13 +128,16 @@ class Retrieval:
         without_algorithms: LeftOut = NOTHING_LEFT_OUT,
         same: Collection[Same] = (),
         ablation: Ablation = NO_ABLATION,
+        portfolio: Sequence[RecipeKey] = (),
     ) -> None:
-        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do."""
+        """`target`: the machine tuned for. `cost` ranks candidates; without one the donors' speedups do. `portfolio`:
+        recipes of donors that are tried at every nest.
+        """
         self.space, self.target, self.k = space, target, k
         self._sources, self._cost = tuple(sources), cost
         self._without, self._same = without_algorithms, frozenset(same)
         self._machine = describe_machine().fingerprint if same else ""
-        self._ablation = ablation
+        self._ablation, self._portfolio = ablation, tuple(portfolio)
         self._embedders: dict[Target, NodeEmbedder] = {}
         self._sides: dict[str, Side] = {}
 
@@ -159,6 +164,10 @@ class Retrieval:
         Raises SchedulerError where the nest cannot be embedded.
         """
         found = list(self.neighbours(side, without_nests, profile))
+        if self._portfolio and self._ablation.choose is None:
+            vector = self.space.vector(side.replayer, side.parameters, self.target)
+            accept = self._accepting(side, without_nests)
+            found += asked_besides(self._sources, self._portfolio, vector, found, accept)
         unreadable: list[tuple[str, str]] = []
         cost, donors = self._cost, self._readable(found, unreadable)
         predicted: dict[Schedule, float] = {}
@@ -237,19 +246,17 @@ class Retrieval:
         if self._ablation.choose is not None:
             return self._ablation.choose(side, k)
         vector = self.space.vector(side.replayer, side.parameters, self.target)
-        found = nearest(
-            self._sources,
-            vector,
-            k if profile is None else BESIDE * k,
-            without_algorithms=self._without,
-            without_nests=without_nests,
-            only=_both(alike(side.replayer.nest, self._machine, self._same), self._ablation.accept),
-        )
+        accept = self._accepting(side, without_nests)
+        found = nearest(self._sources, vector, k if profile is None else BESIDE * k, accept)
         if profile is None:
             return found
         learned = parts(len(vector))["learned"]
         behaved = self.space.vector(side.replayer, side.parameters, self.target, profile_numbers(profile))
         return behaving(self._sources, found, behaved, learned)[:k]
+
+    def _accepting(self, side: Side, without_nests: Collection[str]) -> Callable[[StoredDonor], bool] | None:
+        only = alike(side.replayer.nest, self._machine, self._same), self._ablation.accept
+        return accepting(self._without, without_nests, [one for one in only if one is not None])
 
     def _readable(self, found: Sequence[Found], unreadable: list[tuple[str, str]]) -> list[Donor]:
         donors: list[Donor] = []
@@ -261,7 +268,7 @@ class Retrieval:
         return donors
 
     def _donors(self, found: Found) -> list[Donor]:
-        return [self._donor(found, number) for number in range(len(found.donor.schedules[:SCHEDULES]))]
+        return [self._donor(found, number) for number in found.numbers]
 
     def _donor(self, found: Found, number: int) -> Donor:
         stored = found.donor
@@ -286,11 +293,3 @@ class Retrieval:
             learned = OnceEmbedder(GraphNodeEmbedder(self.space.model, target))
             self._embedders[target] = JoinedEmbedder(learned, self.space.handmade)
         return self._embedders[target]
-
-
-def _both(
-    first: Callable[[StoredDonor], bool] | None, second: Callable[[StoredDonor], bool] | None
-) -> Callable[[StoredDonor], bool] | None:
-    if first is None or second is None:
-        return first or second
-    return lambda donor: first(donor) and second(donor)

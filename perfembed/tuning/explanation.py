@@ -35,8 +35,8 @@ def explain(outcome: NestOutcome) -> TransferReport | None:
             place=found.donor.place,
             algorithm=found.donor.algorithm,
             distance=found.distance,
-            speedup=found.donor.speedups[0],
-            schedule=found.donor.schedules[0],
+            speedup=found.donor.speedups[found.number or 0],
+            schedule=found.donor.schedules[found.number or 0],
         )
         for found in retrieved.neighbours
     )

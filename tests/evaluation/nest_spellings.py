@@ -15,7 +15,7 @@ from pathlib import Path
 from perfembed.errors import PerfembedError
 from perfembed.files import read_input
 from perfembed.measuring.target import target_of
-from perfembed.retrieval.donors import Donors, nearest
+from perfembed.retrieval.donors import Donors, accepting, nearest
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.nest_space import NestSpace
 from perfembed.tuning.options import TuneOptions
@@ -128,4 +128,4 @@ def _donors(
     algorithm: str,
 ) -> list[str]:
     vector = space.vector(Replayer(nest), sizes, target)
-    return [one.donor.nest_id for one in nearest(sources, vector, _DONORS, without_algorithms=LeftOut([algorithm]))]
+    return [one.donor.nest_id for one in nearest(sources, vector, _DONORS, accepting(LeftOut([algorithm])))]

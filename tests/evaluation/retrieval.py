@@ -9,7 +9,6 @@ others. The cost model and the embedding network are those that ship: both have 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import math
 import random
@@ -21,31 +20,37 @@ import numpy.typing as npt
 
 from perfembed.retrieval.cross_transfers import Asked, Transfers
 from perfembed.retrieval.donors import Donors
-from perfembed.retrieval.families import related
 from perfembed.retrieval.nest_space import parts
+from perfembed.retrieval.portfolio import SIZE, allowed, constant_portfolio
 
 COUNTS = (1, 2, 3, 5, 10)
 FOLDS = 5
 PROPOSED = 10  # two of each of five donors
+MORE = PROPOSED + SIZE
 _DRAWS = 40
+_CLOSE = 0.95
 _RESAMPLES = 2000
 Vectors = Mapping[tuple[str, str, str], npt.NDArray[np.float32]]
-RecipeKey = tuple[str, int]  # a donor, and the number of its schedule
 Order = Callable[[Transfers, Sequence[Asked]], Sequence[float]]
 """What a method expects of each recipe, the most first."""
 
 REFERENCE = "constant portfolio"
 RANKED = ", then cost model"
+TOGETHER, TWICE = "nearest and portfolio", "nearest, twice as many"
+_MANY = (TOGETHER, TWICE)
 VERSUS = (f"constant portfolio{RANKED}", f"nearest by structure{RANKED}")
 
 
 @dataclass(frozen=True, slots=True)
 class MethodScore:
-    """`shares`: geometric means by `COUNTS`; `over`: time over that of the `REFERENCE` and of each of the others asked
-    for, with the limits of 95 % by resampling algorithms, by method and count."""
+    """`shares`: geometric means by `COUNTS`, and `close`, of how many nests it is at least 95 %; `over`: time over that
+    of the `REFERENCE` and of each of the others asked for, with the limits of 95 % by resampling algorithms, by method
+    and count.
+    """
 
     method: str
     shares: Mapping[int, float]
+    close: Mapping[int, float]
     over: Mapping[str, Mapping[int, tuple[float, float, float]]]
 
 
@@ -66,23 +71,6 @@ def fold_of(algorithm: str, folds: int = FOLDS) -> int:
     return hashlib.sha256(f"fold {algorithm}".encode()).digest()[0] % folds
 
 
-def allowed(row: Transfers, donors: Donors) -> list[Asked]:
-    """What a method may choose from: what fits, has a time and is of no relative."""
-    return [
-        one
-        for one in row.asked
-        if one.tree is not None
-        and one.donor in donors.by_id
-        and not _related(donors.by_id[one.donor].algorithm, row.algorithm)
-        and math.isfinite(row.gain(one))
-    ]
-
-
-@functools.cache
-def _related(one: str, other: str) -> bool:
-    return related(one, other)
-
-
 Losses = Mapping[str, Mapping[int, Mapping[int, float]]]
 """By method, the position of the judged row and the count: log(time of the best so far / time of the best of all)."""
 
@@ -99,13 +87,14 @@ def judge(rows: Sequence[Transfers], donors: Donors, vectors: Vectors, others: S
         test = [(n, row) for n, row in judged if row.key in vectors and (others or fold_of(row.algorithm) == fold)]
         methods = _methods(train, donors, vectors)
         for n, row in test:
-            choice = allowed(row, donors)
+            choice = allowed(row, donors.by_id)
             if choice:
                 every = {name: [_ranked(order(row, choice), choice)] for name, order in methods.items()}
                 rng = random.Random(n)
                 every["at random"] = [rng.sample(choice, len(choice)) for _ in range(_DRAWS)]
                 for name, orders in every.items():
-                    then = [_ranked(_predicted(row, one[:PROPOSED]), one[:PROPOSED]) for one in orders]
+                    proposed = [one[: MORE if name in _MANY else PROPOSED] for one in orders]
+                    then = [_ranked(_predicted(row, one), one) for one in proposed]
                     for title, found in ((name, orders), (name + RANKED, then)):
                         losses.setdefault(title, {})[n] = _mean_loss(row, found, choice)
                 by_model = _ranked(_predicted(row, choice), choice)
@@ -124,6 +113,7 @@ def scores_of(
         MethodScore(
             name,
             dict(zip(COUNTS, np.exp(-values.mean(axis=0)).tolist(), strict=True)),
+            dict(zip(COUNTS, (values <= -math.log(_CLOSE)).mean(axis=0).tolist(), strict=True)),
             {
                 other: {k: _interval(values[:, c] - table[other][:, c], groups, seed) for c, k in enumerate(COUNTS)}
                 for other in (REFERENCE, *versus)
@@ -174,37 +164,25 @@ def _methods(train: Sequence[Transfers], donors: Donors, vectors: Vectors) -> di
 
         return order
 
-    portfolio = constant_portfolio(train, donors)
+    portfolio = constant_portfolio(train, donors.by_id)
     places = {key: n for n, key in enumerate(portfolio)}
-    found: dict[str, Order] = {
-        REFERENCE: lambda row, choice: [-places.get(one.key, math.inf) for one in choice],
+    nearest = near("structure", "learned")
+
+    def constant(row: Transfers, choice: Sequence[Asked]) -> list[float]:
+        return [-places.get(one.key, math.inf) for one in choice]
+
+    def together(row: Transfers, choice: Sequence[Asked]) -> list[float]:
+        first = {one.key for one in _ranked(nearest(row, choice), choice)[:PROPOSED]}
+        return [1.0 if one.key in first else said for one, said in zip(choice, constant(row, choice), strict=True)]
+
+    return {
+        REFERENCE: constant,
         "nearest by structure": near("structure"),
         "nearest by network": near("learned"),
-        "nearest": near("structure", "learned"),
+        "nearest": nearest,
+        TWICE: nearest,
+        TOGETHER: together,
     }
-    return found
-
-
-def constant_portfolio(rows: Sequence[Transfers], donors: Donors) -> tuple[RecipeKey, ...]:
-    """The anchors in the order in which they add most to the best gain of the nests so far, whatever the nest is."""
-    gains: dict[RecipeKey, dict[int, float]] = {}
-    for n, row in enumerate(rows):
-        for one in allowed(row, donors):
-            if one.how == "anchor":
-                gains.setdefault(one.key, {})[n] = row.gain(one)
-    best = [0.0] * len(rows)
-    order: list[RecipeKey] = []
-    while len(order) < len(gains):
-        added = {
-            key: sum(max(0.0, gain - best[n]) for n, gain in found.items())
-            for key, found in sorted(gains.items())
-            if key not in order
-        }
-        chosen = max(added, key=lambda key: added[key])
-        order.append(chosen)
-        for n, gain in gains[chosen].items():
-            best[n] = max(best[n], gain)
-    return tuple(order)
 
 
 def _predicted(row: Transfers, choice: Sequence[Asked]) -> list[float]:

@@ -12,9 +12,8 @@ from tests.evaluation import views
 from tests.evaluation.retrieval import (
     COUNTS,
     REFERENCE,
+    TOGETHER,
     VERSUS,
-    allowed,
-    constant_portfolio,
     fold_of,
     judge,
     scores_of,
@@ -53,22 +52,14 @@ ROWS = [row(n, f"algorithm-{n % 12}", {name: float(rng.uniform(0.2, 1.2)) for na
 NESTS = {one.key: rng.standard_normal(WIDTH).astype(np.float32) for one in ROWS}
 
 
-def test_relatives_and_what_does_not_fit_are_left_out() -> None:
-    found = allowed(row(0, "2mm", dict.fromkeys(IDS[:5], 0.5)), DONORS)
-    assert [one.donor for one in found] == ["d2", "d3", "d4"]  # gemm is a relative of 2mm
-
-
-def test_the_portfolio_adds_what_the_others_do_not_do() -> None:
-    helps_most = {"d2": 0.1, "d4": 0.11, "d6": 1.0}
-    helps_else = {"d2": 1.0, "d4": 0.9, "d6": 0.5}
-    rows = [row(0, "a", helps_most), row(1, "b", helps_most), row(2, "c", helps_else)]
-    assert constant_portfolio(rows, DONORS) == (("d2", 0), ("d6", 0), ("d4", 0))
-
-
 def test_every_method_is_judged_on_the_same_nests() -> None:
     found = scores_of(ROWS, judge(ROWS, DONORS, NESTS), 0, VERSUS)
     names = [one.method for one in found.methods]
-    assert found.nests == 36 and found.algorithms == 12 and {REFERENCE, "at random", "nearest", *VERSUS} <= set(names)
+    assert (
+        found.nests == 36
+        and found.algorithms == 12
+        and {REFERENCE, "at random", "nearest", TOGETHER, *VERSUS} <= set(names)
+    )
     assert found.fits == pytest.approx(0.9)
     for one in found.methods:
         shares = [one.shares[k] for k in COUNTS]

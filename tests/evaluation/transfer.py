@@ -12,11 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from perfembed.errors import UsageError
+from perfembed.retrieval.ablation import Ablation, Choose
 from perfembed.retrieval.donors import Donors, Found, StoredDonor
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace, Vector, parts
-from perfembed.retrieval.retrieve import Ablation, Choose, Retrieval, open_sources
+from perfembed.retrieval.portfolio import read_portfolio
+from perfembed.retrieval.retrieve import Retrieval, open_sources
 from perfembed.transfer.assignment import assign
 from perfembed.transfer.view import Side
 from profilers.machine import describe_machine
@@ -80,6 +82,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
     choosers = _Choosers(*open_sources(None), seed)
     _start_up(choosers)
     accepting = {m.name: choosers.accepting(m) for m in methods}
+    portfolio = read_portfolio()
 
     def retrievals(algorithm: str, target: Target, drawn: int) -> dict[str, Retrieval]:
         return {
@@ -91,6 +94,7 @@ def leaving_out(methods: Sequence[Method], cost: CostModel | None, seed: int) ->
                 cost=cost,
                 without_algorithms=_left_out(m, algorithm),
                 ablation=Ablation(choosers.of(m, algorithm, drawn), accepting[m.name], m.repair, m.compose),
+                portfolio=portfolio,
             )
             for m in methods
             if m.search == "transfer"

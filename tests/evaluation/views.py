@@ -148,8 +148,8 @@ def retrieval(found: RetrievalScores, title: str) -> list[str]:
         "",
         *table(
             [
-                ["", *map(str, TRIED)],
-                *([m.method, *(f"{m.shares[k]:.3f}" for k in TRIED)] for m in found.methods),
+                ["", *map(str, TRIED), "95 % at 3"],
+                *([m.method, *(f"{m.shares[k]:.3f}" for k in TRIED), f"{m.close[3]:.0%}"] for m in found.methods),
             ]
         ),
     ]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from perfembed.errors import UsageError
+from perfembed.learning.cost_models import load_boosted
 from perfembed.retrieval.cross_transfers import (
     Asked,
     Transfers,
@@ -21,6 +22,7 @@ from perfembed.retrieval.cross_transfers import (
     read_transfers,
     spooled,
     transfer_shards,
+    with_predictions,
     with_vectors,
 )
 from perfembed.retrieval.nest_space import NestSpace
@@ -98,3 +100,13 @@ def test_what_is_given_away_of_others_programs_are_numbers() -> None:
 def test_half_of_the_algorithms_that_are_not_generated_are_sealed() -> None:
     assert 30 < sum(is_sealed(f"algorithm {n}") for n in range(100)) < 70
     assert not any(is_sealed(name) for name in ("contraction", "stencil", "contraction+stencil", "recurrence"))
+
+
+def test_predictions_know_what_the_nest_takes() -> None:
+    tried = [Tried(text, 9.0) for text in ("interchange(i, j)", "tile([i, j], [8, 8]); parallelize(i_t)")]
+    known = row(trees=(*tried, Tried("", 7.0, "no canonical form")), seconds=0.004, again=0.004)
+    slower = replace(known, seconds=0.4, again=0.4)
+    found, other = (with_predictions([one], load_boosted())[0] for one in (known, slower))
+    said = [t.predicted for t in found.trees]
+    assert said[2] == 7.0 and 9.0 not in said and said[:2] != [t.predicted for t in other.trees][:2]
+    assert with_predictions([bare(known)], load_boosted()) == (bare(known),)

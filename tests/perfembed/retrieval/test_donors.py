@@ -13,7 +13,9 @@ from perfembed.retrieval.donor_vectors import database_donors, seed_donors
 from perfembed.retrieval.donors import (
     Found,
     StoredDonor,
+    accepting,
     alike,
+    asked_besides,
     behaving,
     closest,
     export_donors,
@@ -123,8 +125,11 @@ def test_nearest_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:
     assert found[0].donor == wanted and found[0].distance == pytest.approx(0, abs=1e-3)
     assert len({f.donor.nest_id for f in found}) == len(found) == 3
     assert [f.distance for f in found] == sorted(f.distance for f in found)
-    assert all(f.donor.nest_id != wanted.nest_id for f in nearest([donors], vector, 9, without_nests=[wanted.nest_id]))
-    others = nearest([donors], vector, 9, without_algorithms=LeftOut([wanted.algorithm]))
+    assert all(
+        f.donor.nest_id != wanted.nest_id
+        for f in nearest([donors], vector, 9, accepting(without_nests=[wanted.nest_id]))
+    )
+    others = nearest([donors], vector, 9, accepting(LeftOut([wanted.algorithm])))
     assert all(f.donor.algorithm != wanted.algorithm for f in others)
     assert np.isfinite([f.distance for f in others]).all()
 
@@ -162,3 +167,17 @@ def donor(*schedules: str, speedups: tuple[float, ...] = ()) -> StoredDonor:
     return StoredDonor(
         "0" * 16, "n", "", "a", "a.c", "here", MACHINE, {}, "double", schedules, speedups or (2.0,) * len(schedules)
     )
+
+
+def test_recipes_are_asked_besides_those_of_neighbours(tmp_path: Path) -> None:
+    donors = database_donors(database(tmp_path), SPACE)
+    first, second, third = list(donors.by_id.values())[:3]
+    vector, other = donors.index.vector(first.nest_id), donors.index.vector(second.nest_id)
+    assert vector is not None and other is not None
+    near = [Found(first, 0.0)]
+    asked = [(first.nest_id, 0), (second.nest_id, 0), ("nobody", 0), (third.nest_id, 0), (second.nest_id, 0)]
+    found = asked_besides([donors, donors], asked, vector, near)
+    assert [(one.donor.nest_id, list(one.numbers)) for one in found] == [(second.nest_id, [0]), (third.nest_id, [0])]
+    assert found[0].distance == pytest.approx(float(np.linalg.norm(other - vector)))
+    left = asked_besides([donors], asked, vector, near, accepting(without_nests=[second.nest_id]))
+    assert [one.donor.nest_id for one in left] == [third.nest_id]

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from perfembed.retrieval.ablation import Ablation
 from perfembed.retrieval.donors import Donors, StoredDonor, nearest
 from perfembed.retrieval.families import LeftOut
 from perfembed.retrieval.index import VectorIndex
 from perfembed.retrieval.nest_space import NestSpace
-from perfembed.retrieval.retrieve import Ablation, Retrieval
+from perfembed.retrieval.retrieve import Retrieval
 from scheduler.ir.text import nest_id, parse_nest
 from scheduler.machine.target import Target
 from scheduler.replay import Replayer, ScheduledNest
