@@ -36,6 +36,9 @@ def _nest(report: NestReport, transfer: TransferReport, style: Style, verbose: b
         for rank, d in enumerate(transfer.donors, 1)
     ]
     lines += table([_DONORS, *rows]) if rows else ["  no donor is known"]
+    always = [rank for rank, d in enumerate(transfer.donors, 1) if d.portfolio]
+    if always:
+        lines.append(f"  #{always[0]}{f' to #{always[-1]}' if always[1:] else ''}: tried at every nest")
     if transfer.profile is not None:
         lines.append(f"  profile: {profile_words(transfer.profile)}")
     ranks = {d.nest_id: f"#{rank}" for rank, d in enumerate(transfer.donors, 1)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from perfembed.report.dependences import dependence_parts
 from perfembed.report.explanation import gained, profile_words
@@ -24,7 +24,7 @@ from perfembed.report.style import count, percent, seconds, times
 from perfembed.report.terminal import given, told, tried
 from perfembed.report.timeline import timeline_parts
 from perfembed.tuning.pictures import NestPicture, SourceLines
-from perfembed.tuning.result import CandidateReport, MatchReport, NestReport, TransferReport, TuneResult
+from perfembed.tuning.result import CandidateReport, DonorReport, MatchReport, NestReport, TransferReport, TuneResult
 from scheduler.errors import SchedulerError
 from scheduler.ir.names import spelled
 from scheduler.schedule import format_transformation, parse_schedule
@@ -136,6 +136,13 @@ def _dependences(picture: NestPicture) -> list[str]:
     return parts
 
 
+def _notes(donor: DonorReport, failed: Mapping[str, str]) -> Iterator[str]:
+    if donor.portfolio:
+        yield "tried at every nest"
+    if donor.nest_id in failed:
+        yield f"leads to nothing: {failed[donor.nest_id]}"
+
+
 def transfer_parts(name: str, transfer: TransferReport) -> list[str]:
     """Donors, candidates, and of the chosen one its steps and the matched nodes. `name`: its own on the page."""
     ranks = {donor.nest_id: rank for rank, donor in enumerate(transfer.donors, 1)}
@@ -148,7 +155,7 @@ def transfer_parts(name: str, transfer: TransferReport) -> list[str]:
             number_cell(times(d.speedup)),
             number_cell(f"{d.distance:.3f}"),
             code_cell(d.schedule),
-            cell(f"leads to nothing: {failed[d.nest_id]}" if d.nest_id in failed else ""),
+            cell("; ".join(_notes(d, failed))),
         )
         for rank, d in enumerate(transfer.donors, 1)
     ]

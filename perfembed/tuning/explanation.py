@@ -37,6 +37,7 @@ def explain(outcome: NestOutcome) -> TransferReport | None:
             distance=found.distance,
             speedup=found.donor.speedups[found.number or 0],
             schedule=found.donor.schedules[found.number or 0],
+            portfolio=found.number is not None,
         )
         for found in retrieved.neighbours
     )

@@ -19,7 +19,10 @@ Status = OneOf["tuned", "kept", "skipped", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class DonorReport:
-    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x."""
+    """A nest of the database whose schedule was tried. `distance` of the embeddings; `schedule` made it `speedup` x.
+
+    `portfolio`: it is tried at every nest, near or not.
+    """
 
     nest_id: str
     name: str
@@ -28,6 +31,7 @@ class DonorReport:
     distance: float
     speedup: float
     schedule: str  # text form, in the donor's names
+    portfolio: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from perfembed.tuning.result import (
 
 DONORS = (
     DonorReport("a" * 16, "product", "seed 1 number 4", "contraction", 0.12, 8.5, "tile([x], [32])"),
-    DonorReport("b" * 16, "other", "<b>.c", "stencil", 0.5, 2.0, "parallelize(t)"),
+    DonorReport("b" * 16, "other", "<b>.c", "stencil", 0.5, 2.0, "parallelize(t)", portfolio=True),
 )
 CHOSEN = CandidateReport(
     schedule="tile([i], [64]); parallelize(i_t)",
@@ -53,6 +53,7 @@ def test_text() -> None:
     text = render_explanation(RESULT, Style())
     assert "gemm_0 (dir/gemm.c:12:5), 90.0 % of the run" in text
     assert "#1 product  8.50x   0.120" in text and "seed 1 number 4" in text
+    assert "  #2: tried at every nest\n" in text
     assert "#2 leads to nothing: none of its steps fits" in text
     assert "2 candidates to measure, the best of 17" in text
     assert "from #1, parameters adapted, predicted 5.00x (3.00x to 9.00x), measured 6.00x  <- chosen" in text
