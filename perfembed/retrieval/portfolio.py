@@ -12,10 +12,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from perfembed.retrieval.cross_transfers import Asked, RecipeKey, Transfers
 from perfembed.retrieval.donors import SEED, StoredDonor
 from perfembed.retrieval.families import related
+
+if TYPE_CHECKING:
+    from perfembed.retrieval.cross_transfers import Asked, RecipeKey, Transfers
 
 NAME = "portfolio.json"
 SIZE = 10

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scheduler.frontend.analysis.induction import start_before, take_start
+from scheduler.frontend.analysis.induction import commas, start_before, take_start
 from scheduler.frontend.c_ast import loop_header
 from scheduler.frontend.c_ast.csyntax import (
     INT,
@@ -26,6 +26,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Step,
     is_loop,
     strip,
+    subexpressions,
 )
 from scheduler.frontend.c_ast.folding import as_type, fold, promoted
 from scheduler.frontend.c_ast.jumps import NEGATED, negated, own_jumps
@@ -97,6 +98,9 @@ def counted_loop(
             first = None if bottom else increment
         elif isinstance(last, ExprStmt):
             increment, body = strip(last.expr), body[:-1]
+    if isinstance(increment, Bin) and init is None and not any(True for _ in own_jumps(body)):
+        increment, others = _alone(increment, condition)
+        body += [ExprStmt(other, stmt.begin, stmt.end) for other in others]
     step = increment if increment is not None else counting
     variable = None if step is None else target_variable(step)
     in_header = isinstance(stmt, ForStmt) and stmt.increment is not None  # there a `continue` leads to it
@@ -117,6 +121,19 @@ def counted_loop(
     macro = isinstance(stmt, ForStmt) and stmt.macro
     loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom, macro)
     return (loop, place) if loop_header.counts(loop) else None
+
+
+def _alone(increment: CExpr, condition: CExpr) -> tuple[CExpr, list[CExpr]]:
+    """The step of what the condition tests, and the others beside it, which do not look at that."""
+    steps = commas(increment)
+    tested = {e.var for e in subexpressions(condition) if isinstance(e, Ref)}
+    own = [step for step in steps if target_variable(step) in tested]
+    others = [step for step in steps if step not in own]
+    if len(own) != 1 or any(
+        isinstance(e, Ref) and e.var is target_variable(own[0]) for other in others for e in subexpressions(other)
+    ):
+        return increment, []
+    return own[0], others
 
 
 def _leaves(stmt: CStmt) -> CExpr | None:
