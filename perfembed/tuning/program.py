@@ -199,6 +199,7 @@ def broken(difference: str) -> ProgramComparison:
 
 T = TypeVar("T")
 
+NO_CODE = "no code"
 _SEARCH_S = 120.0  # for runs that look for the nests that change the output
 _SEARCH_ROUNDS = 3
 
@@ -241,7 +242,7 @@ class Verifier(Generic[T]):
         try:
             tuned = self.rewritten(nests) if nests else self.texts
         except SchedulerError as problem:
-            return broken(f"no code: {problem}")
+            return broken(f"{NO_CODE}: {problem}")
         texts = Texts(self.texts, tuned, self.flags)
         return compare_programs(program, texts, self.workdir, self.threads, timed, known, most_s, beside)
 
@@ -270,7 +271,8 @@ class Verifier(Generic[T]):
             left = without_culprits(left, works, attempts)
         else:
             left = ()
-        return left, f"with it the program says something else: {error_line(problems[-1])}"
+        what = error_line(problems[-1])
+        return left, what if what.startswith(NO_CODE) else f"with it the program says something else: {what}"
 
     def that_compile(self, build: Build, nests: Sequence[T]) -> tuple[tuple[T, ...], str]:
         """Of files without a main: the nests that may stay, and what the compiler says of the others."""
@@ -280,7 +282,7 @@ class Verifier(Generic[T]):
             try:
                 problem = build.problem(Changes(self.rewritten(part), self.flags), self.workdir)
             except SchedulerError as error:
-                problem = f"no code: {error}"
+                problem = f"{NO_CODE}: {error}"
             problems.append(problem or problems[-1])
             return not problem
 

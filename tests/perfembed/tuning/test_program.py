@@ -189,6 +189,21 @@ def test_only_the_nest_behind_which_errno_or_flags_are_read_is_given_back(
     assert "says something else: stdout line 1" in why
 
 
+def test_code_that_cannot_be_written_is_not_said_to_be_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "p.c"
+    path.write_text("int main(void) { return 0; }\n")
+
+    def rewritten(nests: Sequence[str]) -> dict[str, bytes]:
+        if "deep" in nests:
+            raise SchedulerError("beyond the limits")
+        return {str(path): path.read_bytes()}
+
+    checked = Verifier({str(path): path.read_bytes()}, rewritten, (), tmp_path / "work", 2, False)
+    program = run_of(tmp_path)
+    comparison = checked.compare(program, ["one", "deep"])
+    assert checked.kept(program, ["one", "deep"], comparison.difference) == (("one",), "no code: beyond the limits")
+
+
 def test_tune_gives_back_one_nest_and_writes_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the winners of the search given: what is faster here is not for a test to say."""
     round_ = Round((Timed((2.0,)),) * 2, (Timed((1.0,)),) * 2, 0.0, True)

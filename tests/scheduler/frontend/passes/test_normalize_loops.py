@@ -28,6 +28,7 @@ def canonical(body: str) -> str:
         "int i, j; i = 0; j = m; while (i < n) { a[i] = 2 * a[i]; i = i + 1; } a[0] = j;",
         "for (int i = 0; i < n;) { a[i] = 2 * a[i]; i++; }",
         "int i = 0; for (; i < n; i++) a[i] = 2 * a[i];",
+        "int i = 0; double *p = a, *q = a; for (; i < n; i++, p++, ++q) *p = 2 * *q;",
         "int i = 0; for (;;) { if (i >= n) break; a[i] = 2 * a[i]; i++; }",
         "int i = 0; while (1) { if (!(i < n)) break; a[i] = 2 * a[i]; i++; }",
         "for (int i = 0;; i++) { if (i >= n) break; a[i] = 2 * a[i]; }",
