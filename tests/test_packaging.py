@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("optdb", "perfembed", "profilers", "scheduler")
-LEFT_OUT = tuple(f"optdb/data/{name}/" for name in ("labels", "profiles", "searches"))
+LEFT_OUT = tuple(f"optdb/data/{name}/" for name in ("labels", "profiles", "searches", "transfers"))
 NEEDED = {
     "perfembed/py.typed", "optdb/py.typed", "profilers/py.typed", "scheduler/py.typed",
     "perfembed/weights/embedding.safetensors", "perfembed/weights/cost-boosted.safetensors",

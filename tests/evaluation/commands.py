@@ -224,7 +224,7 @@ def transfer(
         seeds=tuple(range(seed, seed + seeds)),
         environment=_environment(),
     )
-    _compared(bench, methods[0].name if reference is None else REFERENCE, json, transferring=True)
+    _compared(bench, bench.methods[0].name if reference is None else REFERENCE, json, transferring=True)
 
 
 @app.command("search")
