@@ -217,6 +217,6 @@ def test_what_a_pass_leaves(source: str, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["inspect", source, "--print-after=detect_scops"], Session({})) == EXIT_DONE
     assert "nest f_0 of f {" in capsys.readouterr().out
     assert main(["inspect", source, "--print-after=list"], Session({})) == EXIT_DONE
-    assert "hoist_side_effects\nlower_control_flow\n" in capsys.readouterr().out
+    assert "hoist_side_effects\nmemory_calls\n" in capsys.readouterr().out
     assert main(["inspect", source, "--print-after=unroll"], Session({})) == EXIT_USAGE
     assert "one of: sroa, hoist_side_effects" in capsys.readouterr().err
