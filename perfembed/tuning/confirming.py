@@ -16,6 +16,9 @@ from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Timed, WrongResult
 from profilers.specification import TimingSettings
 from profilers.timing import Comparison, ComparisonFailed, compare_apart
+from scheduler.codegen.runtime_checks.guards import runtime_condition
+from scheduler.codegen.tree.polytree import PolyTree
+from scheduler.errors import SchedulerError
 from scheduler.frontend import Sharing
 from scheduler.ir.tree import statements_below, tree_loops
 from scheduler.replay import Replayer, ScheduledNest
@@ -84,6 +87,10 @@ class Confirmation:
                 return
             if concluded is not None:
                 continue
+            if problem := self._untestable(candidate.scheduled):
+                outcome.failed += 1
+                outcome.reason = f"no code: {problem}"
+                continue
             with self.conditions.watch.phase("checking"):
                 checked = checker.check(candidate.scheduled, self._reference)
             if not checked.passed:
@@ -108,6 +115,15 @@ class Confirmation:
                 outcome.winner = Winner(replace(candidate.scheduled, schedule=shortest), comparison, checked.passed)
                 return
             outcome.reason = "no schedule was confirmed faster than the original in an interleaved run"
+
+    def _untestable(self, scheduled: ScheduledNest) -> str:
+        """Why no code with the tests that it needs in a program can be written; what is measured needs none."""
+        tree = PolyTree(self.replayer.of(scheduled.schedule).model, scheduled.tree)
+        try:
+            runtime_condition(self.replayer.nest, self.replayer.model, tree)
+        except SchedulerError as problem:
+            return str(problem)
+        return ""
 
     def _unfair(self, comparison: Comparison, scheduled: ScheduledNest) -> str:
         """Why a candidate only looks faster: beside others, who take cores away, it is well to want only one."""

@@ -15,10 +15,13 @@ from perfembed.tuning.nest_outcome import Effort, NestOutcome
 from profilers.build import Built
 from profilers.outcome import Timed
 from profilers.timing import CompareSettings, Comparison, Round
+from scheduler.codegen.tree.polytree import PolyTree
+from scheduler.errors import CodegenUnsupported
 from scheduler.frontend import Sharing
 from scheduler.frontend.model import Shared
-from scheduler.ir.nest import Span
+from scheduler.ir.nest import LoopNest, Span
 from scheduler.ir.text import parse_nest
+from scheduler.polyhedral.model import Model
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import Schedule, parse_schedule
 from scheduler.search.explorer import Candidate
@@ -96,6 +99,31 @@ def test_what_only_looks_faster_is_not_kept(tmp_path: Path, load: float) -> None
     assert (outcome.winner is None) is (load > 0), outcome.reason
     assert ledger.schedules == ([] if load else [scheduled.schedule])
     assert not load or "1.2 cores busy" in outcome.reason
+
+
+@pytest.mark.gcc
+def test_what_no_code_can_be_written_for_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run-time test may be beyond the limits where the schedule itself was not."""
+    whole = measurer(tmp_path, PRODUCT, n=40)
+    whole = replace(whole, conditions=replace(whole.conditions, runner=Turns()))
+    deep, plain = (whole.replayer.replay(parse_schedule(text)) for text in ("interchange(j, k)", "interchange(i, j)"))
+    assert isinstance(deep, ScheduledNest) and isinstance(plain, ScheduledNest)
+
+    def condition(nest: LoopNest, model: Model, scheduled: PolyTree) -> None:
+        if scheduled.tree == deep.tree:
+            raise CodegenUnsupported("no run-time test within the limits")
+
+    monkeypatch.setattr("perfembed.tuning.confirming.runtime_condition", condition)
+    outcome, ledger = NestOutcome(), Told()
+    trials = Trials(whole, TrialLimits(60.0, 1.5, 8.0, 4), outcome, lambda event: None, ledger, None)
+    original = whole.original(None)
+    assert isinstance(original, Original)
+    trials.known_original(Original(original.built, Timed((1.0,))), 1.0)
+    confirmation = Confirmation(trials, Effort(), outcome, None, False)
+    confirmation.confirm((Candidate(deep, 0.7), Candidate(plain, 0.8)), False)
+    assert ledger.schedules == [plain.schedule] and outcome.failed == 1 and outcome.winner is not None
+    confirmation.confirm((Candidate(deep, 0.7),), False)
+    assert outcome.reason == "no code: no run-time test within the limits"
 
 
 @pytest.mark.parametrize("load", [0.0, 1.2])
