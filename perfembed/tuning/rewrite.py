@@ -24,6 +24,7 @@ from scheduler.replay import LegalityOptions, ScheduledNest
 from scheduler.schedule import Schedule, format_schedule
 
 _DEFINE = re.compile(r"#define ([^\W\d][\w$]*)")
+_LABEL = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)\s*:(?!:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def rewrite_with_places(
         text = emit(
             scheduled,
             model,
-            original=before,
+            original=_with_own_labels(before),
             vector_bytes=vector_bytes,
             checked=True,
             context=context,
@@ -112,6 +113,12 @@ def rewrite_with_places(
         header += line_directive(_number(numbering, place))
     content, places = spliced(source.content, edits, header, source.trigraphs)
     return content, {r.nest.name: places[r.nest.span.begin] for r in rewrites if r.nest.span is not None}
+
+
+def _with_own_labels(text: str) -> str:
+    """The loops as they were written, for a second place in one function, where their labels are others."""
+    names = [name for name in dict.fromkeys(_LABEL.findall(text)) if name != "default"]
+    return f"{{ __label__ {', '.join(names)};\n{text}\n}}" if names else text
 
 
 def _number(numbering: Numbering, position: int) -> int:

@@ -8,7 +8,7 @@ from scheduler.frontend.c_ast.csyntax import Unit
 from scheduler.frontend.c_ast.printing import function_text
 from scheduler.frontend.passes.hoist_side_effects import HoistSideEffects
 from scheduler.frontend.passes.lower_control_flow import LowerControlFlow
-from scheduler.frontend.passes.memory_calls import MemoryCalls
+from scheduler.frontend.passes.memory_calls import memory_calls
 from scheduler.frontend.passes.normalize_loops import NormalizeLoops
 from scheduler.frontend.passes.sroa import sroa
 from scheduler.frontend.passes.substitute_inductions import SubstituteInductions
@@ -27,7 +27,7 @@ def _of_each(kind: type[FunctionPass]) -> Callable[[Unit], None]:
 PASSES: Mapping[str, Callable[[Unit], None]] = {
     "sroa": sroa,
     "hoist_side_effects": _of_each(HoistSideEffects),
-    "memory_calls": _of_each(MemoryCalls),
+    "memory_calls": memory_calls,
     "lower_control_flow": _of_each(LowerControlFlow),
     "normalize_loops": _of_each(NormalizeLoops),
     "substitute_inductions": _of_each(SubstituteInductions),

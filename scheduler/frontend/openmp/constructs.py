@@ -137,11 +137,6 @@ class Pragmas:
         return frozenset(found)
 
     @cached_property
-    def harmless_macros(self) -> frozenset[str]:
-        """The names that stand for pragmas that change nothing, or for nothing."""
-        return frozenset(name for name, texts in self._definitions.items() if all(map(is_harmless, texts)))
-
-    @cached_property
     def _definitions(self) -> dict[str, set[str]]:
         """All texts of each macro: some are defined again."""
         found = {name: {text} for name, text in self.unit.macros.items()}

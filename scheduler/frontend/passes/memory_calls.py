@@ -6,13 +6,16 @@ In a loop they would be calls with side effects; on their own they stay calls (`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from scheduler.frontend.c_ast.arith import bits
+from scheduler.frontend.c_ast.arith import bits, is_unsigned
+from scheduler.frontend.c_ast.clone import is_lasting
 from scheduler.frontend.c_ast.csyntax import (
     INT,
     Bin,
     CCall,
     CExpr,
+    Cond,
     Conv,
     CStmt,
     CType,
@@ -26,7 +29,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Set,
     Step,
     Un,
-    Unmodelled,
+    Unit,
     Variable,
     strip,
     subexpressions,
@@ -39,18 +42,34 @@ _CALLS = {"memset": 3, "memcpy": 3}
 _BYTES = {0: 0, -1: -1, 255: -1}  # what a number is whose bytes are all that
 
 
+def memory_calls(unit: Unit) -> None:
+    """Where there are such loops memory may have been set and copied as that of another type, which C allows a call."""
+    marked = frozenset(d.target for d in unit.source.directives if d.text.startswith("#pragma"))
+    for function in unit.functions.values():
+        calls = MemoryCalls(function, marked)
+        function.body = calls.run()
+        if calls.found:
+            unit.dialect = replace(unit.dialect, untyped=True)
+
+
 class MemoryCalls(FunctionPass):
     """The statements of a function with loops in place of such calls."""
+
+    found = False
 
     def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
         call = _unused(stmt.expr) if isinstance(stmt, ExprStmt) else None
         if not isinstance(call, CCall) or stmt.begin in self.marked or _CALLS.get(call.library) != len(call.arguments):
             return stmt
         target, source, size = call.arguments
-        if any(isinstance(e, Step | Set | CCall | Unmodelled) for a in call.arguments for e in subexpressions(a)):
-            return stmt
+        places = [target] if call.library == "memset" else [target, source]
+        fixed = _is_fixed(source) if call.library == "memset" else True
+        if not (fixed and all(map(_is_fixed_place, places)) and _is_limit(size)):
+            return stmt  # these are evaluated once, and a loop would do so again
         target, source = (_array(_pointer(a), size) for a in (target, source))
-        return _loops(call.library == "memset", target, source, size, stmt) or stmt
+        found = _loops(call.library == "memset", target, source, size, stmt)
+        self.found = self.found or found is not None
+        return found or stmt
 
 
 def _loops(fill: bool, target: CExpr, source: CExpr, size: CExpr, stmt: CStmt, name: str = "e") -> CStmt | None:
@@ -59,6 +78,8 @@ def _loops(fill: bool, target: CExpr, source: CExpr, size: CExpr, stmt: CStmt, n
     if element is None or target.ctype.kind not in ("pointer", "array"):
         return None
     if not fill and (source.ctype.element is None or source.ctype.kind not in ("pointer", "array")):
+        return None
+    if element.kind == "array" and not fill and not _same_shape(target.ctype, source.ctype):
         return None
     count: CExpr | None
     if element.kind == "array":
@@ -136,6 +157,38 @@ def _filled(value: CExpr, element: CType) -> CExpr | None:
     return Conv(Lit(str(found), found, INT, value.at), True, element, value.at)
 
 
+def _is_fixed(value: CExpr) -> bool:
+    """Whether nothing that the call changes is read."""
+    return all(is_lasting(e) for e in subexpressions(value))
+
+
+def _is_limit(size: CExpr) -> bool:
+    """Whether it reads variables and members only: whether loops change what they are limited by is looked at there."""
+    plain = Lit | Ref | Member | Conv | Cond | Bin
+    return all(isinstance(e, plain) or (isinstance(e, Un) and e.op in "-+~!") for e in subexpressions(size))
+
+
+def _is_fixed_place(place: CExpr) -> bool:
+    """Whether the call changes nothing that tells where it is, but by pointers (which are looked at elsewhere)."""
+    match place:
+        case Ref():
+            return True
+        case Conv(operand=inner) | Member(base=inner) | Un(op="&" | "*", operand=inner):
+            return _is_fixed_place(inner)
+        case Index(base=base, index=index):
+            return _is_fixed_place(base) and _is_fixed(index)
+        case Bin(op="+" | "-", left=left, right=right):
+            pointer, number = (left, right) if left.ctype.kind in ("pointer", "array") else (right, left)
+            return _is_fixed_place(pointer) and _is_fixed(number)
+    return False
+
+
+def _same_shape(one: CType, other: CType) -> bool:
+    if one.kind != other.kind or one.element is None or other.element is None:
+        return one.kind == other.kind and one.name == other.name
+    return isinstance(one.extent, int) and one.extent == other.extent and _same_shape(one.element, other.element)
+
+
 def _whole(array: CType, size: CExpr) -> CExpr | None:
     """How many elements an array of arrays has, where `size` is all of it."""
     whole = _bytes_of(array)
@@ -177,7 +230,7 @@ def _factors(size: CExpr) -> Iterator[CExpr]:
     """Of a product of sizes, which does not wrap where memory has as many bytes."""
     if isinstance(size, Conv) and size.ctype.kind == size.operand.ctype.kind == "int" and bits(size.ctype.name) == 64:
         yield from _factors(size.operand)
-    elif isinstance(size, Bin) and size.op == "*":
+    elif isinstance(size, Bin) and size.op == "*" and (bits(size.ctype.name) == 64 or not is_unsigned(size.ctype.name)):
         yield from _factors(size.left)
         yield from _factors(size.right)
     else:

@@ -115,8 +115,7 @@ class RegionText:
         if depth:
             raise Reject(stmt.begin, "a preprocessor conditional goes across the loop", _REMOVE)
         marked = self.pragmas.macro_before(stmt) or self._names_pragma(stmt.begin, stmt.end)
-        before = self.unit.source.text.name_before(stmt.begin)
-        if marked or (before not in ("", "else", "do") and before not in self.pragmas.harmless_macros):
+        if marked or self.unit.source.text.name_before(stmt.begin) not in ("", "else", "do"):
             raise Reject(stmt.begin, "a macro or pragma is attached to the loop", "remove it to let the loop be tuned")
         if isinstance(stmt, ForStmt) and stmt.foreign:
             raise Reject(stmt.begin, "the loop comes from a macro or another file", "write the for loop out")

@@ -246,12 +246,11 @@ def _builtin(ctx: Context, name: str, expr: CCall) -> Expr:
     infinity = _infinity(operand.ctype)
     if name == "isnan":
         return Binary("!=", operand, operand, "int")
+    below = Unary("-", infinity, operand.ctype)
     if name == "isfinite":
-        size = Call("fabsf" if operand.ctype == "float" else "fabs", (operand,), operand.ctype)
-        return Binary("<", size, infinity, "int")
-    above = Binary("==", operand, infinity, "int")
-    below = Binary("==", operand, Unary("-", infinity, operand.ctype), "int")
-    return Binary("-", above, below, "int")
+        number = Binary("&&", Binary("==", operand, operand, "int"), Binary("!=", operand, infinity, "int"), "int")
+        return Binary("&&", number, Binary("!=", operand, below, "int"), "int")
+    return Binary("-", Binary("==", operand, infinity, "int"), Binary("==", operand, below, "int"), "int")
 
 
 def _infinity(ctype: str) -> Literal:

@@ -62,7 +62,8 @@ def test_kernel(kernel: str, tmp_path: Path) -> None:
 
 @pytest.mark.gcc
 def test_expanded_scalar_beside_the_original(tmp_path: Path) -> None:
-    """The text that runs where memory is short uses the user's `t`; the expanded one needs another name."""
+    """The text that runs where memory is short uses the user's `t`; the expanded one needs another name. It stands in
+    the file twice, with labels of its own."""
     content = b"""#include <stdio.h>
 double A[900][900], B[900][900];
 static void f(void)
@@ -70,7 +71,7 @@ static void f(void)
     int i, j;
     double t;
     for (i = 0; i < 900; i++)
-        for (j = 0; j < 900; j++) {
+        row: for (j = 0; j < 900; j++) {
             t = A[i][j] * 2;
             B[j][i] = t + 1;
         }
@@ -85,7 +86,7 @@ int main(void) { f(); printf("%g\\n", B[3][4]); return 0; }
         source, [Rewrite(nest, parse_schedule("distribute(j, 1); distribute(i, 1); parallelize(i)"), 2.0)]
     )
     after.write_bytes(written)
-    assert b"pe_alloc" in written
+    assert b"pe_alloc" in written and written.count(b"row:") == 2 and b"{ __label__ row;" in written
     assert printed(after) == printed(before)
 
 

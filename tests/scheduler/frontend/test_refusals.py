@@ -100,8 +100,8 @@ def test_what_names_mean_may_change_inside() -> None:
     [
         ("", "#pragma loopbound min 4 max 4", "#pragma HLS unroll", ""),
         ("", '_Pragma("loopbound min 4 max 4")', '_Pragma("MUST_ITERATE(4)")', ""),
-        ('#define BOUND _Pragma("loopbound") _Pragma("HLS pipeline")', "BOUND", "BOUND", ""),
-        ("#define NOTHING", "NOTHING", "NOTHING", ""),
+        ('#define BOUND _Pragma("loopbound") _Pragma("HLS pipeline")', "", "BOUND", ""),
+        ("#define NOTHING", "", "NOTHING", ""),
         ('#define BOUND _Pragma("loopbound") (void)0;', "BOUND", "", "macro or pragma"),
         ('#define BOUND _Pragma("GCC unroll 4")', "BOUND", "", "macro or pragma"),
         ('#define OUTER _Pragma("loopbound")\n#undef OUTER\n#define OUTER _Pragma("acc x")', "OUTER", "", "macro or"),
@@ -114,6 +114,21 @@ def test_pragmas_that_no_compiler_acts_upon(head: str, above: str, inside: str, 
     found = read(code)
     assert all(reason in r.reason for r in found.rejections) and bool(found.rejections) == bool(reason)
     assert reason or len(found.nests) == 1
+
+
+@pytest.mark.parametrize("above", ["NOTHING", "#pragma GCC unroll 4\nNOTHING", "PARALLEL"])
+def test_a_macro_in_front_may_be_a_pragma_elsewhere(above: str) -> None:
+    """With -fopenmp, or behind another pragma: what comes next has to be a loop then."""
+    code = f"""#define NOTHING
+#ifdef _OPENMP
+#define PARALLEL _Pragma("omp parallel for")
+#else
+#define PARALLEL
+#endif
+void f(int n, double *a) {{
+{above} for (int i = 0; i < n; i++) a[i] = 0; }}"""
+    (refused,) = read(code).rejections
+    assert refused.reason == "a macro or pragma is attached to the loop"
 
 
 def test_conditional_compilation_inside() -> None:

@@ -196,10 +196,9 @@ def test_macros_in_bodies() -> None:
     ("text", "read"),
     [
         ("isnan(x[i])", "(x[i] != x[i])"),
-        ("isfinite(x[i])", "(fabs(x[i]) < 1e999)"),
+        ("isfinite(x[i])", "(((x[i] == x[i]) && (x[i] != 1e999)) && (x[i] != -1e999))"),
         ("isinf(x[i])", "((x[i] == 1e999) - (x[i] == -1e999))"),
         ("isnan(f[i]) ? NAN : f[i]", "((f[i] != f[i]) ? NAN : f[i])"),
-        ("isfinite(f[i])", "(fabsf(f[i]) < 1e999f)"),
         ('i ? __builtin_nan("") : -INFINITY', "(i ? NAN : -1e999f)"),
     ],
 )

@@ -8,7 +8,7 @@ from tests.scheduler.frontend.support import assumptions, lines, nest, read
 
 HEAD = """#include <string.h>
 struct s { float u[4][8]; unsigned char c[64]; int k[16]; };
-static double a[300][200], b[300][200], x[200];
+static double a[300][200], b[300][200], x[200], wide[300][400];
 void f(int n, int m, int v, double *restrict p, const double *restrict q, int *restrict k, struct s *restrict s) {
     for (int i = 0; i < n; i++) { %s x[i] += 1; } }"""
 
@@ -54,11 +54,22 @@ def test_what_may_leave_a_row_is_tested() -> None:
         "memset(k, v, 4 * m);",
         "memcpy(p, k, 8 * m);",
         "memset(s, 0, sizeof *s);",
+        "memset(a[i], s[0].c[3] + 1, sizeof a[i]);",  # evaluated once, and the call changes what it is made of
+        "memset(&s[0].c[k[i]], v, 9);",
+        "memset(k, 0, m * 4u);",  # wraps around before it is a size
+        "memcpy(a, wide, sizeof a);",
     ],
 )
 def test_what_stays_a_call(call: str) -> None:
     (refused,) = read(HEAD.replace("%s", call)).rejections
     assert "calls 'mem" in refused.reason
+
+
+def test_memory_may_be_set_as_that_of_another_type() -> None:
+    code = """#include <string.h>
+    void f(int n, float *q, int *k) { for (int i = 0; i < n; i++) { k[i] += i; %s k[i] += 3 * i; } }"""
+    assert not any(array.untyped for array in nest(code % "q[i] = 0;").arrays)
+    assert all(array.untyped for array in nest(code % "memset(q + i, 0, 4);").arrays if array.name in ("q", "k"))
 
 
 def test_on_its_own_it_stays_what_it_is() -> None:
