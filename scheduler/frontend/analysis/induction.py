@@ -11,7 +11,6 @@ from scheduler.frontend.c_ast.csyntax import (
     Bin,
     CCall,
     CExpr,
-    Conv,
     CStmt,
     DeclStmt,
     ExprStmt,
@@ -23,6 +22,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Unmodelled,
     Variable,
     all_expressions,
+    bare,
     strip,
     subexpressions,
 )
@@ -134,8 +134,7 @@ def inits_of(init: CStmt | None) -> dict[Variable, CExpr] | None:
 def commas(expr: CExpr | None) -> list[CExpr]:
     if expr is None:
         return []
-    while isinstance(expr, Conv) and (not expr.explicit or expr.ctype.kind == "void"):
-        expr = expr.operand
+    expr = bare(expr)
     if isinstance(expr, Bin) and expr.op == ",":
         return [*commas(expr.left), *commas(expr.right)]
     return [expr]

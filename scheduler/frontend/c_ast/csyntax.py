@@ -543,5 +543,12 @@ def strip(expr: CExpr) -> CExpr:
     return expr
 
 
+def bare(expr: CExpr) -> CExpr:
+    """Without the conversions around it whose result nobody uses."""
+    while isinstance(expr, Conv) and (not expr.explicit or expr.ctype.kind == "void"):
+        expr = expr.operand
+    return expr
+
+
 def _narrows(expr: Conv) -> bool:
     return expr.ctype.kind == expr.operand.ctype.kind == "int" and bits(expr.ctype.name) < bits(expr.operand.ctype.name)

@@ -15,7 +15,6 @@ from scheduler.frontend.c_ast.csyntax import (
     CCall,
     CExpr,
     Cond,
-    Conv,
     CStmt,
     DeclStmt,
     ExprStmt,
@@ -25,6 +24,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Set,
     Step,
     Unmodelled,
+    bare,
     extents,
     operands,
     subexpressions,
@@ -69,7 +69,7 @@ def without_side_effects(stmt: CStmt) -> tuple[CStmt, ...]:
 
 
 def _expression(stmt: ExprStmt) -> tuple[CStmt, ...]:
-    expr = _bare(stmt.expr)
+    expr = bare(stmt.expr)
     if isinstance(expr, Bin) and expr.op in ("&&", "||") and _changes(expr.right):
         test = expr.left if expr.op == "&&" else negated(expr.left)
         return without_side_effects(
@@ -81,12 +81,12 @@ def _expression(stmt: ExprStmt) -> tuple[CStmt, ...]:
     own: set[int] = set()  # what is a statement's change already: also of `x = y = 0`, and of several with commas
     waiting = [expr]
     while waiting:
-        part = _bare(waiting.pop())
+        part = bare(waiting.pop())
         if isinstance(part, Bin) and part.op == ",":
             waiting += [part.left, part.right]
         elif isinstance(part, Set | Step):
             own.add(id(part))
-            waiting += [part.right] if isinstance(part, Set) and isinstance(_bare(part.right), Set) else []
+            waiting += [part.right] if isinstance(part, Set) and isinstance(bare(part.right), Set) else []
     if (
         isinstance(expr, Bin)
         and expr.op == ","
@@ -99,13 +99,6 @@ def _expression(stmt: ExprStmt) -> tuple[CStmt, ...]:
         return (stmt,)
     before, results, behind = _moved(found, stmt, False)
     return (*before, ExprStmt(Cloner({}, None, 0, results).expr(expr), stmt.begin, stmt.end), *behind)
-
-
-def _bare(expr: CExpr) -> CExpr:
-    """Without conversions whose result nobody uses."""
-    while isinstance(expr, Conv) and (not expr.explicit or expr.ctype.kind == "void"):
-        expr = expr.operand
-    return expr
 
 
 def _changes(expr: CExpr) -> bool:

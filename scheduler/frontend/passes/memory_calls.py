@@ -31,6 +31,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Un,
     Unit,
     Variable,
+    bare,
     strip,
     subexpressions,
 )
@@ -58,7 +59,7 @@ class MemoryCalls(FunctionPass):
     found = False
 
     def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
-        call = _unused(stmt.expr) if isinstance(stmt, ExprStmt) else None
+        call = bare(stmt.expr) if isinstance(stmt, ExprStmt) else None
         if not isinstance(call, CCall) or stmt.begin in self.marked or _CALLS.get(call.library) != len(call.arguments):
             return stmt
         target, source, size = call.arguments
@@ -116,13 +117,6 @@ def _element(array: CExpr, element: CType, number: Variable, count: CExpr) -> CE
         first = Index(array, Lit("0", 0, _LONG, array.at), element, array.at)
         array = Un("&", first, CType("pointer", f"{element.name} *", element), array.at)
     return Index(array, Ref(number, _LONG, array.at), element, array.at)
-
-
-def _unused(expr: CExpr) -> CExpr:
-    """Without conversions whose result nobody uses."""
-    while isinstance(expr, Conv) and (not expr.explicit or expr.ctype.kind == "void"):
-        expr = expr.operand
-    return expr
 
 
 def _pointer(expr: CExpr) -> CExpr:
