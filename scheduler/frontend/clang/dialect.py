@@ -332,7 +332,7 @@ def _entry(flag: str) -> tuple[Flag | None, bool]:
 def _foreign(foreign: frozenset[str], flag: str) -> frozenset[str]:
     off = flag.startswith(("-fno-builtin", "-ffreestanding", "-fno-hosted"))
     single = flag.partition("builtin-")[2]
-    names = frozenset((single,)) if single else frozenset(FUNCTIONS)
+    names = frozenset((single,)) if single else frozenset((*FUNCTIONS, "memset", "memcpy"))
     return foreign | names if off else foreign - names
 
 

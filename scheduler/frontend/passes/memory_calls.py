@@ -45,6 +45,8 @@ _BYTES = {0: 0, -1: -1, 255: -1}  # what a number is whose bytes are all that
 
 def memory_calls(unit: Unit) -> None:
     """Where there are such loops memory may have been set and copied as that of another type, which C allows a call."""
+    if unit.functions.keys() & set(_CALLS):  # the file has its own
+        return
     marked = frozenset(d.target for d in unit.source.directives if d.text.startswith("#pragma"))
     for function in unit.functions.values():
         calls = MemoryCalls(function, marked)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from scheduler.frontend import ParseOptions, read_source
 from tests.scheduler.frontend.support import assumptions, lines, nest, read
 
 HEAD = """#include <string.h>
@@ -75,3 +78,19 @@ def test_memory_may_be_set_as_that_of_another_type() -> None:
 def test_on_its_own_it_stays_what_it_is() -> None:
     found = read("#include <string.h>\nvoid f(double *p, int n) { memset(p, 0, 8 * n); if (n > 3) memset(p, 0, 80); }")
     assert not found.nests and not found.rejections
+
+
+@pytest.mark.parametrize("flags", [("-fno-builtin",), ("-fno-builtin-memset",), ("-ffreestanding",)])
+def test_what_may_be_a_function_of_the_program_stays_a_call(flags: tuple[str, ...], tmp_path: Path) -> None:
+    code = HEAD.replace("%s", "memset(a[i], 0, sizeof a[i]);").encode()
+    (refused,) = read_source(tmp_path / "t.c", ParseOptions(flags), code).rejections
+    assert "calls 'memset'" in refused.reason
+
+
+def test_a_file_may_have_its_own() -> None:
+    code = """static double a[9][9]; void *memcpy(void *, const void *, unsigned long);
+    static void *memset(double *p, int v, unsigned long n) { for (int k = 0; k < 9; k++) p[k] = v + 7; return p; }
+    void f(int n) { for (int i = 0; i < n; i++) { memset(a[i], 0, sizeof a[i]); a[i][1] += 1; } }"""
+    found = [n for n in read(code).nests if n.function == "f"]
+    assert all("+ 7" in line for n in found for line in lines(n) if "[e]" in line or "[k]" in line)
+    assert not any("(double)0" in line for n in found for line in lines(n))
