@@ -35,7 +35,6 @@ from perfembed.errors import EnvironmentMissing, NoTunableNest, PerfembedError
 from perfembed.files import read_input
 from perfembed.tuning.file_tuner import tune
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.program import NO_CODE
 from perfembed.tuning.source import parse
 from profilers.build import CompilerConfig
 from profilers.calibration import CalibrationCache
@@ -229,10 +228,9 @@ class _Kernel:
             note_result(row, done, marked.inner)
             measured = least_measured([n for n in done.result.nests if n.function in marked.inner])
             self.tuned[OURS] = ProgramRow(tuning_s=done.seconds, candidates=measured)
-            broken = [nest.reason for nest in done.result.nests if nest.given_back]
-            wrong = next((reason for reason in broken if not reason.startswith(NO_CODE)), None)
-            if wrong is not None:
-                row.status, row.reason = "wrong", wrong
+            broken = next((nest.reason for nest in done.result.nests if nest.given_back), None)
+            if broken is not None:
+                row.status, row.reason = "wrong", broken
 
     # ---------------------------------------------------------------------------------- builds
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from perfembed.retrieval.donors import StoredDonor
 from scheduler.errors import SchedulerError
 from scheduler.schedule import Schedule, parse_schedule
@@ -46,12 +43,3 @@ def good_recipes(donor: StoredDonor) -> tuple[Recipe, ...]:
 def likeness(first: Sequence[Recipe], second: Sequence[Recipe]) -> float:
     """Of the two recipes that are most alike: shared over all their steps (Jaccard), 0 … 1; NaN without recipes."""
     return max((len(a & b) / max(len(a | b), 1) for a in first for b in second), default=float("nan"))
-
-
-def likenesses(recipes: Sequence[Sequence[Recipe]]) -> npt.NDArray[np.float32]:
-    """[n, n]."""
-    found = np.full((len(recipes), len(recipes)), np.nan, dtype=np.float32)
-    for i, first in enumerate(recipes):
-        for j in range(i + 1):
-            found[i, j] = found[j, i] = likeness(first, recipes[j])
-    return found

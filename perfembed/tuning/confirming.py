@@ -12,6 +12,7 @@ from perfembed.measuring.measurer import Checked, Original
 from perfembed.measuring.remeasure import compared_on_less
 from perfembed.measuring.trials import BUSY, HOPEFUL, SLOW_S, Trials
 from perfembed.tuning.nest_outcome import Effort, NestOutcome, Winner
+from perfembed.tuning.program import NO_CODE
 from profilers.build import Built
 from profilers.outcome import BuildFailed, Outcome, Timed, WrongResult
 from profilers.specification import TimingSettings
@@ -87,12 +88,13 @@ class Confirmation:
                 return
             if concluded is not None:
                 continue
-            if problem := self._untestable(candidate.scheduled):
-                outcome.failed += 1
-                outcome.reason = f"no code: {problem}"
-                continue
             with self.conditions.watch.phase("checking"):
-                checked = checker.check(candidate.scheduled, self._reference)
+                problem = self._untestable(candidate.scheduled)
+                checked = None if problem else checker.check(candidate.scheduled, self._reference)
+            if checked is None:
+                outcome.failed += 1
+                outcome.reason = f"{NO_CODE}: {problem}"
+                continue
             if not checked.passed:
                 self._refute(candidate.scheduled.schedule, checked.failure)
                 continue

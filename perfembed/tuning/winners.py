@@ -16,7 +16,7 @@ from perfembed.measuring.checking import TOLERANCE
 from perfembed.tuning.members import Members
 from perfembed.tuning.nest_outcome import Winner
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.program import Beside, ProgramComparison, Verifier
+from perfembed.tuning.program import NO_CODE, Beside, ProgramComparison, Verifier
 from perfembed.tuning.project import Project
 from perfembed.tuning.result import Event, Message, NestReport
 from perfembed.tuning.rewrite import Rewrite, rewrite_with_places
@@ -190,11 +190,13 @@ class Winners:
         )
 
     def _give_back(self, left: Sequence[Won], reason: str) -> None:
-        """The winners that are not left stay as they were written."""
+        """The winners that are not left stay as they were written; what no code can be written for was not wrong."""
         for nest, _ in self.found:
             if not any(nest is other for other, _ in left):
                 report = self.reports[nest.name]
-                self.reports[nest.name] = replace(report, status="kept", reason=reason, given_back=True)
+                self.reports[nest.name] = replace(
+                    report, status="kept", reason=reason, given_back=not reason.startswith(NO_CODE)
+                )
         self.found = list(left)
 
     def _revert_last(self, reason: str) -> None:

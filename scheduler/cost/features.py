@@ -52,12 +52,6 @@ class FeatureExtractor:
         self._tree = self._tree_features(original, tree)
         self._problem = self._problem_features(original)
 
-    def written(self) -> Vector:
-        """Shape [len(PROBLEM) + len(TREE)], of the nest as written."""
-        values: npt.NDArray[np.float64] = np.concatenate([self._problem, self._tree])
-        bounded: Vector = np.clip(values, _LOW[: len(values)], _HIGH[: len(values)]).astype(np.float32)
-        return bounded
-
     def vector(self, scheduled: ScheduledNest, seconds: float | None = None) -> Vector:
         """Shape [len(FEATURES)]; `seconds` as in `matrix`."""
         found: Vector = self.matrix([scheduled], seconds)[0]

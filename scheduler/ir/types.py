@@ -154,6 +154,8 @@ _MATH = {
     3: "fma",
 }
 
+MEMORY = frozenset({"memset", "memcpy"})  # what else of the C library is read: as loops
+
 # name -> (parameter types, result type) of the pure functions of the C library
 FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "abs": (("int",), "int"),

@@ -28,7 +28,7 @@ from perfembed.learning.training_data import is_generated
 from perfembed.retrieval.donors import BESIDE, Donors, Found, behaving
 from perfembed.retrieval.families import related
 from perfembed.retrieval.index import VectorIndex
-from perfembed.retrieval.likeness import good_recipes, likenesses
+from perfembed.retrieval.likeness import good_recipes, likeness
 from perfembed.retrieval.nest_space import NestSpace, parts
 from profilers.counters import feature_names
 from scheduler.errors import SchedulerError
@@ -156,7 +156,8 @@ def likeness_of_neighbours(
     asked = [n for n, (d, *_) in enumerate(placed) if not is_generated(d.algorithm) or part_of(d.algorithm) == "test"]
     if not asked:
         return 0, ()
-    between = likenesses([good_recipes(d) for d, *_ in placed])
+    recipes = [good_recipes(d) for d, *_ in placed]
+    between = np.array([[likeness(one, other) for other in recipes] for one in recipes], dtype=np.float32)
     names = [d.algorithm for d, *_ in placed]
     static_rows, profiled_rows = np.stack([v for _, v, _ in placed]), np.stack([w for *_, w in placed])
     spaces = {"all parts": static_rows}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from scheduler.ir.types import FUNCTIONS
+from scheduler.ir.types import FUNCTIONS, MEMORY
 
 Effect = Literal[
     "nothing", "parser", "standard", "openmp", "wraps", "traps", "untyped", "sanitizer", "library", "refused"
@@ -332,7 +332,7 @@ def _entry(flag: str) -> tuple[Flag | None, bool]:
 def _foreign(foreign: frozenset[str], flag: str) -> frozenset[str]:
     off = flag.startswith(("-fno-builtin", "-ffreestanding", "-fno-hosted"))
     single = flag.partition("builtin-")[2]
-    names = frozenset((single,)) if single else frozenset((*FUNCTIONS, "memset", "memcpy"))
+    names = frozenset((single,)) if single else MEMORY.union(FUNCTIONS)
     return foreign | names if off else foreign - names
 
 

@@ -127,23 +127,18 @@ class Pragmas:
     @cached_property
     def macros(self) -> frozenset[str]:
         """The names that may make a pragma: `_Pragma`, and macros that are made of such."""
-        found = {"_Pragma"}
+        texts = {name: {text} for name, text in self.unit.macros.items()}
+        for line in self.unit.source.directives:  # of a macro that is defined again all definitions
+            if match := re.match(r"#define (\w+)(.*)", line.text):
+                texts.setdefault(match[1], set()).add(match[2].strip())
         words = {
-            name: {word for text in texts if not is_harmless(text) for word in re.findall(r"\w+", text)}
-            for name, texts in self._definitions.items()
+            name: {word for text in every if not is_harmless(text) for word in re.findall(r"\w+", text)}
+            for name, every in texts.items()
         }
+        found = {"_Pragma"}
         while more := {name for name, used in words.items() if name not in found and used & found}:
             found |= more
         return frozenset(found)
-
-    @cached_property
-    def _definitions(self) -> dict[str, set[str]]:
-        """All texts of each macro: some are defined again."""
-        found = {name: {text} for name, text in self.unit.macros.items()}
-        for line in self.unit.source.directives:
-            if match := re.match(r"#define (\w+)(.*)", line.text):
-                found.setdefault(match[1], set()).add(match[2].strip())
-        return found
 
     def macro_before(self, stmt: CStmt) -> bool:
         """Whether a macro that may make a pragma stands right before a statement."""

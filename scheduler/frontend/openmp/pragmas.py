@@ -37,7 +37,9 @@ UNDERSTOOD = frozenset((*OWN, *_HOW, "shared", "default", "nontemporal"))
 KINDS = frozenset(("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd"))
 WORDS = UNDERSTOOD | KINDS | BLOCKS | PROTECTED | STANDALONE | {w for name in _NAMES for w in name.split()} | {"omp"}
 # Above a loop these change nothing but how fast it runs.
-_HINTS = re.compile(r"(GCC (ivdep|unroll)|ivdep|unroll|nounroll|clang loop|vector|simd|loop_count|distribute_point)\b")
+_HINTS = re.compile(
+    r"(GCC (ivdep|unroll)|ivdep|(no)?unroll(_and_jam)?|clang loop|vector|simd|loop_count|distribute_point)\b"
+)
 _HARMLESS = re.compile(
     r"(scop|endscop|once|STDC FP_CONTRACT DEFAULT|STDC CX_LIMITED_RANGE|(GCC|clang) (diagnostic|system_header)|mark"
     r"|region|endregion|message|GCC (warning|poison))\b"

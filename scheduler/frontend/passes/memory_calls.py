@@ -37,15 +37,15 @@ from scheduler.frontend.c_ast.csyntax import (
 )
 from scheduler.frontend.c_ast.folding import as_type
 from scheduler.frontend.passes.walk import FunctionPass
+from scheduler.ir.types import MEMORY
 
 _LONG = CType("int", "long")
-_CALLS = {"memset": 3, "memcpy": 3}
 _BYTES = {0: 0, -1: -1, 255: -1}  # what a number is whose bytes are all that
 
 
 def memory_calls(unit: Unit) -> None:
     """Where there are such loops memory may have been set and copied as that of another type, which C allows a call."""
-    if unit.functions.keys() & set(_CALLS):  # the file has its own
+    if unit.functions.keys() & MEMORY:  # the file has its own
         return
     marked = frozenset(d.target for d in unit.source.directives if d.text.startswith("#pragma"))
     for function in unit.functions.values():
@@ -62,7 +62,9 @@ class MemoryCalls(FunctionPass):
 
     def rewrite(self, stmt: CStmt, before: list[CStmt], inside: bool) -> CStmt:
         call = bare(stmt.expr) if isinstance(stmt, ExprStmt) else None
-        if not isinstance(call, CCall) or stmt.begin in self.marked or _CALLS.get(call.library) != len(call.arguments):
+        if not isinstance(call, CCall) or call.library not in MEMORY or len(call.arguments) != 3:
+            return stmt
+        if stmt.begin in self.marked:
             return stmt
         target, source, size = call.arguments
         places = [target] if call.library == "memset" else [target, source]

@@ -377,6 +377,7 @@ def test_usage(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], m
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.gcc
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "work.c"

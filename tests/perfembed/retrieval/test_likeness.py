@@ -2,10 +2,8 @@
 
 import math
 
-import numpy as np
-
 from perfembed.retrieval.donors import StoredDonor
-from perfembed.retrieval.likeness import good_recipes, likeness, likenesses, recipe
+from perfembed.retrieval.likeness import good_recipes, likeness, recipe
 from scheduler.schedule import parse_schedule
 from tests.perfembed.transfer_support import MACHINE
 
@@ -38,6 +36,3 @@ def test_likeness_is_that_of_the_most_alike() -> None:
     second = good_recipes(donor("tile([i], [16])"))
     assert likeness(first, second) == 2 / 3 and likeness(first, first) == 1.0
     assert math.isnan(likeness(first, ()))
-    matrix = likenesses([first, second, ()])
-    assert matrix.shape == (3, 3) and matrix[0, 1] == matrix[1, 0] == np.float32(2 / 3)
-    assert np.isnan(matrix[2]).all()

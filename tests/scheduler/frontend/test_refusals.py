@@ -116,7 +116,9 @@ def test_pragmas_that_no_compiler_acts_upon(head: str, above: str, inside: str, 
     assert reason or len(found.nests) == 1
 
 
-@pytest.mark.parametrize("above", ["NOTHING", "#pragma GCC unroll 4\nNOTHING", "PARALLEL"])
+@pytest.mark.parametrize(
+    "above", ["NOTHING", "#pragma GCC unroll 4\nNOTHING", "#pragma unroll_and_jam(2)\nNOTHING", "PARALLEL"]
+)
 def test_a_macro_in_front_may_be_a_pragma_elsewhere(above: str) -> None:
     """With -fopenmp, or behind another pragma: what comes next has to be a loop then."""
     code = f"""#define NOTHING
