@@ -122,9 +122,10 @@ class Substituted:
     def stmt(self, stmt: CStmt, values: Mapping[Variable, CExpr]) -> CStmt:
         """The statement with variables replaced; itself where it names none of them."""
         values = {**values, **self.fresh}
-        return self._copy(stmt, values) if mentioned(stmt) & values.keys() else stmt
+        return self.copy(stmt, values) if mentioned(stmt) & values.keys() else stmt
 
-    def _copy(self, stmt: CStmt, values: dict[Variable, CExpr]) -> CStmt:
+    def copy(self, stmt: CStmt, values: dict[Variable, CExpr]) -> CStmt:
+        """The statement with variables replaced; `values` gets those that it declares anew."""
         cloner = Cloner(values, None, 0)
         match stmt:
             case ExprStmt(expr=expr):
@@ -133,12 +134,12 @@ class Substituted:
                 return replace(stmt, variables=tuple(self._declared(v, values) for v in variables))
             case Compound(body=body):
                 inner = dict(values)
-                return Compound(tuple(self._copy(s, inner) for s in body), stmt.begin, stmt.end)
+                return Compound(tuple(self.copy(s, inner) for s in body), stmt.begin, stmt.end)
             case IfStmt(then=then, orelse=orelse):
-                other = None if orelse is None else self._copy(orelse, values)
-                return replace(stmt, condition=cloner.expr(stmt.condition), then=self._copy(then, values), orelse=other)
+                other = None if orelse is None else self.copy(orelse, values)
+                return replace(stmt, condition=cloner.expr(stmt.condition), then=self.copy(then, values), orelse=other)
             case ForStmt(init=init):
-                first = None if init is None else self._copy(init, values)
+                first = None if init is None else self.copy(init, values)
                 cloner = Cloner(values, None, 0)  # with what the header declares
                 condition, increment = stmt.condition, stmt.increment
                 return replace(
@@ -146,13 +147,13 @@ class Substituted:
                     init=first,
                     condition=None if condition is None else cloner.expr(condition),
                     increment=None if increment is None else cloner.expr(increment),
-                    body=self._copy(stmt.body, values),
+                    body=self.copy(stmt.body, values),
                 )
             case ReturnStmt(value=value):
                 return stmt if value is None else replace(stmt, value=cloner.expr(value))
             case OtherStmt():
                 exprs = tuple(cloner.expr(e) for e in stmt.exprs)
-                return replace(stmt, exprs=exprs, body=tuple(self._copy(s, values) for s in stmt.body))
+                return replace(stmt, exprs=exprs, body=tuple(self.copy(s, values) for s in stmt.body))
         return stmt
 
     def _declared(self, variable: Variable, values: dict[Variable, CExpr]) -> Variable:

@@ -87,6 +87,11 @@ class Pragmas:
             if begin < target < end:
                 yield from (p for p in found if p.name not in STANDALONE | {"hint"})
 
+    def may_follow(self, end: int, stmt: CStmt) -> bool:
+        """Whether a statement may be in one region with what ends at `end`: between them are its own pragmas alone."""
+        between = [pragma(d) for d in self.unit.source.written if end <= d.begin < stmt.begin]
+        return all(p is not None and p.name in OF_LOOPS | {"hint", "harmless", "barrier"} for p in between)
+
     def begin(self, stmt: CStmt) -> int:
         """Where the statement begins with its pragmas, and the conditionals around these. Raises Reject."""
         above = [d for d in self.unit.source.written if d.target == stmt.begin]
@@ -152,6 +157,14 @@ class Pragmas:
     @contextmanager
     def inside(self, stmt: CStmt) -> Iterator[None]:
         """While a statement is looked at: what its constructs (`parallel`, `single`, …) mean for it."""
+        with self._within(self._constructs(stmt)):
+            yield
+
+    def is_alone(self, stmt: CStmt) -> bool:
+        """Whether constructs stand around a statement that do not around the next one."""
+        return bool(self._constructs(stmt))
+
+    def _constructs(self, stmt: CStmt) -> list[Around]:
         found = [Around("thread", (stmt.begin, stmt.begin))] if self.macro_before(stmt) else []
         for own in self.attached(stmt):
             if own.name == "parallel" and not self.around:
@@ -159,8 +172,7 @@ class Pragmas:
             elif own.name not in OF_LOOPS | {"hint", "atomic"}:
                 kind = "thread" if own.name in BLOCKS else f"#pragma {own.text}"
                 found.append(Around(kind, (own.begin, own.end)))
-        with self._within(found):
-            yield
+        return found
 
     @contextmanager
     def iterating(self, stmt: ForStmt) -> Iterator[None]:

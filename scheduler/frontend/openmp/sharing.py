@@ -8,20 +8,25 @@ to the dependences (`scheduler.races`). Source: OpenMP API 5.2, section 5.1 (dat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from scheduler.frontend.analysis.aliases import Aliases
+from scheduler.frontend.c_ast.clone import Substituted
 from scheduler.frontend.c_ast.csyntax import (
+    CExpr,
     CFunction,
     CStmt,
     ForStmt,
     OtherStmt,
+    Ref,
     Set,
     Step,
     Variable,
     all_expressions,
+    inner_statements,
     statements,
 )
-from scheduler.frontend.c_ast.liveness import mentioned
+from scheduler.frontend.c_ast.liveness import mentioned, sequence_use
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import (
     base_variable,
@@ -55,15 +60,31 @@ _ADVICE = "remove the pragma to let the loop be tuned"
 class Marks:
     """The pragmas of a region, while it is read: of its loops, and ranges that one thread at a time runs."""
 
-    loops: dict[int, tuple[ForStmt, tuple[Pragma, ...]]] = field(default_factory=dict)  # by offset
+    loops: dict[int, tuple[ForStmt, tuple[Pragma, ...]]] = field(default_factory=dict)  # by identity
     protected: list[tuple[int, int, str]] = field(default_factory=list)
     context: str = ""
 
     def move_to(self, region: tuple[CStmt, ...]) -> None:
         """The region is a copy: its loops stand where those stood that were looked at."""
-        for inner in _outermost(region):
-            if isinstance(inner, ForStmt) and inner.begin in self.loops:
-                self.loops[inner.begin] = (inner, self.loops[inner.begin][1])
+        copies = {s.begin: s for s in reversed([*_outermost(region)]) if isinstance(s, ForStmt)}
+        self.replace({id(stmt): copies[stmt.begin] for stmt, _ in self.loops.values() if stmt.begin in copies})
+
+    def replace(self, copies: Mapping[int, ForStmt]) -> None:
+        """`copies`: of loops, by the identities of these."""
+        loops = ((copies.get(key, stmt), own) for key, (stmt, own) in self.loops.items())
+        self.loops = {id(stmt): (stmt, own) for stmt, own in loops}
+
+    def note_called(self, pragmas: Pragmas, region: tuple[CStmt, ...], function: CFunction) -> None:
+        """The pragmas of a function whose body was put into the region. Raises Reject."""
+        for loop in loops_of_pragmas(region):
+            if function.begin <= loop.begin < function.end:
+                for own in pragmas.attached(loop):
+                    _note(self, own, loop)
+
+    def shares(self, at: int) -> bool:
+        """Whether what stands at an offset is in a loop that threads share."""
+        loops = (stmt for stmt, own in self.loops.values() if any(p.name in SHARING for p in own))
+        return any(stmt.begin <= at < stmt.end for stmt in loops)
 
 
 def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
@@ -105,6 +126,14 @@ def _outermost(region: tuple[CStmt, ...]) -> Iterator[CStmt]:
                 yield inner
 
 
+def loops_of_pragmas(region: tuple[CStmt, ...], around: int = -1) -> Iterator[ForStmt]:
+    """The loops that a pragma above them belongs to: of those that a macro makes in each other the one around."""
+    for stmt in region:
+        if isinstance(stmt, ForStmt) and stmt.begin != around:
+            yield stmt
+        yield from loops_of_pragmas(inner_statements(stmt), stmt.begin)
+
+
 def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
     if own.name in PROTECTED:
         clauses = {c.name for c in own.clauses} - {"of", "update", "read", "write", "seq_cst", "relaxed", "hint"}
@@ -122,26 +151,28 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
     for argument in own.arguments("reduction"):
         if argument.partition(":")[0].strip() not in _OPERATORS:
             raise Reject(own.begin, f"reduction({argument}) is not understood", _ADVICE)
-    stmt_marks = found.loops.get(stmt.begin, (stmt, ()))[1]
-    found.loops[stmt.begin] = (stmt, (*stmt_marks, own))
+    known = found.loops.get(id(stmt), (stmt, ()))[1]
+    found.loops[id(stmt)] = (stmt, (*known, own))
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The outside variables that each iteration of a loop has its own of.
+    """The outside variables that each iteration of a loop has its own of: in `region`, a copy, they are variables that
+    occur in that loop alone.
 
     `only_openmp`: without OpenMP one of these would have another value behind the loop.
     """
 
+    region: tuple[CStmt, ...]
     loops: Mapping[Variable, ForStmt]
     only_openmp: bool
 
 
 def owned_variables(
-    region: tuple[CStmt, ...], function: CFunction, dead: Dead, pragmas: Pragmas, found: Marks
+    region: tuple[CStmt, ...], function: CFunction, dead: Dead, pragmas: Pragmas, found: Marks, aliases: Aliases
 ) -> Owned:
-    """What the pragmas of a region make private. Raises Reject (races)."""
-    owned: dict[Variable, ForStmt] = {}
+    """What the pragmas of a region make private; `found` is moved to the copy. Raises Reject (races)."""
+    owned: dict[int, set[Variable]] = {}
     only_openmp = False
     written = written_variables(region)
     tainted = pragmas.tainted()
@@ -158,8 +189,10 @@ def owned_variables(
         for variable in sorted(used, key=lambda v: v.name):
             if variable.whole.name in named["firstprivate"] and variable in written:
                 mine.add(variable)
-        owned.update({v: stmt for v in mine})
         only_openmp |= any(not dead(v) for v in mine)
+        around = (owned.get(id(s), set()) for s, _ in found.loops.values() if s.begin <= stmt.begin < s.end)
+        held = mine.union(*around)
+        owned[id(stmt)] = mine
         if any(p.name in SHARING for p in directives):
             own_of_threads = frozenset[Variable]()
             if found.context == "team":
@@ -168,8 +201,38 @@ def owned_variables(
                 check_same(function, stmt, used, own_of_threads - mine, tainted)
                 carried = (used - mine) & own_of_threads & written_variables(shared).keys()
                 check_carried(dead, stmt, carried, named["reduction"])
-            _check_scalars(owned, stmt, used - mine - own_of_threads, named, found)
-    return Owned(owned, only_openmp)
+            _check_scalars(held, stmt, used - mine - own_of_threads, named, found)
+    fresh = {
+        key: {v: replace(v, storage="local", init=None, init_text="") for v in mine} for key, mine in owned.items()
+    }
+    for old, new in (pair for each in fresh.values() for pair in each.items()):
+        aliases.copied(new, old)
+    copies = _OwnCopies(own={key: {v: _reference(n) for v, n in each.items()} for key, each in fresh.items()})
+    same = {v: _reference(v) for mine in owned.values() for v in mine}
+    region = tuple(copies.stmt(stmt, same) for stmt in region)
+    found.replace(copies.loops)
+    loops = {new: copies.loops[key] for key, each in fresh.items() for new in each.values()}
+    only_openmp |= any(sequence_use(v, region, False) == "read" for v in same)
+    return Owned(region, loops, only_openmp)
+
+
+def _reference(variable: Variable) -> CExpr:
+    return Ref(variable, variable.ctype, variable.offset)
+
+
+@dataclass(slots=True)
+class _OwnCopies(Substituted):
+    """Of the loops with these identities, with variables of their own; `loops`: all copies of loops."""
+
+    own: Mapping[int, Mapping[Variable, CExpr]] = field(default_factory=dict)
+    loops: dict[int, ForStmt] = field(default_factory=dict)
+
+    def copy(self, stmt: CStmt, values: dict[Variable, CExpr]) -> CStmt:
+        own = self.own.get(id(stmt))
+        copied = Substituted.copy(self, stmt, values if own is None else {**values, **own})
+        if isinstance(copied, ForStmt):
+            self.loops[id(stmt)] = copied
+        return copied
 
 
 def _thread_owned(region: tuple[CStmt, ...], pragmas: Pragmas) -> frozenset[Variable]:
@@ -198,7 +261,7 @@ def _collapsed(stmt: ForStmt, depth: int) -> set[Variable]:
 
 
 def _check_scalars(
-    owned: Mapping[Variable, ForStmt],
+    owned: set[Variable],
     stmt: ForStmt,
     shared: Iterable[Variable],
     named: dict[str, set[str]],

@@ -71,7 +71,11 @@ Path = tuple[tuple[str, int], ...]  # functions that are called by each other, e
 
 
 class Calls:
-    """Of one region of a function; `sites`: the functions whose bodies were put in, and where the region calls them."""
+    """Of one region of a function.
+
+    `sites`: the functions whose bodies were put in, and where the region calls them; `repeated`: of those with loops,
+    the calls that get the same arguments in every iteration.
+    """
 
     def __init__(self, unit: Unit, caller: CFunction, effects: ModRef, aliases: Aliases) -> None:
         self.unit = unit
@@ -79,6 +83,7 @@ class Calls:
         self.effects = effects
         self.aliases = aliases
         self.sites: dict[str, list[int]] = {}
+        self.repeated: list[tuple[str, int]] = []
         self.bodies: dict[str, tuple[CStmt, ...]] = {}
         self.hidden: set[str] = set()
         self.varying: set[Variable] = set()  # of the region
@@ -299,8 +304,7 @@ class Calls:
         structure. Raises Reject."""
         function, at = self.unit.functions[call.name], self._place(call)
         if not self.path and self.effects.has_loops(function) and not self._varies(call):
-            reason = f"calls '{call.function}' with the same arguments again and again"
-            raise Reject(at, reason, "nothing needs to be done: the loops of the function are looked at by themselves")
+            self.repeated.append((call.function, at))
         problem = self._problem(function, call)
         if problem is not None:
             raise Reject(at, f"calls '{call.function}', which {problem}", _ADVICE)

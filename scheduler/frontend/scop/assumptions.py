@@ -268,15 +268,16 @@ def type_text(ctype: CType, name: str = "") -> str | None:
 
 
 def _set_inside(ctx: Context, region: tuple[CStmt, ...]) -> Iterator[Variable]:
-    """Variables from outside that the region sets for itself."""
+    """Variables from outside that the region sets for itself, or what stands for them in a loop."""
+    inside = ctx.scope.inside - ctx.region.owned.keys()
     for variable in ctx.region.writes:
         own = variable in ctx.scope.windows or any(v is variable for v, _ in ctx.scope.privates)
-        if own and variable not in ctx.scope.inside:
+        if own and variable not in inside:
             yield variable
     for stmt in region:
         for inner in statements(stmt):
             iterator = iterator_of(inner) if isinstance(inner, ForStmt) else None
-            if iterator is not None and iterator not in ctx.scope.inside:
+            if iterator is not None and iterator not in inside:
                 yield iterator
 
 

@@ -52,7 +52,7 @@ from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
 from scheduler.frontend.scop.assumptions import assumptions
 from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
-from scheduler.frontend.scop.nest_checks import any_parallel, check_numbers, check_traps
+from scheduler.frontend.scop.nest_checks import any_parallel, builds_up, check_numbers, check_traps
 from scheduler.frontend.scop.prepare import prepare
 from scheduler.frontend.scop.region_text import PART, RegionText
 from scheduler.ir.names import safe_name, spelled
@@ -70,6 +70,7 @@ _MISTAKES = (
     isl.Error,
 )
 INTERNAL = "the analysis of the loop failed"
+REPEATED_ADVICE = "nothing needs to be done: the loops of the function are looked at by themselves"
 _MAX_RUN = 40  # statements in one region
 
 
@@ -121,6 +122,11 @@ class Found:
     sharing: dict[str, Sharing] = field(default_factory=dict)
     fixable: dict[str, tuple[str, ...]] = field(default_factory=dict)
     printed: list[tuple[str, str]] = field(default_factory=list)
+
+    def forget(self, name: str) -> None:
+        """What was found of a nest that is refused after all."""
+        for by_name in (self.assumptions, self.sharing, self.fixable):
+            by_name.pop(name, None)
 
 
 class Detection:
@@ -188,12 +194,14 @@ class Detection:
         It ends before a statement that reads an integer scalar set earlier in the run: apart, that is a
         parameter there.
         """
+        if self.pragmas.is_alone(body[first]):
+            return first
         last = first
         counted: set[Variable] = set()
         for position in range(first, min(len(body), first + _MAX_RUN)):
             stmt = body[position]
             if position > first:
-                if self._directive_between(body[position - 1].end, stmt.begin):
+                if not self.pragmas.may_follow(body[position - 1].end, stmt):
                     break
                 if any(statement_use(v, stmt) == "read" for v in counted & mentioned(stmt)):
                     break
@@ -204,9 +212,6 @@ class Detection:
             own = scalars.declared_inside((stmt,))
             counted |= {v for v in scalars.written_variables((stmt,)) if v.ctype.kind == "int" and v not in own}
         return last
-
-    def _directive_between(self, begin: int, end: int) -> bool:
-        return any(begin <= d.begin < end for d in self.unit.source.directives)
 
     def run(self, body: tuple[CStmt, ...], first: int, last: int, owner: CStmt | None, frames: list[Frame]) -> None:
         """Read the loops body[first..last] as few regions as possible."""
@@ -302,15 +307,22 @@ class Detection:
             region = calls.region(written)
             if self.print_after == "inline_calls":
                 self.found.printed.append((self.function.name, statements_text(region)))
-            self.text.check_called(calls, found)
             found.move_to(region)
+            self.text.check_called(calls, found, region)
             body, last = (*body[:first], *region, *body[last + 1 :]), first + len(region) - 1
             nest = self._read(body, first, last, owner, frames, written, found, span)
             if kept and not found.loops and not any_parallel(nest):
                 raise Reject(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
+            for name, at in calls.repeated:
+                if not builds_up(nest, at):
+                    raise Reject(at, f"calls '{name}' with the same arguments again and again", REPEATED_ADVICE)
             return nest
         except Reject as refusal:
+            self.found.forget(self._next_name())
             raise self.text.at_call(refusal, calls, span) from None
+
+    def _next_name(self) -> str:
+        return f"{safe_name(self.function.name)}_{len(self.found.nests) - self.first}"
 
     def _read(
         self,
@@ -337,13 +349,14 @@ class Detection:
             Assumed(given=self.given.get(span.begin, {})),
         )
         ctx.scope.frames.append(Frame(owner, body, first, last))
-        prepare(ctx, region, self.pragmas, found)
+        region = prepare(ctx, region, self.pragmas, found)
+        body = (*body[:first], *region, *body[last + 1 :])
         ctx.scope.frames.pop()
         nodes = []
         for position in range(first, last + 1):
             with ctx.frame(Frame(owner, body, position, position)):
                 nodes.extend(nest_body.node(ctx, body[position], body[position + 1 : last + 1]))
-        name = f"{safe_name(self.function.name)}_{len(self.found.nests) - self.first}"
+        name = self._next_name()
         if ctx.assumed.facts.contradictory(ctx.domain):
             raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import islpy as isl
+
 from scheduler.errors import SchedulerError
 from scheduler.frontend.c_ast.arith import bits, is_integer, is_unsigned
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.ir.affine import Affine, FloorDiv
 from scheduler.ir.nest import Access, Action, Assign, Binary, Expr, Guard, Loop, LoopNest, Predicate, Read, Unary
 from scheduler.ir.tree import tree_loops
-from scheduler.ir.walk import assignments, children, placed_statements, uses
-from scheduler.polyhedral.model import QuotaExceeded
+from scheduler.ir.walk import AccessUse, assignments, children, placed_statements, uses
+from scheduler.polyhedral.dependences import earlier_text
+from scheduler.polyhedral.model import Model, QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.transform import Parallelize
 
@@ -108,6 +111,54 @@ def _of_actions(actions: tuple[Action, ...]) -> Iterator[Expr]:
 
 def _subscripts(access: Access) -> list[Expr]:
     return [s for s in access.subscripts if not isinstance(s, Affine)]
+
+
+def builds_up(nest: LoopNest, at: int) -> bool:
+    """Whether each iteration of the outermost loop around an offset goes on from what those before it made elsewhere,
+    in another loop or at other iterations of the loops inside, as a step over time does.
+
+    Not so where it does the same again, or adds to what it did. False also where data decide what is read of that, or
+    it is too hard to find out.
+    """
+    outer = next((n for n in nest.body if isinstance(n, Loop) and n.span is not None and at < n.span.end), None)
+    if outer is None:
+        return False
+    model = Model(nest)
+    names = [name for name in model.placed if model.iterators(name)[:1] == (outer.name,)]
+    writes = [(name, use) for name in names for use in model.uses(name) if use.is_write]
+    written = {use.access.array for _, use in writes}
+    reads = [(n, u.access) for n in names for u in model.uses(n) if not u.is_write and u.access.array in written]
+    if not all(access.is_affine for access in (*(a for _, a in reads), *(u.access for _, u in writes))):
+        return False
+    try:
+        with model.quota():
+            return any(_from_before(model, outer.step > 0, writes, *read) for read in reads)
+    except QuotaExceeded:
+        return False
+
+
+def _from_before(model: Model, upward: bool, writes: list[tuple[str, AccessUse]], reader: str, access: Access) -> bool:
+    """Whether a read gets what an earlier iteration of the outermost loop wrote elsewhere."""
+    carried: list[tuple[str, isl.Map]] = []
+    fresh: isl.Set | None = None  # instances that read what their own iteration wrote
+    for writer, use in writes:
+        text = earlier_text(model, writer, use.access, reader, access) if use.access.array == access.array else None
+        if text is None:
+            continue
+        relation = isl.Map.read_from_str(model.context, text)
+        source, sink = isl.dim_type.in_, isl.dim_type.out
+        earlier = relation.order_lt(source, 0, sink, 0) if upward else relation.order_gt(source, 0, sink, 0)
+        carried.append((writer, earlier))
+        if use.must:
+            own = relation.equate(source, 0, sink, 0).range()
+            fresh = own if fresh is None else fresh.union(own)
+    for writer, relation in carried:
+        left = relation if fresh is None else relation.subtract_range(fresh)
+        common = model.common_loops(writer, reader)
+        elsewhere = (left.subtract(left.equate(isl.dim_type.in_, k, isl.dim_type.out, k)) for k in range(1, common))
+        if not left.is_empty() and (common == 1 or any(not other.is_empty() for other in elsewhere)):
+            return True
+    return False
 
 
 def any_parallel(nest: LoopNest) -> bool:

@@ -25,13 +25,19 @@ from scheduler.frontend.scop.members import note_indexed
 from scheduler.ir.nest import Storage
 
 
-def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Marks) -> None:
-    """Classify the variables of a region before it is read."""
+def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Marks) -> tuple[CStmt, ...]:
+    """Classify the variables of a region before it is read, as a copy where its loops have variables of their own."""
+
+    def dead(variable: Variable) -> bool:
+        return dead_after(variable, ctx.scope.frames, ctx.function)
+
+    private = owned_variables(region, ctx.function, dead, pragmas, found, ctx.aliases)
+    region, owned = private.region, private.loops
     changed = scalars.written_variables(region)
     writes = {v: len(places) for v, places in changed.items()}
     changes = {v: places[0] for v, places in changed.items()}
     ctx.region = Region(region, writes, changes)
-    ctx.scope.inside = scalars.declared_inside(region)
+    ctx.scope.inside = scalars.declared_inside(region) | owned.keys()
     note_indexed(ctx, region)
     iterators = set()
     uses: dict[Variable, int] = {}
@@ -43,12 +49,6 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
                 uses[expr.var] = uses.get(expr.var, 0) + 1
         stored |= ctx.aliases.reached(scalars.stored_variables(stmt))
         iterators |= _iterators(stmt)
-
-    def dead(variable: Variable) -> bool:
-        return dead_after(variable, ctx.scope.frames, ctx.function)
-
-    private = owned_variables(region, ctx.function, dead, pragmas, found)
-    owned = private.loops
     ctx.region = Region(region, writes, changes, uses, frozenset(stored), owned, private.only_openmp)
     for variable in _callee_globals(ctx.unit, region):
         ctx.scope.taken.add(variable.name)
@@ -62,9 +62,9 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
     size = sum(uses.values())
     for variable in writes:
         ctx.work.spend(size // 4, region[0].begin)
-        if variable in ctx.scope.inside:
-            continue
         owner = owned.get(variable)
+        if variable in ctx.scope.inside and owner is None:
+            continue
         if not variable.ctype.is_scalar:
             if owner is not None or dead(variable):
                 ctx.scope.windows[variable] = owner
@@ -81,13 +81,14 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
         if places is None:
             continue
         for number, place in enumerate(places):
-            name = variable.name if number == 0 else ctx.fresh(variable.name)
+            name = ctx.fresh(variable.name) if number or owner is not None else variable.name
             ctx.scope.outside.pop(name, None)
             ctx.accesses.arrays[name] = ArrayInfo(
                 name, variable.ctype.name, replace(variable.ctype), Storage.PRIVATE, variable, None, None
             )
             ctx.scope.privates[(variable, place)] = name
             ctx.scope.pending_scopes[name] = place
+    return region
 
 
 def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:

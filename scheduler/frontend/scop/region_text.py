@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from scheduler.frontend.analysis.aliases import Aliases
 from scheduler.frontend.c_ast import scalars
@@ -17,7 +18,7 @@ from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.clang.lexical import Directive, Lines, is_conditional
 from scheduler.frontend.openmp.constructs import Pragmas, nesting
 from scheduler.frontend.openmp.pragmas import pragma
-from scheduler.frontend.openmp.sharing import Marks
+from scheduler.frontend.openmp.sharing import Marks, loops_of_pragmas
 from scheduler.frontend.passes.inline_calls import Calls
 from scheduler.ir.nest import Span
 
@@ -53,8 +54,11 @@ class RegionText:
             return ""
         return f"after '{above[-1].string}' flags and modes of arithmetic matter, of which threads have their own"
 
-    def check_called(self, calls: Calls, found: Marks) -> None:
-        """The texts of the functions that are put in place of calls, and where these stand. Raises Reject."""
+    def check_called(self, calls: Calls, found: Marks, region: tuple[CStmt, ...]) -> None:
+        """The texts of the functions that were put in place of calls, and where these stand. Raises Reject.
+
+        `found` gets the pragmas of their loops.
+        """
         for name, places in calls.sites.items():
             function = self.unit.functions[name]
             for begin, end, text in found.protected:
@@ -63,11 +67,16 @@ class RegionText:
                     raise Reject(places[0], reason, "write the body of the function in the loop")
             if not function.in_file:
                 continue
-            inside = (pragma(d) for d in self.directives if function.begin <= d.begin < function.end)
-            marked = any(p is not None and p.name not in ("harmless", "hint") for p in inside)
-            if marked or self._names_pragma(function.begin, function.end):
+            inside = [p for d in self.directives if function.begin <= d.begin < function.end and (p := pragma(d))]
+            alone = found.context or any(map(found.shares, places))
+            known = {"simd"} if alone else {"simd", "parallel for", "parallel for simd"}
+            loops = Counter(loop.begin for loop in loops_of_pragmas((function.body,)))
+            told = [p for p in inside if p.name not in ("harmless", "hint")]
+            fine = all(p.name in known and loops[p.target] == 1 for p in told)
+            if not fine or self._names_pragma(function.begin, function.end):
                 reason = f"calls '{name}', which has a pragma"
                 raise Reject(places[0], reason, "remove the pragma to let the loop be tuned")
+            found.note_called(self.pragmas, region, function)
 
     def _names_pragma(self, begin: int, end: int) -> bool:
         return self.pragma_names.search(self.unit.source.active, begin, end) is not None

@@ -141,12 +141,13 @@ KERNELS = (
     Kernel(
         "lanes",
         "for (i = 0; i < N; i++) {\n"
-        "    q = 0;\n"
-        "#pragma omp simd reduction(+: q)\n"
-        "    for (j = 0; j < M; j++) q += A[i][j];\n"
-        "    y[i] = q;\n"
+        "    l = 0;\n"
+        "#pragma omp simd reduction(+: l)\n"
+        "    for (j = 0; j < M; j++) l += A[i][j];\n"
+        "    y[i] = l;\n"
         "}",
-        clauses="private(j, q)",
+        clauses="private(j, l)",
+        declared="double l = 0;",
     ),
     Kernel(
         "prefix",

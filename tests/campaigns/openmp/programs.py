@@ -28,7 +28,8 @@ def openmp_programs() -> Iterator[OpenmpProgram]:
     """All of them, in a fixed order."""
     for number, kernel in enumerate(KERNELS):
         choice = _CHOICES[number % len(_CHOICES)]
-        for name, body, functions in _manners(kernel, choice):
+        later = next(k for k in (*KERNELS[number + 1 :], *KERNELS) if not k.race)
+        for name, body, functions in (*_manners(kernel, choice), *_pairs(kernel, later)):
             source = _program(kernel, body, functions)
             yield OpenmpProgram(f"{kernel.name}/{name}", source, kernel.race, kernel.possible)
 
@@ -64,6 +65,22 @@ def _manners(kernel: Kernel, choice: str) -> Iterator[tuple[str, str, str]]:
             yield "hint", f"#pragma GCC ivdep\n{loop}", ""
         if "critical" not in loop:
             yield "single", f"#pragma omp parallel\n{{\n#pragma omp single\n{loop}\n}}", ""
+
+
+def _pairs(kernel: Kernel, later: Kernel) -> Iterator[tuple[str, str, str]]:
+    """The same of a kernel and another one behind it: one region of loops, be it in a function that is called."""
+    whole, part = (
+        "\n".join(f"#pragma omp {directive} {k.clauses}\n{k.loop}" for k in (kernel, later))
+        for directive in ("parallel for", "for")
+    )
+    declared = "" if later.declared in kernel.declared else later.declared
+    yield "pair", f"{declared}\n{whole}", ""
+    yield "pair-in-time", f"{declared}\nfor (r = 0; r < 3; r++) {{\n{whole}\n}}", ""
+    yield "pair-in-region", f"{declared}\n#pragma omp parallel\n{{\n{part}\n}}", ""
+    if not kernel.reduces and not later.reduces:
+        function = f"static void part(void)\n{{\n{_LOCALS}{kernel.declared}{declared}\n{whole}\n}}\n\n"
+        yield "called-in-time", "for (r = 0; r < 3; r++) part();", function
+        yield "called-twice", "for (r = 0; r < 3; r++) { part(); part(); }", function
 
 
 _LOCALS = (

@@ -18,6 +18,7 @@ FLAT = ("daubechies",)  # its outer loops halve a length and call the inner one:
 # Loops of the program itself that are left alone, by what they contain: checks, random numbers, repetitions.
 EXPECTED = (
     "calls '",
+    "with the functions that it calls the loop holds",
     "converts a pointer",
     "takes the address",
     "sizeof of a variable length array",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler.frontend import RACE, Sharing
+from scheduler.ir.walk import loops
 from tests.scheduler.frontend.support import read
 
 HEAD = """#include <omp.h>
@@ -196,3 +197,70 @@ def test_a_thread_number_is_followed_through_calls() -> None:
 def test_threadprivate() -> None:
     before = "double own;\n#pragma omp threadprivate(own)\n"
     assert "thread-local" in refusal("#pragma omp parallel for\nfor (i = 0; i < n; i++) x[i] = own;", before)
+
+
+OWN = "#pragma omp parallel for private(j, t)\nfor (i = 0; i < n; i++) for (j = 0; j < n; j++) "
+FIRST = OWN + "{ t = A[i][j]; x[i] += t; }\n"
+SECOND = OWN + "{ t = x[j]; y[i] += t; }\n"
+
+
+def test_loops_under_pragmas_of_their_own_are_one_region() -> None:
+    found = only(FIRST + SECOND)
+    assert [s.loop for s in found.shared] == ["i", "i_2"] and found.context == ""
+    found = only(
+        "#pragma omp parallel\n{\n" + (FIRST + "#pragma omp barrier\n" + SECOND).replace("parallel for", "for") + "}"
+    )
+    assert [s.loop for s in found.shared] == ["i", "i_2"] and found.context == "team"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FIRST + "#ifdef _OPENMP\n" + SECOND.replace("\n", "\n#endif\n", 1),
+        FIRST + "#pragma omp parallel\n" + SECOND.replace("parallel for", "for"),
+        "#pragma omp single\n" + FIRST.replace("#pragma omp parallel for private(j, t)\n", "") + SECOND,
+    ],
+)
+def test_loops_that_different_constructs_stand_around_are_not(body: str) -> None:
+    found = read(HEAD + "void f(void) {\n  int i, j; double t;\n" + body + "\n}\n")
+    assert [len(nest.body) for nest in found.nests] == [1, 1]
+
+
+def test_variables_of_two_loops_are_not_the_same_one() -> None:
+    found = read(HEAD + "void f(void) {\n  int i, j; double t;\n" + FIRST + SECOND + "\n}\n")
+    (nest,) = found.nests
+    assert {a.name: a.scope for a in nest.arrays if a.name[0] == "t"} == {"t": "j", "t_2": "j_2"}
+    assert not found.assumptions[nest.name].openmp
+
+
+def test_what_a_loop_has_of_its_own_another_one_does_not_read() -> None:
+    """Without OpenMP it would be what the last iteration left."""
+    body = FIRST + "for (i = 0; i < n; i++) y[i] += t;"
+    found = read(HEAD + "void f(double t) {\n  int i, j;\n" + body + "\n}\n")
+    (nest,) = found.nests
+    assert found.assumptions[nest.name].openmp
+    assert {a.name for a in nest.arrays} >= {"t", "t_2"}
+
+
+CALLED = """static void smooth(double *restrict to, double *restrict from) {
+  int i; double t;
+#pragma omp parallel for private(t)
+  for (i = 1; i < 99; i++) { t = from[i - 1] + from[i + 1]; to[i] = t; }
+}
+"""
+
+
+def test_the_pragmas_of_functions_that_are_called() -> None:
+    steps = "for (k = 0; k < n; k++) { smooth(y, x); smooth(x, y); }"
+    found = read(f"{HEAD}{CALLED}void f(void) {{ int k; {steps} }}")
+    shared = found.sharing["f_0"].shared
+    inner = [loop.name for loop in loops(found.nests[-1])][1:]
+    assert [(s.loop, s.name) for s in shared] == [(name, "parallel for") for name in inner]
+    assert [a.name for a in found.nests[-1].arrays if a.name[0] == "t"] == ["t", "t_2"]
+    within = "#pragma omp parallel for\nfor (k = 0; k < n; k++) { smooth(A[k], x); }"
+    assert refusal(within, CALLED) == "calls 'smooth', which has a pragma"
+    alone = "#pragma omp parallel\n{ for (k = 0; k < n; k++) { smooth(y, x); smooth(x, y); } }"
+    assert refusal(alone, CALLED) == "calls 'smooth', which has a pragma"
+    for other in ("#pragma omp parallel\n#pragma omp for private(t)", "#pragma omp critical"):
+        function = CALLED.replace("#pragma omp parallel for private(t)", other)
+        assert "calls 'smooth', which has a pragma" in refusal(steps, function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler.ir.nest import Storage
+from scheduler.ir.walk import loops
 from tests.scheduler.frontend.support import assumptions, lines, nest, read
 
 
@@ -141,11 +142,39 @@ def test_a_loop_over_all_steps_of_a_program_is_tuned_in_parts() -> None:
     assert "holds 10 loops" in next(r.reason for r in found.rejections if r.function == "f")
 
 
-def test_a_loop_that_only_repeats_a_function_is_left_alone() -> None:
-    code = """static void g(double *p, int n) { for (int i = 0; i < n; i++) p[i] += 1; }
-        double a[9]; void f(int n) { for (int t = 0; t < n; t++) g(a, 9); }"""
+_REPEATED = {
+    "adds to what it did": "static void g(int n) { for (int i = 0; i < n; i++) a[i] += b[i]; }",
+    "does the same": "static void g(int n) { for (int i = 1; i < n; i++) { b[i] = 0; b[i] += a[i] + a[i - 1]; } }",
+    "starts anew": """static void g(int n) { for (int i = 0; i < n; i++) a[i] = i;
+        for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i + 1]; }""",
+    "data decide": "static void g(int n) { for (int i = 0; i < n; i++) a[i] += a[p[i]]; }",
+}
+
+
+@pytest.mark.parametrize("function", _REPEATED.values(), ids=_REPEATED)
+def test_a_loop_that_only_repeats_a_function_is_left_alone(function: str) -> None:
+    before = f"static double a[99], b[99]; static int p[99]; {function}"
+    code = f"{before} void f(int n) {{ for (int t = 0; t < n; t++) g(9); }}"
     assert "with the same arguments" in refused(code)
-    assert [n.function for n in read(code).nests] == ["g"]
+    assert {n.function for n in read(code).nests} == {"g"}
+
+
+_STEPS = {
+    "in place": "for (int i = 1; i < n - 1; i++) a[i] = 0.5 * (a[i - 1] + a[i + 1]);",
+    "and back": """for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i + 1];
+        for (int i = 1; i < n - 1; i++) a[i] = b[i];""",
+    "one loop after the other": "for (int i = 0; i < n; i++) b[i] = a[i]; for (int i = 0; i < n; i++) a[i] = b[i] + 1;",
+    "backwards": "for (int i = n - 2; i > 0; i--) a[i] = a[i + 1] + a[i - 1];",
+}
+
+
+@pytest.mark.parametrize("step", _STEPS.values(), ids=_STEPS)
+def test_steps_that_go_on_from_each_other_are_one_nest(step: str) -> None:
+    code = f"static double a[99], b[99]; static void g(int n) {{ {step} }} void f(int n, int s) {{ SWEEP g(n); }}"
+    (nest,) = [n for n in read(code.replace("SWEEP", "for (int t = 0; t < s; t++)")).nests if n.function == "f"]
+    assert next(loops(nest)).name == "t"
+    (nest,) = [n for n in read(code.replace("SWEEP", "for (int t = s; t > 0; t--)")).nests if n.function == "f"]
+    assert next(loops(nest)).name == "t"
 
 
 def test_the_place_of_a_refusal() -> None:
