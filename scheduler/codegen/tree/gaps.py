@@ -15,10 +15,12 @@ import islpy as isl
 from scheduler.codegen.tree.places import Place, places, tiled_row
 from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
-from scheduler.ir.affine import Affine
+from scheduler.ir.affine import Affine, FloorDiv
+from scheduler.ir.nest import Loop
 from scheduler.ir.tree import Leaf, TreeLoop
 from scheduler.polyhedral.model import affine_text, isl_name
 
+_NEAR = 64
 _TIMES = 4  # as many steps as a loop of the source has
 _MOST = 1 << 15  # steps: where a region of threads is begun in each, some 40 ms (`python -m tests.evaluation regions`)
 
@@ -48,15 +50,19 @@ def _wide(poly: PolyTree) -> Iterator[tuple[Place, isl.Set]]:
     for place in places(poly.tree):
         loop = place.loop
         rows = {name: tiled_row(loop, name) or row for name, row in loop.rows}
-        if (loop.tile or not all(isinstance(child, Leaf) for child in loop.children)) and not _together(rows, poly):
+        if (loop.tile or not all(isinstance(child, Leaf) for child in loop.children)) and not _together(
+            place, rows, poly
+        ):
             gaps = _gaps(poly, place.path[:-1], rows, _MOST * max(loop.tile, 1))
             if not gaps.is_empty():
                 yield place, gaps
 
 
-def _together(rows: dict[str, Affine], poly: PolyTree) -> bool:
+def _together(place: Place, rows: dict[str, Affine], poly: PolyTree) -> bool:
     """Whether the iterations are plainly those of one loop of the source, or of several with the same bounds."""
-    return all(_same(one, two, poly) for one, two in combinations(rows.items(), 2))
+    return all(
+        _same(one, two, poly) or _alike(place, one[0], two[0], poly) for one, two in combinations(rows.items(), 2)
+    )
 
 
 def _same(one: tuple[str, Affine], two: tuple[str, Affine], poly: PolyTree) -> bool:
@@ -68,6 +74,46 @@ def _same(one: tuple[str, Affine], two: tuple[str, Affine], poly: PolyTree) -> b
         loops = [loop for loop in poly.model.placed[statement].loops if Affine.of(loop.name) == time]
         bounds += [(loop.start, loop.stop, loop.step) for loop in loops if not loop.is_opaque]
     return len(bounds) == 2 and bounds[0] == bounds[1]
+
+
+def _alike(place: Place, first: str, second: str, poly: PolyTree) -> bool:
+    """Whether the same loops run both statements, and they run at the same times, but for small numbers.
+
+    What a loop of the tree then reaches at one time of those around it differs by as little: it is a linear program of
+    which only small constants change, whose optimum changes by these times the duals (Schrijver, Theory of Linear and
+    Integer Programming, section 10.4).
+    """
+    one, two = (_system(place, statement, poly) for statement in (first, second))
+    if one is None or two is None or len(one) != len(two):
+        return False
+    small = all(abs(factor) <= _NEAR for part in one for _, factor in part.terms)
+    return small and all(a.terms == b.terms and abs(a.const - b.const) <= _NEAR for a, b in zip(one, two, strict=True))
+
+
+def _system(place: Place, statement: str, poly: PolyTree) -> list[Affine] | None:
+    """The bounds of the loops around a statement and its times, with its iterators by their numbers."""
+    placed = poly.model.placed[statement]
+    numbers = {loop.name: Affine.of(str(number)) for number, loop in enumerate(placed.loops)}
+    parts: list[Affine] = []
+    for loop in placed.ancestors:
+        if not isinstance(loop, Loop) or not (isinstance(loop.start, tuple) and isinstance(loop.stop, tuple)):
+            return None
+        if abs(loop.step) != 1:
+            return None
+        parts += [*loop.start, *loop.stop]
+    parts += [_without_floors(loop.row(statement)) for loop in place.path]
+    return [part.substitute(numbers) for part in parts]
+
+
+def _without_floors(row: Affine) -> Affine:
+    """About as much: blocks of r, `d * floor(r / d)`, are r but for less than d."""
+    found = Affine.constant(row.const)
+    for atom, factor in row.terms:
+        if isinstance(atom, FloorDiv) and factor % atom.denominator == 0:
+            found += _without_floors(atom.numerator) * (factor // atom.denominator)
+        else:
+            found += Affine(((atom, factor),))
+    return found
 
 
 def _gaps(poly: PolyTree, outer: tuple[TreeLoop, ...], rows: dict[str, Affine], most: int) -> isl.Set:

@@ -7,6 +7,7 @@ from scheduler.codegen.tree.gaps import check_known_gaps, gap_free
 from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.text import parse_nest
+from scheduler.polyhedral.model import QuotaExceeded
 from scheduler.replay import Replayer, ScheduledNest
 from scheduler.schedule import parse_schedule
 
@@ -46,6 +47,25 @@ def test_what_is_sunk_to_the_ends_of_a_loop_is_not_far_apart() -> None:
     poly = tree(ENDS, "sink(S0, j, 0); sink(S2, j, n - 1); tile([i, j], [4, 4])")
     assert free(poly, "n = 1000000")
     assert poly.context().params().is_subset(gap_free(poly))
+
+
+STEPS = """nest s { param n: int; param t: int; array a: double[900][900]; array b: double[900][900];
+  for s: int in [0, t) step 1 {
+    for i: int in [1, n - 1) step 1 { for j: int in [1, n - 1) step 1 { S0: b[i][j] = a[i - 1][j] + a[i + 1][j]; } }
+    for k: int in [1, n - 1) step 1 { for l: int in [1, n - 1) step 1 { S1: a[k][l] = b[k - 1][l] + b[k + 1][l]; } }
+  } }"""
+TIME_TILES = "fuse(i, k); skew(s, i, 2); tile([s, i], [8, 128]); skew(s_t, i_t, 16); interchange(s_t, i_t)"
+
+
+@pytest.mark.parametrize("last", [1, -700])
+def test_tiles_of_several_steps(last: int) -> None:
+    """Of loops that run to the same numbers, or nearly; with isl alone, this takes longer than its limits."""
+    poly = tree(STEPS.replace("k: int in [1, n", f"k: int in [{last}, n"), f"shift(k, S1, 1); {TIME_TILES}")
+    if last == 1:
+        assert poly.context().params().is_subset(gap_free(poly))
+    else:
+        with pytest.raises(QuotaExceeded), poly.model.quota():
+            gap_free(poly)
 
 
 def test_what_is_sunk_may_be_far_from_the_loop() -> None:
