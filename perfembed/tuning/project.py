@@ -51,6 +51,14 @@ class Project:
         """The file that a nest of this name stands in."""
         return next(s for s in self.sources if any(n.name == nest.name for n in s.nests))
 
+    def holds(self, nest: LoopNest, other: LoopNest) -> bool:
+        """Whether another nest stands in a function that the nest has in place of its call."""
+        source = self.source_of(nest)
+        if other.span is None or source is not self.source_of(other):
+            return False
+        _, *called = source.assumptions[nest.name].texts
+        return any(begin <= other.span.begin < end for begin, end in called)
+
     def unit_of(self, source: SourceFile) -> Unit:
         """How a file is compiled in the user's build."""
         return unit_of(self.build, source.path)

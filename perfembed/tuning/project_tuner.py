@@ -150,16 +150,22 @@ class Tuning:
 
     def _measure(self, inputs: Inputs) -> None:
         """Tunes nest by nest, as long as there is time. Raises NothingMeasured."""
-        for position, found in enumerate(inputs.found, 1):
-            budget_s = self.plan.of_first(inputs.found[position - 1 :])
+        waiting = [*inputs.found]
+        while waiting:
+            budget_s = self.plan.of_first(waiting)
             if self.interrupted or budget_s is None:
                 break
+            found = waiting.pop(0)
             line = found.nest.span.line if found.nest.span else 0
             self.tried.append(found)
+            position = len(self.tried)
             self.progress(
                 NestStarted(found.nest.name, found.nest.function, line, position, len(inputs.found), budget_s)
             )
             self._tune_nest(found, budget_s)
+            if all(nest is not found.nest for nest, _ in self.winners.found):
+                parts = (self.project.holds(found.nest, other.nest) for other in waiting)
+                waiting = [replace(w, inside=0.0) if held else w for w, held in zip(waiting, parts, strict=True)]
         self._check_that_some_ran()
 
     def _confirm(self) -> ProgramComparison | None:

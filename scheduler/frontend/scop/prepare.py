@@ -18,7 +18,8 @@ from scheduler.frontend.c_ast.liveness import dead_after
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.model import RACE
 from scheduler.frontend.openmp.constructs import Pragmas
-from scheduler.frontend.openmp.sharing import Marks, owned_variables
+from scheduler.frontend.openmp.own_variables import owned_variables
+from scheduler.frontend.openmp.sharing import Marks
 from scheduler.frontend.scop.assumptions import callees
 from scheduler.frontend.scop.context import ArrayInfo, Context, Region
 from scheduler.frontend.scop.members import note_indexed

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import perfembed
+from perfembed.tuning.options import TuneOptions
+from perfembed.tuning.project import one_file
+from tests import rewriting
 
 pytestmark = pytest.mark.gcc
 
@@ -54,3 +57,15 @@ def test_a_function_called_by_all_threads_at_once(tmp_path: Path) -> None:
     assert nest.schedule and "parallelize" not in nest.schedule
     assert result.program_output_equal
     assert out.read_text(encoding="ascii").count("#pragma omp parallel") == 1
+
+
+def test_nests_in_functions_that_another_nest_holds(tmp_path: Path) -> None:
+    step = "static void step(void) { for (int i = 1; i < 98; i++) a[i] = a[i - 1] + a[i + 1]; }"
+    other = "void other(void) { for (int i = 0; i < 98; i++) a[i] += 1; }"
+    run = "void run(int n) { for (int t = 0; t < n; t++) step(); }"
+    source = rewriting.read(tmp_path / "steps.c", f"static double a[99];\n{step}\n{other}\n{run}\n".encode())
+    project = one_file(source, TuneOptions())
+    inner, alone, outer = project.nests
+    assert [n.function for n in project.nests] == ["step", "other", "run"]
+    assert project.holds(outer, inner)
+    assert not project.holds(outer, alone) and not project.holds(inner, outer) and not project.holds(outer, outer)

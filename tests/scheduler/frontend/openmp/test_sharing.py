@@ -226,22 +226,6 @@ def test_loops_that_different_constructs_stand_around_are_not(body: str) -> None
     assert [len(nest.body) for nest in found.nests] == [1, 1]
 
 
-def test_variables_of_two_loops_are_not_the_same_one() -> None:
-    found = read(HEAD + "void f(void) {\n  int i, j; double t;\n" + FIRST + SECOND + "\n}\n")
-    (nest,) = found.nests
-    assert {a.name: a.scope for a in nest.arrays if a.name[0] == "t"} == {"t": "j", "t_2": "j_2"}
-    assert not found.assumptions[nest.name].openmp
-
-
-def test_what_a_loop_has_of_its_own_another_one_does_not_read() -> None:
-    """Without OpenMP it would be what the last iteration left."""
-    body = FIRST + "for (i = 0; i < n; i++) y[i] += t;"
-    found = read(HEAD + "void f(double t) {\n  int i, j;\n" + body + "\n}\n")
-    (nest,) = found.nests
-    assert found.assumptions[nest.name].openmp
-    assert {a.name for a in nest.arrays} >= {"t", "t_2"}
-
-
 CALLED = """static void smooth(double *restrict to, double *restrict from) {
   int i; double t;
 #pragma omp parallel for private(t)
