@@ -1,7 +1,8 @@
-"""Runs the parser in a contained child process."""
+"""Runs the parser in contained child processes, which are used again."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pickle
@@ -9,12 +10,16 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 from profilers.contained.python import python_command
 from scheduler.frontend.clang.dialect import dialect_of
+from scheduler.frontend.framing import frame, received
 from scheduler.frontend.model import (
     BLOCKED_S,
     CompilerAbsent,
@@ -31,6 +36,7 @@ from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
 _FOREVER_S = 1e6
+_ENDING_S = 10.0  # for a parser that has closed its end
 _COMPILER_CPU_S, _COMPILER_WALL_S = 60, 600  # for the user's compiler, where it is asked
 _DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 _GCC_WARNINGS = (
@@ -40,7 +46,54 @@ _GCC_WARNINGS = (
     "incompatible-function-pointer-types",
     "return-type",
 )
-_waiting: list[subprocess.Popen[bytes]] = []  # at most one, that `prepare_parser` started
+
+
+@dataclass(frozen=True, slots=True)
+class _Parser:
+    """A process that answers one request after the other, through `asked`."""
+
+    process: subprocess.Popen[bytes]
+    asked: socket.socket
+
+    def answer(self, request: Request, wall_s: float) -> tuple[int, bytes, bytes] | None:
+        """(exit code, what was found, what was said) of the process that read the file; None where this one ended.
+
+        Raises TimeoutError.
+        """
+        late = time.monotonic() + wall_s
+        self.asked.settimeout(wall_s)
+        try:
+            self.asked.sendall(frame(pickle.dumps((request, _folder(), dict(os.environ)))))
+        except ConnectionError:
+            return None
+        self.asked.settimeout(max(late - time.monotonic(), 1e-3))
+        data = received(self.asked)
+        return None if data is None else pickle.loads(data)
+
+    def end(self) -> bytes:
+        """With what reads a file for it; returns what it said."""
+        self.asked.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        return self.process.communicate()[1]
+
+
+_waiting: list[_Parser] = []
+os.register_at_fork(after_in_child=_waiting.clear)  # they are the parent's
+
+
+def _folder() -> str:
+    """The current folder; empty where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+@atexit.register
+def _end_parsers() -> None:
+    while _waiting:
+        _waiting.pop().end()
 
 
 @cache
@@ -72,7 +125,7 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
 
 
 def prepare_parser() -> None:
-    """Starts the parser's process, which takes longest to load; the next `read_source` uses it."""
+    """Starts a parser's process, which takes longest to load; the next `read_source` uses it."""
     if not _waiting:
         with contextlib.suppress(OSError):  # said by whoever needs it
             _waiting.append(_started())
@@ -106,21 +159,26 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
 
 def _asked(request: Request, options: ParseOptions) -> SourceFile | Failure:
     """What a parser process answers. Raises ParserDied (or ParserStopped)."""
-    process = _waiting.pop() if _waiting else _started()
+    parser = _ready()
     try:
-        output, errors = process.communicate(pickle.dumps(request), timeout=min(options.wall_s, _FOREVER_S))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        answer = parser.answer(request, min(options.wall_s, _FOREVER_S))
+    except TimeoutError:
+        parser.end()
         raise ParserStopped(f"the C parser did not come to an end within {options.wall_s:g} s") from None
     except BaseException:
-        process.kill()
-        process.communicate()
+        parser.end()
         raise
-    if process.returncode != 0 or not output:
-        raise _death(process.returncode, errors, options)
-    answer: SourceFile | Failure = pickle.loads(output)
-    return answer
+    if answer is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            parser.process.wait(_ENDING_S)
+        errors = parser.end()
+        raise _death(parser.process.returncode, errors, options)
+    _waiting.append(parser)
+    code, output, errors = answer
+    if code != 0 or not output:
+        raise _death(code, errors, options)
+    found: SourceFile | Failure = pickle.loads(output)
+    return found
 
 
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
@@ -186,15 +244,28 @@ def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> Sou
     return SourceFile(name, content, (), tuple(found), (), False, ())
 
 
-def _started() -> subprocess.Popen[bytes]:
-    """A parser that waits for its request, and ends where none comes."""
-    return subprocess.Popen(
-        python_command("scheduler.frontend.child"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+def _ready() -> _Parser:
+    """One that waits, unless something has ended it."""
+    while _waiting:
+        parser = _waiting.pop()
+        if parser.process.poll() is None:
+            return parser
+        parser.end()
+    return _started()
+
+
+def _started() -> _Parser:
+    """A parser that waits for its requests, and ends where none comes any more."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            python_command("scheduler.frontend.child"),
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    return _Parser(process, ours)
 
 
 def _is_utf8(text: str) -> bool:
