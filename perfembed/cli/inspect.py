@@ -61,7 +61,8 @@ def command(
     """
     form = given.output_format()
 
-    from perfembed.inspection.inspect_file import inspect_file
+    from perfembed.inspection.inspect_file import inspect_source
+    from perfembed.reading import read_files
     from perfembed.report.inspection import (
         inspection_document,
         render_inspection,
@@ -83,7 +84,8 @@ def command(
         if any(given.values[name] for name in (*WORLD, "compile_commands") if name != "run_limit") or given.program:
             raise UsageError("what the program is given is said, but not that it is run", "add --run './prog args'")
         parsed, only = ParseOptions(given.flags, given.cc), tuple(given.functions or ())
-        found = [inspect_file(one, text, parsed, only) for one, text in zip(files, contents, strict=True)]
+        sources = read_files(zip(files, contents, strict=True), parsed)
+        found = [inspect_source(one, only, analysed=not (summary and form == "text")) for one in sources]
     else:
         if not (summary or form == "json"):
             raise UsageError("--run and --build say what loops cost", "add --summary or --json")

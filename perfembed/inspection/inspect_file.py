@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
@@ -117,20 +118,23 @@ def inspect_file(
     return inspect_source(read_file(path, content, options), functions, limit_s)
 
 
-def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = _ALL_S) -> Inspection:
-    """The same of a file that was read. Raises UsageError."""
+def inspect_source(
+    source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = _ALL_S, analysed: bool = True
+) -> Inspection:
+    """The same of a file that was read. `analysed` False: of nests only their places. Raises UsageError."""
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
-    analysed = in_time(
-        _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=limit_s
-    )
-    late = sum(facts is Undone.NO_TIME for facts in analysed)
+    found: Sequence[NestFacts | Undone] = [_place_of(nest) for nest in nests]
+    if analysed:
+        asked = [(nest, source.sharing.get(nest.name)) for nest in nests]
+        found = in_time(_inspected, asked, item_s=_NEST_S, total_s=limit_s)
+    late = sum(facts is Undone.NO_TIME for facts in found)
     warnings = (f"time did not suffice to analyse {late} of {len(nests)} nests",) if late else ()
     return Inspection(
         source.path,
         tuple(
             _not_analysed(nest, facts) if isinstance(facts, Undone) else facts
-            for nest, facts in zip(nests, analysed, strict=True)
+            for nest, facts in zip(nests, found, strict=True)
         ),
         tuple(
             RefusedNest(
@@ -153,6 +157,10 @@ def check_functions(source: SourceFile, functions: tuple[str, ...]) -> None:
 
 def _not_analysed(nest: LoopNest, why: Undone) -> NestFacts:
     return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), why.value)
+
+
+def _place_of(nest: LoopNest) -> NestFacts:
+    return NestFacts(nest.name, "", nest.function, nest.span, "", (), (), "nothing else was asked of it")
 
 
 def _inspected(asked: tuple[LoopNest, Sharing | None]) -> NestFacts:

@@ -260,7 +260,7 @@ def _started() -> _Parser:
     with theirs:
         process = subprocess.Popen(
             python_command("scheduler.frontend.child"),
-            stdin=theirs,
+            stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
