@@ -110,6 +110,12 @@ class BuildCommand:
         except OSError:
             return False
 
+    def objects(self) -> Mapping[str, Sequence[Path]]:
+        """The object files that the first build compiled files of ours to, by real paths; of none with -flto."""
+        if any(flag.startswith("-flto") for unit in self.units for flag in unit.compiler.flags):
+            return {}
+        return {os.path.realpath(self.folder / name): paths for name, paths in self._recorded.objects().items()}
+
     def _tree(self, workdir: Path, changes: Changes | None = None) -> Tree:
         if workdir not in self._trees:
             like = None

@@ -119,6 +119,24 @@ class Tree:
         inside = (frozenset(os.path.relpath(path, self.folder) for path in paths) for paths in (compiled, linked))
         return _Built(*inside)
 
+    def objects(self) -> Mapping[str, Sequence[Path]]:
+        """The object files that C files were compiled to, by their names in the folder; only where all are left."""
+        found: dict[str, list[Path]] = {}
+        makers: dict[Path, set[str]] = {}
+        for words, directory in self.standin.entries():
+            line = CommandLine(expanded(words[1:], directory))
+            for source in line.sources:
+                path = os.path.realpath(os.path.join(directory, source.path))
+                name = os.path.relpath(path, self.folder)
+                made = Path(directory, line.output or f"{Path(source.path).stem}.o")
+                found.setdefault(name, []).append(made if line.stage == "compile" else Path())
+                makers.setdefault(made, set()).add(name)
+        return {
+            name: paths
+            for name, paths in found.items()
+            if all(path.is_file() and len(makers[path]) == 1 for path in paths)
+        }
+
     def has_made(self, program: str) -> bool:
         """Whether the last build compiled what was changed and linked the program, as far as that was ever done.
 

@@ -89,7 +89,7 @@ def command(
     else:
         if not (summary or form == "json"):
             raise UsageError("--run and --build say what loops cost", "add --summary or --json")
-        several, shares = _with_shares(given, files)
+        several, shares = _with_shares(given, files, analysed=not (summary and form == "text"))
         found = list(several)
         if len(files) > 1:
             print(render_program_refusals(found, shares, style))
@@ -129,7 +129,7 @@ def print_functions(
         print("\n\n".join(text for name, text in printed if not only or name in only))
 
 
-def _with_shares(given: Given, files: list[str]) -> tuple[Sequence[Inspection], RunShares]:
+def _with_shares(given: Given, files: list[str], analysed: bool) -> tuple[Sequence[Inspection], RunShares]:
     """The files, and what share of a run each loop took. Raises PerfembedError."""
     from perfembed.cli.progress import progress_on
     from perfembed.profiling.run_shares import inspect_run
@@ -140,7 +140,7 @@ def _with_shares(given: Given, files: list[str]) -> tuple[Sequence[Inspection], 
     options = given.tune_options(cflags=flags)
     color = given.session.color(sys.stderr)
     with progress_on(sys.stderr, color, quiet=False, verbose=given.verbose) as progress:
-        return inspect_run(files, how_built(given, files), options, lambda text: progress(Message(text)))
+        return inspect_run(files, how_built(given, files), options, lambda text: progress(Message(text)), analysed)
 
 
 def _exit_code(found: Sequence[Inspection]) -> int:
