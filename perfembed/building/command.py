@@ -47,6 +47,7 @@ class BuildCommand:
         self.environment = {**environment, "LC_ALL": "C"}
         self._trees: dict[Path, Tree] = {}
         self._begin_as_built = True  # until it is seen that the build does not make anew what it should
+        self._fails_anew = False  # whether what fails in a copy that was built in has failed in a new one, too
         supervisor_binary(environment.get("PATH", os.defpath))  # compiled by the real compiler
         tree = self._tree(scratch.absolute() / "recorded")
         entries = self._run([(tree, Changes())])
@@ -71,21 +72,27 @@ class BuildCommand:
         if all(self._changes_nothing(changes) for changes, _ in wanted):
             return (self._made(self._recorded),) * len(wanted)
         jobs = [(self._tree(workdir.absolute(), changes), changes) for changes, workdir in wanted]
+        for tree, changes in jobs:
+            if tree.built and self._recorded.includes(self._names(changes)):
+                tree.begin_anew()
         problems = self._run(jobs)
-        doubtful = [
-            k for k, (tree, _) in enumerate(jobs)
-            if tree.like is not None and (problems[k] or not tree.has_made(self.program))
-        ]  # fmt: skip
-        if doubtful:
-            self._begin_as_built = False
-            for k in doubtful:
-                jobs[k][0].begin_anew()
-            for k, problem in zip(doubtful, self._run([jobs[k] for k in doubtful]), strict=True):
-                problems[k] = problem
+        doubtful = [k for k, (tree, _) in enumerate(jobs) if self._is_doubtful(tree, problems[k])]
+        for k in doubtful:
+            jobs[k][0].begin_anew()
+        for k, problem in zip(doubtful, self._run([jobs[k] for k in doubtful]), strict=True):
+            self._fails_anew |= bool(problem)
+            self._begin_as_built &= bool(problem)
+            problems[k] = problem
         return tuple(
             NotBuilt(problem) if problem else self._made(tree)
             for (tree, _), problem in zip(jobs, problems, strict=True)
         )
+
+    def _is_doubtful(self, tree: Tree, problem: str) -> bool:
+        """Whether a build in a copy where something was built before may have ended otherwise than a first one."""
+        if tree.like is None and tree.built == 1:
+            return False
+        return not self._fails_anew if problem else not tree.has_made(self.program)
 
     def problem(self, changes: Changes, workdir: Path) -> str:
         found = self.make_all(((changes, workdir),))[0]

@@ -43,6 +43,14 @@ class _Built:
     linked: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Of all that stands in a tree: whether nothing names its place, and the names of files that are included."""
+
+    movable: bool
+    included: frozenset[str]
+
+
 class Tree:
     """A copy of `folder` below `workdir`."""
 
@@ -138,41 +146,39 @@ class Tree:
         }
 
     def has_made(self, program: str) -> bool:
-        """Whether the last build compiled what was changed and linked the program, as far as that was ever done.
-
-        Of a tree that began as the user's folder that is not asked.
-        """
-        if self.like is None or not self._written:
+        """Whether the last build compiled what was changed and linked the program, as far as that was ever done."""
+        if not self._written:
             return True
-        before, now = self.like._asked(), self._asked(self._entries)
+        before, now = (self.like or self)._asked(), self._asked(self._entries)
         wanted = {os.path.normpath(program)} & before.linked or before.linked
         return self._written & before.compiled <= now.compiled and wanted <= now.linked
 
     def serves(self, names: Iterable[str]) -> bool:
         """Whether a tree may begin as this one, which was built, where these files are exchanged."""
-        compiled, included = self._asked().compiled, self._included
-        return included is not None and all(n in compiled and os.path.basename(n) not in included for n in names)
+        compiled = self._asked().compiled
+        return self._made.movable and not self.includes(names) and all(name in compiled for name in names)
+
+    def includes(self, names: Iterable[str]) -> bool:
+        """Whether one of these files is, or may be, a part of another one."""
+        return any(os.path.basename(name) in self._made.included for name in names)
 
     @cached_property
-    def _included(self) -> frozenset[str] | None:
-        """The names of all files that are included; None where something that was made names its place."""
+    def _made(self) -> _Texts:
         place = os.fsencode(self.workdir.resolve())
-        included: set[str] = set()
+        movable, included = True, set()
         for path in _files(self.folder):
             with open(path, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if not size:
                     continue
                 with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                    if _names(data, place):
-                        return None
+                    movable = movable and not _names(data, place)
                     if size > _TEXT_BYTES or _is_output(path):
                         continue
                     for match in _INCLUDED.finditer(data):
-                        if match[2] is not None and path.endswith((".c", ".h")):  # a macro says what
-                            return None
+                        movable = movable and (match[2] is None or not path.endswith((".c", ".h")))  # a macro says what
                         included.add(os.path.basename(os.fsdecode(match[1] or b"")))
-        return frozenset(included)
+        return _Texts(movable, frozenset(included))
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -64,7 +64,7 @@ def parse_all(
 
     enough, ends = time.monotonic() + left_s() / 2, time.monotonic() + left_s()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        sources = tuple(pool.map(read_in_time, files))
+        sources = tuple(pool.map(lambda k: (read_in_time if k else read)(files[k]), range(len(files))))
     if not options.functions:
         return sources
     known = [function.name for source in sources for function in source.functions]

@@ -19,7 +19,6 @@ from perfembed.errors import EnvironmentMissing
 PARTS = Path(__file__).parent.parent / "programs"
 FILES = 20
 _HOT = 3  # parts that run, with the arguments for a fraction of a second
-_DEFINED = {"tsunami": "#define NX 360\n", "convnet": "#define NDEBUG\n"}
 _INCLUDE = re.compile(r'^(\s*#\s*include\s*)"(?:[^"]*/)?([^"/]+)"', re.MULTILINE)
 _WORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*|/\*[\s\S]*?\*/|[A-Za-z_]\w*')
 _MAKEFILE = """CC     ?= gcc
@@ -130,7 +129,7 @@ def _write_part(part: Path, folder: Path) -> None:
     for header in part.rglob("*.h"):
         (include / header.name).write_text(_INCLUDE.sub(r'\1"\2"', header.read_text(encoding="utf-8")), "utf-8")
     texts = [path.read_text(encoding="utf-8") for path in sorted(part.rglob("*.c"))]
-    whole = _DEFINED.get(part.name, "") + _INCLUDE.sub(rf'\1"{part.name}/\2"', "\n".join(texts))
+    whole = _INCLUDE.sub(rf'\1"{part.name}/\2"', "\n".join(texts))
     target = folder / "src" / f"{part.name}.c"
     target.write_text(whole, encoding="utf-8")
     exported = _exported(target, folder)
