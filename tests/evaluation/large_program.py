@@ -83,7 +83,7 @@ class LargeProgram:
 
 
 def write_large_program(folder: Path, seed: int) -> LargeProgram:
-    """Writes it into an empty folder: `make` builds `prog`. Which parts it has, and runs, the seed says.
+    """Writes it into an empty folder, or a new one: `make` builds `prog`. Which parts it has, and runs, the seed says.
 
     Raises EnvironmentMissing where there is no gcc or nm, which say what names the parts share.
     """
@@ -93,7 +93,7 @@ def write_large_program(folder: Path, seed: int) -> LargeProgram:
     about = {part.name: tomllib.loads((part / "program.toml").read_text(encoding="utf-8")) for part in chosen}
     hot = sorted(rng.sample([name for name, told in about.items() if "stdin" not in told], _HOT))
     for name in ("src", "include"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(parents=True)
     for part in chosen:
         _write_part(part, folder)
     names = [part.name for part in chosen]
