@@ -16,7 +16,6 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -122,8 +121,9 @@ def _answered(data: bytes, started_s: float, asked: socket.socket) -> tuple[int,
             for number, (ours, theirs) in enumerate(pipes, 1):
                 os.dup2(theirs, number)
                 os.close(ours)
-            request, folder, environment = pickle.loads(data)
-            _go_to(folder, environment)
+            request, folder = pickle.loads(data)
+            if folder:  # where the request comes from, relative paths mean something
+                os.chdir(folder)
             _answer(request, started_s)
             code = 0
         except Exception as error:  # as the interpreter would say it
@@ -144,15 +144,6 @@ def _answered(data: bytes, started_s: float, asked: socket.socket) -> tuple[int,
                     os.close(key.fd)
     output, errors = (bytes(found[ours]) for ours, _ in pipes)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), output, errors
-
-
-def _go_to(folder: str, environment: Mapping[str, str]) -> None:
-    """Where the request comes from, relative paths mean something, and variables name folders of headers."""
-    if folder:
-        os.chdir(folder)
-    for name in os.environ.keys() - environment.keys():
-        del os.environ[name]
-    os.environ.update(environment)
 
 
 def _answer(request: Request, started_s: float) -> None:

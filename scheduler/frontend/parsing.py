@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import pickle
@@ -10,16 +9,11 @@ import re
 import resource
 import shutil
 import signal
-import socket
 import subprocess
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
-from profilers.contained.python import python_command
 from scheduler.frontend.clang.dialect import dialect_of
-from scheduler.frontend.framing import frame, received
 from scheduler.frontend.model import (
     BLOCKED_S,
     CompilerAbsent,
@@ -32,6 +26,7 @@ from scheduler.frontend.model import (
     Request,
     SourceFile,
 )
+from scheduler.frontend.parsers import ready, started, waiting
 from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
@@ -46,54 +41,6 @@ _GCC_WARNINGS = (
     "incompatible-function-pointer-types",
     "return-type",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Parser:
-    """A process that answers one request after the other, through `asked`."""
-
-    process: subprocess.Popen[bytes]
-    asked: socket.socket
-
-    def answer(self, request: Request, wall_s: float) -> tuple[int, bytes, bytes] | None:
-        """(exit code, what was found, what was said) of the process that read the file; None where this one ended.
-
-        Raises TimeoutError.
-        """
-        late = time.monotonic() + wall_s
-        self.asked.settimeout(wall_s)
-        try:
-            self.asked.sendall(frame(pickle.dumps((request, _folder(), dict(os.environ)))))
-        except ConnectionError:
-            return None
-        self.asked.settimeout(max(late - time.monotonic(), 1e-3))
-        data = received(self.asked)
-        return None if data is None else pickle.loads(data)
-
-    def end(self) -> bytes:
-        """With what reads a file for it; returns what it said."""
-        self.asked.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        return self.process.communicate()[1]
-
-
-_waiting: list[_Parser] = []
-os.register_at_fork(after_in_child=_waiting.clear)  # they are the parent's
-
-
-def _folder() -> str:
-    """The current folder; empty where it is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
-@atexit.register
-def _end_parsers() -> None:
-    while _waiting:
-        _waiting.pop().end()
 
 
 @cache
@@ -126,9 +73,9 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
 
 def prepare_parser() -> None:
     """Starts a parser's process, which takes longest to load; the next `read_source` uses it."""
-    if not _waiting:
+    if not waiting:
         with contextlib.suppress(OSError):  # said by whoever needs it
-            _waiting.append(_started())
+            waiting.append(started())
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
@@ -159,7 +106,7 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
 
 def _asked(request: Request, options: ParseOptions) -> SourceFile | Failure:
     """What a parser process answers. Raises ParserDied (or ParserStopped)."""
-    parser = _ready()
+    parser = ready()
     try:
         answer = parser.answer(request, min(options.wall_s, _FOREVER_S))
     except TimeoutError:
@@ -173,7 +120,7 @@ def _asked(request: Request, options: ParseOptions) -> SourceFile | Failure:
             parser.process.wait(_ENDING_S)
         errors = parser.end()
         raise _death(parser.process.returncode, errors, options)
-    _waiting.append(parser)
+    waiting.append(parser)
     code, output, errors = answer
     if code != 0 or not output:
         raise _death(code, errors, options)
@@ -242,30 +189,6 @@ def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> Sou
         span = Span(name, 0, 0, line, column)
         found.append(Rejection(span, reason, "move the loops to a file without it", None))
     return SourceFile(name, content, (), tuple(found), (), False, ())
-
-
-def _ready() -> _Parser:
-    """One that waits, unless something has ended it."""
-    while _waiting:
-        parser = _waiting.pop()
-        if parser.process.poll() is None:
-            return parser
-        parser.end()
-    return _started()
-
-
-def _started() -> _Parser:
-    """A parser that waits for its requests, and ends where none comes any more."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = subprocess.Popen(
-            python_command("scheduler.frontend.child"),
-            stdin=theirs.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    return _Parser(process, ours)
 
 
 def _is_utf8(text: str) -> bool:
