@@ -9,10 +9,9 @@ from typing import Literal as OneOf
 from perfembed.errors import UsageError
 from perfembed.inspection.shares import RunShares
 from perfembed.inspection.views import DependenceView, view
-from perfembed.reading import read_file
 from profilers.contained.in_time import Undone, in_time
 from scheduler.errors import TextError
-from scheduler.frontend import ParseOptions, Sharing, SourceFile, render_diagnostic
+from scheduler.frontend import Sharing, SourceFile, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span
 from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
@@ -108,20 +107,13 @@ class Inspection:
         return not any(nest.problem == Undone.NO_TIME.value for nest in self.nests)
 
 
-def inspect_file(
-    path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = (), limit_s: float = _ALL_S
-) -> Inspection:
-    """Analyses the nests of the named functions (empty: of all). Raises as `read_file`, UsageError.
-
-    What takes too long itself, or is left after `limit_s` of processor time, says so.
-    """
-    return inspect_source(read_file(path, content, options), functions, limit_s)
-
-
 def inspect_source(
     source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = _ALL_S, analysed: bool = True
 ) -> Inspection:
-    """The same of a file that was read. `analysed` False: of nests only their places. Raises UsageError."""
+    """Analyses the nests of the named functions (empty: of all), or finds only their places. Raises UsageError.
+
+    What takes too long itself, or is left after `limit_s` of processor time, says so.
+    """
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
     found: Sequence[NestFacts | Undone] = [_place_of(nest) for nest in nests]
