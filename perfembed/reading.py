@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
 from perfembed.errors import EnvironmentMissing, NotRead, SourceRejected
 from scheduler.frontend import (
     CompilerAbsent,
@@ -29,3 +33,9 @@ def read_file(path: str, content: bytes, options: ParseOptions) -> SourceFile:
         raise NotRead(f"{path}: not read: {error.reason}", "" if "ulimit" in error.reason else AGAIN) from None
     except ParserDied as error:
         raise SourceRejected(f"{path}: {error.reason}") from None
+
+
+def read_files(files: Iterable[tuple[str, bytes]], options: ParseOptions) -> list[SourceFile]:
+    """The same of several, as many at a time as there are cores."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(lambda file: read_file(file[0], file[1], options), files))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from perfembed.building.arguments import CommandLine, expanded
 from perfembed.building.build import Changes, Made, NotBuilt, Unit
 from perfembed.building.compile_commands import units_of
 from perfembed.building.compiling import said
-from perfembed.building.standin import Standin, stand_in
-from perfembed.capture.copying import Copier
-from perfembed.capture.stage import around, writable_for
+from perfembed.building.tree import Tree
+from perfembed.capture.stage import writable_for
 from perfembed.errors import SourceRejected
 from profilers.build import CompilerConfig
 from profilers.contained.child import Command, Limits, confines_writes
@@ -22,8 +20,6 @@ from profilers.contained.supervisor import supervisor_binary
 from profilers.run import run_many
 
 BUILD_LIMITS = Limits(wall_s=1800.0, memory_bytes=64 << 30, processes=4096, output_bytes=4 << 20)
-_OUTPUTS = (b"\x7fELF", b"!<arch>", b"gpch")  # what a build made before begins with
-_OLD_S = 1000.0
 
 
 class BuildCommand:
@@ -49,7 +45,9 @@ class BuildCommand:
         self.writable = writable
         self.folder = folder.resolve()
         self.environment = {**environment, "LC_ALL": "C"}
-        self._trees: dict[Path, _Tree] = {}
+        self._trees: dict[Path, Tree] = {}
+        self._begin_as_built = True  # until it is seen that the build does not make anew what it should
+        self._fails_anew = False  # whether what fails in a copy that was built in has failed in a new one, too
         supervisor_binary(environment.get("PATH", os.defpath))  # compiled by the real compiler
         tree = self._tree(scratch.absolute() / "recorded")
         entries = self._run([(tree, Changes())])
@@ -73,12 +71,28 @@ class BuildCommand:
     def make_all(self, wanted: Sequence[tuple[Changes, Path]]) -> tuple[Made | NotBuilt, ...]:
         if all(self._changes_nothing(changes) for changes, _ in wanted):
             return (self._made(self._recorded),) * len(wanted)
-        jobs = [(self._tree(workdir.absolute()), changes) for changes, workdir in wanted]
+        jobs = [(self._tree(workdir.absolute(), changes), changes) for changes, workdir in wanted]
+        for tree, changes in jobs:
+            if tree.built and self._recorded.includes(self._names(changes)):
+                tree.begin_anew()
         problems = self._run(jobs)
+        doubtful = [k for k, (tree, _) in enumerate(jobs) if self._is_doubtful(tree, problems[k])]
+        for k in doubtful:
+            jobs[k][0].begin_anew()
+        for k, problem in zip(doubtful, self._run([jobs[k] for k in doubtful]), strict=True):
+            self._fails_anew |= bool(problem)
+            self._begin_as_built &= bool(problem)
+            problems[k] = problem
         return tuple(
             NotBuilt(problem) if problem else self._made(tree)
             for (tree, _), problem in zip(jobs, problems, strict=True)
         )
+
+    def _is_doubtful(self, tree: Tree, problem: str) -> bool:
+        """Whether a build in a copy where something was built before may have ended otherwise than a first one."""
+        if tree.like is None and tree.built == 1:
+            return False
+        return not self._fails_anew if problem else not tree.has_made(self.program)
 
     def problem(self, changes: Changes, workdir: Path) -> str:
         found = self.make_all(((changes, workdir),))[0]
@@ -103,12 +117,25 @@ class BuildCommand:
         except OSError:
             return False
 
-    def _tree(self, workdir: Path) -> _Tree:
+    def objects(self) -> Mapping[str, Sequence[Path]]:
+        """The object files that the first build compiled files of ours to, by real paths; of none with -flto."""
+        if any(flag.startswith("-flto") for unit in self.units for flag in unit.compiler.flags):
+            return {}
+        return {os.path.realpath(self.folder / name): paths for name, paths in self._recorded.objects().items()}
+
+    def _tree(self, workdir: Path, changes: Changes | None = None) -> Tree:
         if workdir not in self._trees:
-            self._trees[workdir] = _Tree(self.folder, workdir, self.environment)
+            like = None
+            if changes is not None and self._begin_as_built and self._recorded.serves(self._names(changes)):
+                like = self._recorded
+            self._trees[workdir] = Tree(self.folder, workdir, self.environment, like)
         return self._trees[workdir]
 
-    def _run(self, jobs: Sequence[tuple[_Tree, Changes]]) -> list[str]:
+    def _names(self, changes: Changes) -> list[str]:
+        """Of the files with texts of ours, in the folder."""
+        return [self._inside(path) for path in changes.texts]
+
+    def _run(self, jobs: Sequence[tuple[Tree, Changes]]) -> list[str]:
         """What the builds say where they fail; several at a time, each in its own folder."""
         commands = []
         for tree, changes in jobs:
@@ -131,7 +158,7 @@ class BuildCommand:
             "run perfembed in a folder that holds all of the program: --build 'make -C DIR …'",
         )
 
-    def _units(self, tree: _Tree) -> list[Unit]:
+    def _units(self, tree: Tree) -> list[Unit]:
         """The C files below the project's folder, as each was compiled first, with the names they have there."""
         found: dict[str, Unit] = {}
         for words, directory in tree.standin.entries():
@@ -145,7 +172,7 @@ class BuildCommand:
                 found[inside] = Unit(path, CompilerConfig(unit.compiler.cc, flags), unit.directory, unit.alone)
         return list(found.values())
 
-    def _linked(self, tree: _Tree) -> str:
+    def _linked(self, tree: Tree) -> str:
         """The one program that the build links. Raises SourceRejected."""
         outputs: dict[str, None] = {}
         for words, directory in tree.standin.entries():
@@ -160,7 +187,7 @@ class BuildCommand:
             raise SourceRejected(f"the build makes {what}", "--run './prog args' says what to run")
         return os.path.join(os.curdir, *outputs)
 
-    def _made(self, tree: _Tree) -> Made | NotBuilt:
+    def _made(self, tree: Tree) -> Made | NotBuilt:
         inside = tree.folder / self.program
         if os.sep in self.program or inside.exists():
             if not os.access(inside, os.X_OK):
@@ -172,66 +199,3 @@ class BuildCommand:
             if found is None
             else Made(Path(found), tree.folder, self.folder, tree.built)
         )
-
-
-class _Tree:
-    """A copy of the project's folder in which it is built, again and again with other texts."""
-
-    def __init__(self, folder: Path, workdir: Path, environment: Mapping[str, str]) -> None:
-        self.workdir = workdir
-        root = workdir.resolve() / "around"
-        self.folder = root.joinpath(*folder.parts[1:])
-        self.temporary = workdir / "tmp"
-        self.standin: Standin = stand_in(workdir / "compilers", environment)
-        self.built = 0  # so many times
-        self._texts: dict[str, bytes] = {}
-        self._objects: bytes = b""
-        self.temporary.mkdir(parents=True, exist_ok=True)
-        self.folder.mkdir(parents=True)
-        for beside, links in around(folder, root).items():
-            for name, leads in links.items():
-                (beside / name).symlink_to(leads)
-        Copier(folder, self.folder, confines_writes()).copy()
-        _make_new(self.folder)
-
-    def named(self, text: str) -> str:
-        """With the names that files have in the folder."""
-        return text.replace(f"{self.folder}{os.sep}", "")
-
-    def change(self, texts: Mapping[str, bytes], changes: Changes) -> None:
-        """Puts the texts in, by their names in the folder, and says what to add when it is built."""
-        objects = b"".join(one.read_bytes() for one in changes.objects)
-        for name, text in texts.items():
-            path = self.folder / name
-            if self._texts.get(name) != text or objects != self._objects:
-                if not path.parent.resolve().is_relative_to(self.folder):
-                    raise SourceRejected(f"{name}: stands behind a link that leads out of the folder")
-                path.unlink(missing_ok=True)
-                path.write_bytes(text)
-                self._texts[name] = text
-        self._objects = objects
-        self.built += 1
-        self.standin.set(changes, [os.path.realpath(self.folder / name) for name in texts])
-
-
-def _make_new(folder: Path) -> None:
-    """Everything equally new, but what a build has made before: so all of that is made again, and nothing else is."""
-    now = time.time()
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            path = os.path.join(parent, name)
-            if os.path.islink(path):
-                continue
-            if name == "CMakeCache.txt":  # it names the folder that it was made in, and would build there
-                os.unlink(path)
-                continue
-            when = now - _OLD_S if _is_output(path) else now - 1
-            os.utime(path, (when, when))
-
-
-def _is_output(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(8).startswith(_OUTPUTS)
-    except OSError:
-        return False

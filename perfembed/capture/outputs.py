@@ -14,17 +14,12 @@ from functools import cached_property
 from pathlib import Path
 
 from perfembed.building.build import Made
-from perfembed.building.compiling import COMPILE_LIMITS
 from perfembed.capture.compared import Said, difference, varying
-from perfembed.capture.program import ProgramRun, abi_flags, run_program
+from perfembed.capture.program import ProgramRun, preloading, run_program
 from perfembed.world import Ran, run_failure
-from profilers.build import compiler_path
 from profilers.contained.child import Limits
-from profilers.run import run_contained
 
 _HERE = Path(__file__).parent
-_PRELOAD = "LD_PRELOAD"
-_PRELOADING = f'{_PRELOAD}="$0" exec "$@"'
 _MOST, _MOST_OF_LONG, _LONG_S = 6, 3, 2.0  # runs of the original
 _SLOWER, _LATE_S = 3.0, 5.0  # a run under the still clock that takes longer than this waits for time to pass
 
@@ -114,15 +109,4 @@ class _Repeated:
 
 def with_still_clock(program: ProgramRun, folder: Path) -> ProgramRun | None:
     """The program under a clock that says the same in every run; None where it cannot be preloaded."""
-    if _PRELOAD in dict(program.world.variables):
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    compiler, library = program.build.compiler, folder.absolute() / "still_clock.so"
-    if not library.exists():
-        cc = compiler_path(compiler.cc, program.environment)
-        command = (cc, *abi_flags(compiler.flags), "-O1", "-w", "-shared", "-fPIC")
-        command += (str(_HERE / "still_clock.c"), "-o", str(library))
-        environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(folder)}
-        if not run_contained(command, limits=COMPILE_LIMITS, env=environment, cwd=folder).ok:
-            return None
-    return replace(program, prefix=("/bin/sh", "-c", _PRELOADING, str(library)))
+    return preloading(program, folder, _HERE / "still_clock.c")

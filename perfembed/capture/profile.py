@@ -126,9 +126,10 @@ def texts_of(sources: Sequence[SourceFile]) -> dict[str, bytes]:
 
 
 def instrumented(sources: Sequence[SourceFile], places: Iterable[tuple[LoopNest, Around]]) -> dict[str, bytes]:
-    """The files with these places of nests wrapped, by their paths."""
+    """The files with these places of nests wrapped, by their paths: only those that have one, unless none has."""
     of = {nest.name: place for nest, place in places}
-    return {s.path: wrap(s.content, (of[nest.name] for nest in s.nests if nest.name in of)) for s in sources}
+    found = {s.path: [of[nest.name] for nest in s.nests if nest.name in of] for s in sources}
+    return {s.path: wrap(s.content, found[s.path]) for s in sources if found[s.path] or not any(found.values())}
 
 
 class _Profiling:

@@ -20,6 +20,8 @@ from profilers.run import DEFAULT_ENVIRONMENT, run_contained
 _ABI_FLAGS = ("-m32", "-mx32", "-m64", "--target", "-target", "--sysroot", "-B", "-mabi", "-fPI", "-fpi", "-fno-pi")
 _ABI_WITH_VALUE = ("--sysroot", "--target", "-target", "-B")
 _PT_INTERP = 3
+_PRELOAD = "LD_PRELOAD"
+_PRELOADING = f'{_PRELOAD}="$0" exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,22 @@ def run_program(built: Made, program: ProgramRun, writes: tuple[Path, ...] = (),
     """
     stage, name = program.staged(built)
     return stage.run((*program.prefix, name, *program.world.arguments), program.environment, writes, limits)
+
+
+def preloading(program: ProgramRun, folder: Path, source: Path, flags: tuple[str, ...] = ()) -> ProgramRun | None:
+    """The program with a library of ours, which is compiled once in `folder`; None where it cannot be preloaded."""
+    if _PRELOAD in dict(program.world.variables):
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    compiler, library = program.build.compiler, folder.absolute() / f"{source.stem}.so"
+    if not library.exists():
+        cc = compiler_path(compiler.cc, program.environment)
+        command = (cc, *abi_flags(compiler.flags), "-O1", "-w", "-shared", "-fPIC")
+        command += (str(source), *flags, "-o", str(library))
+        environment = {**program.environment, "LC_ALL": "C", "TMPDIR": str(folder)}
+        if not run_contained(command, limits=COMPILE_LIMITS, env=environment, cwd=folder).ok:
+            return None
+    return replace(program, prefix=("/bin/sh", "-c", _PRELOADING, str(library)))
 
 
 def looks_at_errno(built: Made) -> bool:

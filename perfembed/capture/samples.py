@@ -6,7 +6,7 @@ import os
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,8 @@ _LIMITS = Limits(wall_s=60.0, memory_bytes=8 << 30, output_bytes=64 << 20)
 _HEAD, _MODULE = struct.Struct("4Q"), struct.Struct(f"3Q{_PATH}s")
 _SAMPLE = struct.Struct(f"{1 + _FRAMES}Q")
 Stack = tuple[tuple[str, int], ...]
+Places = Callable[[str, list[int]], Sequence[Stack]]
+"""Where addresses of a program or a library (its path) are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,30 @@ def sample_program(
     if isinstance(plain, ProgramFailed):
         return plain
     result = workdir.absolute() / "samples"
-    tables = (
+    # Of version 5 some assemblers and addr2line disagree which file is the first.
+    flags = ("-g", "-gdwarf-4", "-fasynchronous-unwind-tables")
+    runtime = Runtime("sample", _HERE / "sample_runtime.c", _HERE / "instrument.h", tables(result), flags, ("-lrt",))
+    texts = {source.path: named(source.content, name_of(k)) for k, source in enumerate(sources)}
+    built = build_program(texts, program, runtime, workdir)
+    if isinstance(built, ProgramFailed):
+        return built
+    found = record(built, program, result, program.world.limits, _LONG_S)
+    if isinstance(found, ProgramFailed):
+        return found
+    stacks = found.stacks(lambda path, addresses: _addr2line(path, addresses, program.environment))
+    if stacks and not any(line for stack in stacks for _, line in stack):
+        reason = "no line of what ran is known: it is linked without debugging information, or nothing of the files ran"
+        return ProgramFailed("run", reason, unmeasured=True)
+    cpu_s = sum(one.cpu_s for one in found.processes)
+    return Samples(stacks, found.runs, found.wall_s / found.runs, cpu_s / found.runs)
+
+
+def tables(result: Path) -> str:
+    """What `sample_runtime.c` includes; it leaves its samples in files beginning as `result`."""
+    return (
         f"#define PE_RESULT {c_string(str(result))}\n#define PE_SAMPLES {_SAMPLES}\n#define PE_FRAMES {_FRAMES}\n"
         f"#define PE_MODULES {_MODULES}\n#define PE_INTERVAL {_INTERVAL_NS}ULL\n"
     )
-    # Of version 5 some assemblers and addr2line disagree which file is the first.
-    flags = ("-g", "-gdwarf-4", "-fasynchronous-unwind-tables")
-    runtime = Runtime("sample", _HERE / "sample_runtime.c", _HERE / "instrument.h", tables, flags, ("-lrt",))
-    texts = {source.path: named(source.content, name_of(k)) for k, source in enumerate(sources)}
-    built = build_program(texts, program, runtime, workdir)
-    return built if isinstance(built, ProgramFailed) else _sampled(built, program, result)
 
 
 def name_of(position: int) -> str:
@@ -86,31 +102,46 @@ def named(content: bytes, name: str) -> bytes:
     return f"#line 1 {c_string(name)}\n".encode() + _LINE.sub(rb"\1", content.removeprefix(BOM))
 
 
-def _sampled(built: Made, program: ProgramRun, result: Path) -> Samples | ProgramFailed:
-    stacks: Counter[Stack] = Counter()
-    runs, wall_s, cpu_s = 0, 0.0, 0.0
-    while runs == 0 or (sum(stacks.values()) < _ENOUGH and runs < _MOST_RUNS and wall_s < _LONG_S):
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What `processes` of so many runs left, which took `wall_s` together."""
+
+    processes: tuple[Process, ...]
+    runs: int
+    wall_s: float
+
+    @property
+    def count(self) -> int:
+        return sum(sum(one.samples.values()) for one in self.processes)
+
+    def stacks(self, places: Places) -> Mapping[Stack, int]:
+        found: Counter[Stack] = Counter()
+        for one in self.processes:
+            found.update(one.stacks(places))
+        return found
+
+
+def record(
+    built: Made, program: ProgramRun, result: Path, limits: Limits, most_s: float, enough: int = _ENOUGH
+) -> Recorded | ProgramFailed:
+    """Runs what takes samples, in it or preloaded, until there are enough, or for `most_s` seconds."""
+    found = Recorded((), 0, 0.0)
+    while found.runs == 0 or (found.count < enough and found.runs < _MOST_RUNS and found.wall_s < most_s):
         for old in result.parent.glob(f"{result.name}.*"):  # also of a program that the build ran
             old.unlink()
-        ran = run_program(built, program, (result.parent,))
-        if reason := run_failure(ran.finished, program.world.limits):
+        ran = run_program(built, program, (result.parent,), limits)
+        if reason := run_failure(ran.finished, limits):
             return ProgramFailed("run", reason, ran.stdout, ran.stderr, advice=program.stage.advice(ran.finished))
-        runs, wall_s = runs + 1, wall_s + ran.wall_s
-        found = [_Recorded(file.read_bytes()) for file in result.parent.glob(f"{result.name}.*")]
-        if not found:
+        left = tuple(Process(file.read_bytes()) for file in result.parent.glob(f"{result.name}.*"))
+        if not left:
             return ProgramFailed(
                 "run", "the program left no samples: what is run is not what was built", unmeasured=True
             )
-        for one in found:
-            cpu_s += one.cpu_s
-            stacks.update(one.stacks(program.environment))
-    if stacks and not any(line for stack in stacks for _, line in stack):
-        reason = "no line of what ran is known: it is linked without debugging information, or nothing of the files ran"
-        return ProgramFailed("run", reason, unmeasured=True)
-    return Samples(stacks, runs, wall_s / runs, cpu_s / runs)
+        found = Recorded((*found.processes, *left), found.runs + 1, found.wall_s + ran.wall_s)
+    return found
 
 
-class _Recorded:
+class Process:
     """What one process left. `samples`: addresses, the innermost first."""
 
     def __init__(self, data: bytes) -> None:
@@ -127,14 +158,14 @@ class _Recorded:
             depth, *addresses = _SAMPLE.unpack_from(data, at + number * _SAMPLE.size)
             self.samples[tuple(addresses[:depth])] += 1
 
-    def stacks(self, environment: Mapping[str, str]) -> Counter[Stack]:
-        lines = self._lines({address for stack in self.samples for address in stack}, environment)
+    def stacks(self, places: Places) -> Counter[Stack]:
+        at = self._places({address for stack in self.samples for address in stack}, places)
         found: Counter[Stack] = Counter()
         for stack, count in self.samples.items():
-            found[tuple(place for address in stack for place in lines.get(address, ()))] += count
+            found[tuple(place for address in stack for place in at.get(address, ()))] += count
         return found
 
-    def _lines(self, addresses: Iterable[int], environment: Mapping[str, str]) -> dict[int, Stack]:
+    def _places(self, addresses: Iterable[int], places: Places) -> dict[int, Stack]:
         """The places of each address: its own, and those of the calls that were inlined there."""
         of: dict[int, list[int]] = {}
         for address in sorted(addresses):
@@ -145,7 +176,7 @@ class _Recorded:
         for number, some in of.items():
             bias, _, _, path = self.modules[number]
             if path and not path.startswith(("/lib", "/usr/lib")) and os.path.isfile(path):
-                found |= dict(zip(some, _addr2line(path, [a - bias for a in some], environment), strict=False))
+                found |= dict(zip(some, places(path, [a - bias for a in some]), strict=False))
         return found
 
 

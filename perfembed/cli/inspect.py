@@ -61,7 +61,8 @@ def command(
     """
     form = given.output_format()
 
-    from perfembed.inspection.inspect_file import inspect_file
+    from perfembed.inspection.inspect_file import inspect_source
+    from perfembed.reading import read_files
     from perfembed.report.inspection import (
         inspection_document,
         render_inspection,
@@ -83,11 +84,12 @@ def command(
         if any(given.values[name] for name in (*WORLD, "compile_commands") if name != "run_limit") or given.program:
             raise UsageError("what the program is given is said, but not that it is run", "add --run './prog args'")
         parsed, only = ParseOptions(given.flags, given.cc), tuple(given.functions or ())
-        found = [inspect_file(one, text, parsed, only) for one, text in zip(files, contents, strict=True)]
+        sources = read_files(zip(files, contents, strict=True), parsed)
+        found = [inspect_source(one, only, analysed=not (summary and form == "text")) for one in sources]
     else:
         if not (summary or form == "json"):
             raise UsageError("--run and --build say what loops cost", "add --summary or --json")
-        several, shares = _with_shares(given, files)
+        several, shares = _with_shares(given, files, analysed=not (summary and form == "text"))
         found = list(several)
         if len(files) > 1:
             print(render_program_refusals(found, shares, style))
@@ -127,7 +129,7 @@ def print_functions(
         print("\n\n".join(text for name, text in printed if not only or name in only))
 
 
-def _with_shares(given: Given, files: list[str]) -> tuple[Sequence[Inspection], RunShares]:
+def _with_shares(given: Given, files: list[str], analysed: bool) -> tuple[Sequence[Inspection], RunShares]:
     """The files, and what share of a run each loop took. Raises PerfembedError."""
     from perfembed.cli.progress import progress_on
     from perfembed.profiling.run_shares import inspect_run
@@ -138,7 +140,7 @@ def _with_shares(given: Given, files: list[str]) -> tuple[Sequence[Inspection], 
     options = given.tune_options(cflags=flags)
     color = given.session.color(sys.stderr)
     with progress_on(sys.stderr, color, quiet=False, verbose=given.verbose) as progress:
-        return inspect_run(files, how_built(given, files), options, lambda text: progress(Message(text)))
+        return inspect_run(files, how_built(given, files), options, lambda text: progress(Message(text)), analysed)
 
 
 def _exit_code(found: Sequence[Inspection]) -> int:

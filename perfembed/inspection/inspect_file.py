@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from perfembed.errors import UsageError
 from perfembed.inspection.shares import RunShares
 from perfembed.inspection.views import DependenceView, view
-from perfembed.reading import read_file
 from profilers.contained.in_time import Undone, in_time
 from scheduler.errors import TextError
-from scheduler.frontend import ParseOptions, Sharing, SourceFile, render_diagnostic
+from scheduler.frontend import Sharing, SourceFile, render_diagnostic
 from scheduler.ir.nest import Loop, LoopNest, Span
 from scheduler.ir.text import format_nest, nest_id
 from scheduler.ir.tree import Leaf, TreeLoop, TreeNode, tree_loops
@@ -107,30 +107,26 @@ class Inspection:
         return not any(nest.problem == Undone.NO_TIME.value for nest in self.nests)
 
 
-def inspect_file(
-    path: str, content: bytes, options: ParseOptions, functions: tuple[str, ...] = (), limit_s: float = _ALL_S
+def inspect_source(
+    source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = _ALL_S, analysed: bool = True
 ) -> Inspection:
-    """Analyses the nests of the named functions (empty: of all). Raises as `read_file`, UsageError.
+    """Analyses the nests of the named functions (empty: of all), or finds only their places. Raises UsageError.
 
     What takes too long itself, or is left after `limit_s` of processor time, says so.
     """
-    return inspect_source(read_file(path, content, options), functions, limit_s)
-
-
-def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s: float = _ALL_S) -> Inspection:
-    """The same of a file that was read. Raises UsageError."""
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
-    analysed = in_time(
-        _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=limit_s
-    )
-    late = sum(facts is Undone.NO_TIME for facts in analysed)
+    found: Sequence[NestFacts | Undone] = [_place_of(nest) for nest in nests]
+    if analysed:
+        asked = [(nest, source.sharing.get(nest.name)) for nest in nests]
+        found = in_time(_inspected, asked, item_s=_NEST_S, total_s=limit_s)
+    late = sum(facts is Undone.NO_TIME for facts in found)
     warnings = (f"time did not suffice to analyse {late} of {len(nests)} nests",) if late else ()
     return Inspection(
         source.path,
         tuple(
             _not_analysed(nest, facts) if isinstance(facts, Undone) else facts
-            for nest, facts in zip(nests, analysed, strict=True)
+            for nest, facts in zip(nests, found, strict=True)
         ),
         tuple(
             RefusedNest(
@@ -153,6 +149,10 @@ def check_functions(source: SourceFile, functions: tuple[str, ...]) -> None:
 
 def _not_analysed(nest: LoopNest, why: Undone) -> NestFacts:
     return NestFacts(nest.name, nest_id(nest), nest.function, nest.span, format_nest(nest), (), (), why.value)
+
+
+def _place_of(nest: LoopNest) -> NestFacts:
+    return NestFacts(nest.name, "", nest.function, nest.span, "", (), (), "nothing else was asked of it")
 
 
 def _inspected(asked: tuple[LoopNest, Sharing | None]) -> NestFacts:

@@ -22,10 +22,15 @@ from profilers.contained.scratch import scratch_folder
 
 
 def inspect_run(
-    paths: Sequence[str], how: HowBuilt | None, options: TuneOptions, tell: Callable[[str], None]
+    paths: Sequence[str],
+    how: HowBuilt | None,
+    options: TuneOptions,
+    tell: Callable[[str], None],
+    analysed: bool = True,
 ) -> tuple[tuple[Inspection, ...], RunShares]:
     """Inspects the files as they are compiled in their program (`how` None: the one is the program), runs that in a
-    copy, and says what the loops of all of them cost. An inspection has the shares of its own file.
+    copy, and says what the loops of all of them cost. An inspection has the shares of its own file, and of nests only
+    their places where they are not `analysed`.
 
     Raises SourceRejected where the program cannot be built or run, UsageError, EnvironmentMissing.
     """
@@ -38,17 +43,18 @@ def inspect_run(
             options = replace(options, cflags=with_openmp(path, content, options.cflags, tell))
             project = one_file(parse(path, content, options), options)
         else:
-            project = open_project(tuple(paths), how, options, tell, scratch, Stopwatch())
+            project = open_project(tuple(paths), how, options, tell, scratch, Stopwatch(), whole=bool(functions))
         names = ", ".join(paths)
         if not project.runs:
             raise SourceRejected(f"{names}: there is no main, so there is no program to run", "--build says how")
-        inspections = [inspect_source(source, functions) for source in project.sources]
+        inspections = [inspect_source(source, functions, analysed=analysed) for source in project.sources]
         tell("running the program to see where its time goes")
         environment = dict(options.environment)
-        found = sample_program(project.sources, project.build, options.world, Path(scratch) / "samples", environment)
+        read = [source for source in project.sources if source.path not in project.cold]
+        found = sample_program(read, project.build, options.world, Path(scratch) / "samples", environment)
     if isinstance(found, ProgramFailed):
         raise SourceRejected(f"{names}: {found.reason}", found.advice)
-    sources = {name_of(k): source for k, source in enumerate(project.sources)}
+    sources = {name_of(k): source for k, source in enumerate(read)}
     shares = loop_shares(sources, found.stacks, found.runs, found.wall_s, found.cpu_s)
     return tuple(replace(one, run=_of_file(shares, one.path)) for one in inspections), shares
 

@@ -11,6 +11,7 @@ from perfembed.inspection.shares import LoopShare, RunShares
 from perfembed.inspection.views import DependenceView
 from perfembed.report.documents import document, plain
 from perfembed.report.style import Style, count, one_line, printable, table
+from perfembed.tuning.project import NOT_ENTERED
 
 
 def render_inspection(inspection: Inspection, style: Style, *, verbose: bool = False) -> str:
@@ -165,7 +166,11 @@ def render_refusals(inspection: Inspection, style: Style) -> str:
 
 def render_program_refusals(inspections: Sequence[Inspection], run: RunShares, style: Style) -> str:
     """What the loops of all files of a program cost by reason, behind what was found in each."""
-    return "\n".join((*(style.paint(_head(one), "bold") for one in inspections), *_costs(run)))
+    cold = [one_line(i.path) for i in inspections if any(r.reason.startswith(NOT_ENTERED) for r in i.refused)]
+    lines = [style.paint(_head(one), "bold") for one in inspections if one_line(one.path) not in cold]
+    if cold:
+        lines.append(f"not looked at, for the program spends no time in them: {', '.join(cold)}")
+    return "\n".join((*lines, *_costs(run)))
 
 
 def _head(inspection: Inspection) -> str:

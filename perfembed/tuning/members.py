@@ -81,7 +81,9 @@ def members(project: Project, options: TuneOptions, scratch: Path, tell: Callabl
     for number, source in enumerate(project.sources):
         unit = project.unit_of(source)
         measured[source.path] = replace(unit.compiler, flags=_with(unit.alone, added))
-        surveyed[source.path] = _surveyed(project, source, added, scratch / "survey" / str(number), environment)
+        surveyed[source.path] = Surveyed("", {})
+        if source.nests:
+            surveyed[source.path] = _surveyed(project, source, added, scratch / "survey" / str(number), environment)
     return Members(tuple(added), measured, surveyed, environment)
 
 

@@ -13,6 +13,9 @@ from perfembed.building.build import Build, Unit
 from perfembed.building.command import BuildCommand
 from perfembed.building.compile_commands import NAME, read_compile_commands
 from perfembed.building.compiling import CompileAndLink
+from perfembed.capture.entered import entered_files
+from perfembed.capture.program import ProgramFailed, ProgramRun, build_plain
+from perfembed.capture.stage import Stage
 from perfembed.errors import NotRead, NoTunableNest, SourceRejected, UsageError
 from perfembed.files import check_output, read_input
 from perfembed.flags import apart
@@ -20,10 +23,10 @@ from perfembed.measuring.stopwatch import Stopwatch
 from perfembed.reading import AGAIN
 from perfembed.tuning.openmp import has_openmp, use_of_openmp, with_openmp
 from perfembed.tuning.options import TuneOptions
-from perfembed.tuning.project import Project, loops_in_headers
+from perfembed.tuning.project import NOT_ENTERED, Project, loops_in_headers
 from perfembed.tuning.project_tuner import Tuning
 from perfembed.tuning.result import Event, Message, TuneResult
-from perfembed.tuning.source import nothing_tunable, parse_all, with_inputs_apart
+from perfembed.tuning.source import left_alone, nothing_tunable, parse_all, with_inputs_apart
 from perfembed.tuning.time_plan import in_budget, with_all_time
 from profilers.build import CompilerConfig, prepare_harness
 from profilers.contained.scratch import scratch_folder, sweep
@@ -84,10 +87,12 @@ def open_project(
     tell: Callable[[str], None],
     scratch: Path,
     watch: Stopwatch,
+    whole: bool = False,
 ) -> Project:
     """The files (none: all that a build compiles) and the build they are part of, which is run in `scratch`.
 
-    Raises UsageError, SourceRejected, NotRead, NoTunableNest.
+    Of many files only those in which the program spends time are read, unless it is asked for functions, schedules or
+    the `whole`. Raises UsageError, SourceRejected, NotRead, NoTunableNest.
     """
     build: Build
     if how.command is None:
@@ -103,9 +108,42 @@ def open_project(
         program = [unit.path for unit in build.units]
         texts = _read(paths, options) if paths else _read(_worth_reading(build), options)
         build.units = _units_by_name(build, texts)
+    cold: Mapping[str, str] = {}
+    if isinstance(build, BuildCommand) and not (whole or options.functions or options.schedules):
+        cold = _cold(texts, build, options, tell, scratch / "entered")
     prepare_harness(build.compiler, dict(options.environment))
     with watch.phase("front end"):
-        return _opened(texts, build, options, not paths, [path for path in program if os.path.isfile(path)])
+        hot = {path: content for path, content in texts.items() if path not in cold}
+        project = _opened(hot, build, options, not paths, [path for path in program if os.path.isfile(path)])
+    more = tuple(left_alone(path, texts[path], reason, _ANYWAY) for path, reason in cold.items())
+    return replace(project, sources=(*project.sources, *more), cold=frozenset(cold))
+
+
+_READ_S = 3e-5  # of processor time, to read and survey a byte of a C file
+_MUCH_S = 2.0  # of that, less of which is not worth runs of the program
+_ANYWAY = "--function NAME looks at it anyway"
+
+
+def _cold(
+    texts: Mapping[str, bytes], build: BuildCommand, options: TuneOptions, tell: Callable[[str], None], scratch: Path
+) -> Mapping[str, str]:
+    """Why files are not read in which the program spends no time. To see that may take what it takes to read all."""
+    most_s = _READ_S * sum(map(len, texts.values()))
+    real = {os.path.realpath(path): path for path in texts}
+    objects = {real[path]: made for path, made in build.objects().items() if path in real}
+    if most_s < _MUCH_S or len(objects) < len(texts):
+        return {}
+    tell("running the program to see which files it spends its time in")
+    program = ProgramRun(build, Stage(options.world, scratch / "stage"), dict(options.environment))
+    plain = build_plain(texts, program, scratch)
+    found = None
+    if not isinstance(plain, ProgramFailed):
+        found = entered_files(plain, program, objects, scratch, most_s)
+    if found is None:
+        return {}
+    entered, samples = found
+    reason = f"{NOT_ENTERED}: none of {samples} samples was in it"
+    return {path: reason for path in texts if path not in entered}
 
 
 def _read(paths: Sequence[str], options: TuneOptions) -> dict[str, bytes]:
@@ -218,9 +256,9 @@ def _opened(
     sources = tuple(source for source in sources if source not in asleep)
     if asleep and not sources:
         raise SourceRejected(f"{asleep[0].path}: {_uses(asleep[0])}", "compile it with -fopenmp")
-    left_alone = [Rejection(Span(s.path, 0, 0, 1, 1), _uses(s), "compile it with -fopenmp", None) for s in asleep]
+    others = [Rejection(Span(s.path, 0, 0, 1, 1), _uses(s), "compile it with -fopenmp", None) for s in asleep]
     if sources:
-        sources = (replace(sources[0], rejections=(*sources[0].rejections, *loops, *left_alone)), *sources[1:])
+        sources = (replace(sources[0], rejections=(*sources[0].rejections, *loops, *others)), *sources[1:])
     runs = bool(mains) or not isinstance(build, CompileAndLink) or bool(build.others)
     return Project(unique(sources), build, runs, flags_given=False, unread=tuple(map(named, unread)))
 

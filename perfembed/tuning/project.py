@@ -22,6 +22,8 @@ from scheduler.frontend import SourceFile
 from scheduler.frontend.model import Rejection, Sharing
 from scheduler.ir.nest import LoopNest, Span
 
+NOT_ENTERED = "the program spends no time in this file"  # the reason of why it is left alone begins so
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -29,7 +31,7 @@ class Project:
 
     `runs`: whether there is a program to run, by which it is decided what is tuned. `flags_given`: whether the flags
     are the user's choice for this one tuning, not those of a build. `unread`: why time or memory did not suffice to
-    read files of the program.
+    read files of the program. `cold`: files that were not read, for the program spends no time in them (`NOT_ENTERED`).
     """
 
     sources: tuple[SourceFile, ...]
@@ -37,6 +39,7 @@ class Project:
     runs: bool
     flags_given: bool = True
     unread: tuple[str, ...] = ()
+    cold: frozenset[str] = frozenset()
 
     @property
     def paths(self) -> str:

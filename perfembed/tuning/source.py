@@ -52,20 +52,19 @@ def parse_all(
                 raise
             if isinstance(problem, NotRead):
                 unread.append(problem.message)
-            return _unread(path, content, f"the file cannot be read: {problem.message}", "")
+            return left_alone(path, content, f"the file cannot be read: {problem.message}", "")
 
     def read_in_time(file: tuple[str, bytes, CompilerConfig]) -> SourceFile:
         if time.monotonic() > enough:
             reason = "the file was not read: half of the budget was spent on those before it"
             if unread is not None:
                 unread.append(f"{file[0]}: {reason}")
-            return _unread(file[0], file[1], reason, "--budget allows more")
+            return left_alone(file[0], file[1], reason, "--budget allows more")
         return read(file)
 
     enough, ends = time.monotonic() + left_s() / 2, time.monotonic() + left_s()
-    first = [read(file) for file in files[:1]]  # alone, for it may find the parser ready
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        sources = (*first, *pool.map(read_in_time, files[1:]))
+        sources = tuple(pool.map(lambda k: (read_in_time if k else read)(files[k]), range(len(files))))
     if not options.functions:
         return sources
     known = [function.name for source in sources for function in source.functions]
@@ -75,8 +74,8 @@ def parse_all(
     return tuple(replace(s, nests=tuple(n for n in s.nests if n.function in options.functions)) for s in sources)
 
 
-def _unread(path: str, content: bytes, reason: str, advice: str) -> SourceFile:
-    """A file of which nothing is known."""
+def left_alone(path: str, content: bytes, reason: str, advice: str) -> SourceFile:
+    """A file that is not read."""
     rejection = Rejection(Span(path, 0, 0, 1, 1), reason, advice, None)
     return SourceFile(path, content, (), (rejection,), (), False, ())
 

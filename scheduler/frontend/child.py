@@ -1,24 +1,32 @@
-"""The parser process: a request on stdin, the nests (or diagnostics) on stdout, both pickled."""
+"""The parser process: requests come through a socket, its standard input; so go the nests (or diagnostics) of each.
+
+Each is answered by a process of its own, forked for it: what takes longest, to load libclang, is done once, and a file
+that the parser does not survive ends nothing else.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
+import selectors
 import signal
+import socket
 import sys
 import threading
 import time
 from dataclasses import replace
 from typing import Any
 
-from profilers.contained.limits import lower_limit
+from profilers.contained.limits import die_with_parent, lower_limit
 from scheduler.frontend.c_ast.lower import Lowering
 from scheduler.frontend.c_ast.macro_loops import check_macro_loops
 from scheduler.frontend.clang.dialect import flags_in
 from scheduler.frontend.clang.lexical import uses_trigraphs
 from scheduler.frontend.clang.libclang import cindex, included_texts, macro_texts
 from scheduler.frontend.clang.processes import processes
+from scheduler.frontend.framing import frame, received
 from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile, without_threads
 from scheduler.frontend.openmp.expanded import expand_pragmas
 from scheduler.frontend.pipeline import run_passes
@@ -93,10 +101,56 @@ def _end_where_blocked() -> None:
 
 
 def main() -> None:
-    request = pickle.load(sys.stdin.buffer)
+    """Answers one request after the other, until there are no more: (exit code, what was found, what was said)."""
+    started_s = time.process_time()
+    gc.freeze()  # what the processes below share with this one
+    with socket.socket(fileno=0) as asked:
+        while (data := received(asked)) is not None:
+            asked.sendall(frame(pickle.dumps(_answered(data, started_s, asked))))
+
+
+def _answered(data: bytes, started_s: float, asked: socket.socket) -> tuple[int, bytes, bytes]:
+    pipes = [os.pipe(), os.pipe()]
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            die_with_parent(parent)
+            asked.close()
+            for number, (ours, theirs) in enumerate(pipes, 1):
+                os.dup2(theirs, number)
+                os.close(ours)
+            request, folder = pickle.loads(data)
+            if folder:  # where the request comes from, relative paths mean something
+                os.chdir(folder)
+            _answer(request, started_s)
+            code = 0
+        except Exception as error:  # as the interpreter would say it
+            os.write(2, f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
+        finally:
+            os._exit(code)
+    found = {ours: bytearray() for ours, _ in pipes}
+    with selectors.DefaultSelector() as selector:
+        for ours, theirs in pipes:
+            os.close(theirs)
+            selector.register(ours, selectors.EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select():
+                chunk = os.read(key.fd, 1 << 20)
+                found[key.fd] += chunk
+                if not chunk:
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+    output, errors = (bytes(found[ours]) for ours, _ in pipes)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), output, errors
+
+
+def _answer(request: Request, started_s: float) -> None:
+    """Writes to standard output what one request finds; `started_s`: of processor time, that the start took."""
     lower_limit(resource.RLIMIT_AS, request.memory_bytes)
     lower_limit(resource.RLIMIT_CORE, 0)
-    left_s = request.timeout_s - time.process_time()
+    left_s = request.timeout_s - started_s - time.process_time()
     signal.setitimer(signal.ITIMER_PROF, max(left_s, 1e-6))  # SIGPROF ends it; finer than RLIMIT_CPU, which may be set
     sys.setrecursionlimit(20_000)
     answer: list[SourceFile | Failure] = []

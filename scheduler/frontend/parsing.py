@@ -1,4 +1,4 @@
-"""Runs the parser in a contained child process."""
+"""Runs the parser in contained child processes, which are used again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Iterable
 from functools import cache
 
-from profilers.contained.python import python_command
 from scheduler.frontend.clang.dialect import dialect_of
 from scheduler.frontend.model import (
     BLOCKED_S,
@@ -27,10 +26,12 @@ from scheduler.frontend.model import (
     Request,
     SourceFile,
 )
+from scheduler.frontend.parsers import ready, started, waiting
 from scheduler.ir.nest import Span
 
 _MAX_BYTES = 8 << 20
 _FOREVER_S = 1e6
+_ENDING_S = 10.0  # for a parser that has closed its end
 _COMPILER_CPU_S, _COMPILER_WALL_S = 60, 600  # for the user's compiler, where it is asked
 _DIAGNOSTIC = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 _GCC_WARNINGS = (
@@ -40,7 +41,6 @@ _GCC_WARNINGS = (
     "incompatible-function-pointer-types",
     "return-type",
 )
-_waiting: list[subprocess.Popen[bytes]] = []  # at most one, that `prepare_parser` started
 
 
 @cache
@@ -72,10 +72,10 @@ def parser_arguments(arguments: Iterable[str], cc: str) -> tuple[str, ...]:
 
 
 def prepare_parser() -> None:
-    """Starts the parser's process, which takes longest to load; the next `read_source` uses it."""
-    if not _waiting:
+    """Starts a parser's process, which takes longest to load; the next `read_source` uses it."""
+    if not waiting:
         with contextlib.suppress(OSError):  # said by whoever needs it
-            _waiting.append(_started())
+            waiting.append(started())
 
 
 def read_source(path: str | os.PathLike[str], options: ParseOptions, content: bytes | None = None) -> SourceFile:
@@ -106,21 +106,26 @@ def read_source(path: str | os.PathLike[str], options: ParseOptions, content: by
 
 def _asked(request: Request, options: ParseOptions) -> SourceFile | Failure:
     """What a parser process answers. Raises ParserDied (or ParserStopped)."""
-    process = _waiting.pop() if _waiting else _started()
+    parser = ready()
     try:
-        output, errors = process.communicate(pickle.dumps(request), timeout=min(options.wall_s, _FOREVER_S))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        answer = parser.answer(request, min(options.wall_s, _FOREVER_S))
+    except TimeoutError:
+        parser.end()
         raise ParserStopped(f"the C parser did not come to an end within {options.wall_s:g} s") from None
     except BaseException:
-        process.kill()
-        process.communicate()
+        parser.end()
         raise
-    if process.returncode != 0 or not output:
-        raise _death(process.returncode, errors, options)
-    answer: SourceFile | Failure = pickle.loads(output)
-    return answer
+    if answer is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            parser.process.wait(_ENDING_S)
+        errors = parser.end()
+        raise _death(parser.process.returncode, errors, options)
+    waiting.append(parser)
+    code, output, errors = answer
+    if code != 0 or not output:
+        raise _death(code, errors, options)
+    found: SourceFile | Failure = pickle.loads(output)
+    return found
 
 
 def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
@@ -184,17 +189,6 @@ def _not_understood(name: str, content: bytes, failure: Failure, cc: str) -> Sou
         span = Span(name, 0, 0, line, column)
         found.append(Rejection(span, reason, "move the loops to a file without it", None))
     return SourceFile(name, content, (), tuple(found), (), False, ())
-
-
-def _started() -> subprocess.Popen[bytes]:
-    """A parser that waits for its request, and ends where none comes."""
-    return subprocess.Popen(
-        python_command("scheduler.frontend.child"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
 
 
 def _is_utf8(text: str) -> bool:

@@ -43,6 +43,7 @@ from tests.evaluation.datasets import run_datasets
 from tests.evaluation.embedding import score_embedding
 from tests.evaluation.house import Modules, measure
 from tests.evaluation.index import bench_index
+from tests.evaluation.large import TASKS, LargeBench, run_large
 from tests.evaluation.method_scores import REFERENCE, pairs, scores
 from tests.evaluation.methods import Method, MethodsBench, run_methods
 from tests.evaluation.nest_spellings import run_spellings
@@ -501,6 +502,24 @@ def startup(
     """
     result = run_startup(StartupBench(runs, against, environment=dict(os.environ), install=install), say)
     _end(result, json, views.startup(result))
+
+
+@app.command("large")
+def large(
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 3,
+    against: Annotated[Path | None, typer.Option(help="Another checkout, in alternation.")] = None,
+    tasks: Annotated[str, typer.Option(help="What is done with it.")] = ",".join(TASKS),
+    budget: Annotated[str, typer.Option(help="Of tune.")] = "60s",
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """What a program of 20 files and 10,000 lines costs, of which few run: inspect, and tune's first candidate.
+
+    It consists of the programs in tests/programs, of which the seed chooses some to run.
+    """
+    bench = LargeBench(runs, against, seed, budget_seconds(budget), _words(tasks, tuple(TASKS)), dict(os.environ))
+    result = run_large(bench, say)
+    _end(result, json, views.large(result))
 
 
 @app.command("variants")

@@ -27,7 +27,7 @@ INSTALL_AIM_S = 60.0
 _SIZE = 400
 _LIMIT_S = 600.0  # of one tune
 _POLL_S = 0.01
-_COMMAND = "from perfembed.cli.main import run; run()"
+COMMAND = "from perfembed.cli.main import run; run()"
 _IMPORT = """import perfembed.cli.main
 try:
     import perfembed.tuning.file_tuner
@@ -122,7 +122,7 @@ class StartupResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """One of the two: `path` and `before` are code that runs first."""
 
     folder: Path
@@ -166,7 +166,7 @@ def run_startup(bench: StartupBench, progress: Callable[[str], None]) -> Startup
                 paths = [f"import sys; sys.path.insert(0, {str(folder)!r}); " for folder in (own, other)]
             before = "", "" if bench.against is not None else _EAGER
             sides = [
-                _Side(folder, pythons[k], paths[k], before[k], environment) for k, folder in enumerate((own, other))
+                Side(folder, pythons[k], paths[k], before[k], environment) for k, folder in enumerate((own, other))
             ]
             for side in sides:
                 _seconds(side, _IMPORT, folder=source.parent)
@@ -182,7 +182,7 @@ def run_startup(bench: StartupBench, progress: Callable[[str], None]) -> Startup
     return StartupResult(bench, tuple(found[0][:pairs]), tuple(found[1][:pairs]), interrupted, installed)
 
 
-def _seconds(side: _Side, code: str, *arguments: str, folder: Path) -> float:
+def _seconds(side: Side, code: str, *arguments: str, folder: Path) -> float:
     """Of a process, from its start to its end."""
     began = time.monotonic()
     done = subprocess.run(
@@ -191,18 +191,18 @@ def _seconds(side: _Side, code: str, *arguments: str, folder: Path) -> float:
     )  # fmt: skip
     seconds = time.monotonic() - began
     if done.returncode != 0:
-        raise _failed(side, done.stderr)
+        raise failed(side, done.stderr)
     return seconds
 
 
-def _measured(side: _Side, source: Path) -> Startup:
+def _measured(side: Side, source: Path) -> Startup:
     library_s = _seconds(side, "import perfembed", folder=source.parent)
-    help_s = _seconds(side, _COMMAND, "--help", folder=source.parent)
+    help_s = _seconds(side, COMMAND, "--help", folder=source.parent)
     imports_s = _seconds(side, _IMPORT, folder=source.parent)
     options = ("--dry-run", "--no-db", "-v", "--budget", "60s", "--measure", "2")
     began = time.monotonic()
     with subprocess.Popen(
-        [*side.command(_COMMAND), "tune", source.name, *options],
+        [*side.command(COMMAND), "tune", source.name, *options],
         cwd=source.parent, env=dict(side.environment), text=True, errors="replace",
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
@@ -217,7 +217,7 @@ def _measured(side: _Side, source: Path) -> Startup:
                 if line.startswith(_PROGRAM) and not program_s:
                     program_s = time.monotonic() - began
                 if line.startswith(_CANDIDATE) and not candidate_s:
-                    candidate_s, processor_s = time.monotonic() - began, _processor_s(process.pid)
+                    candidate_s, processor_s = time.monotonic() - began, used_s(process.pid)
         except BaseException:
             process.terminate()  # tune removes its files
             raise
@@ -225,16 +225,31 @@ def _measured(side: _Side, source: Path) -> Startup:
             late.cancel()
             memory_bytes = meter.stop()
     if process.returncode != 0 or not (program_s and candidate_s):
-        raise _failed(side, said or "no candidate was measured")
+        raise failed(side, said or "no candidate was measured")
     return Startup(library_s, help_s, imports_s, program_s, candidate_s, processor_s, memory_bytes)
 
 
-def _processor_s(pid: int) -> float:
-    words = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+def used_s(pid: int) -> float:
+    """Of a process and of all below it, those that have ended, too."""
+    below: dict[int, list[int]] = {}
+    spent: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        one = int(path.parent.name)
+        below.setdefault(int(words[1]), []).append(one)
+        spent[one] = sum(map(int, words[11:15]))
+    total, waiting = 0, [pid]
+    while waiting:
+        one = waiting.pop()
+        total += spent.get(one, 0)
+        waiting += below.get(one, [])
+    return total / os.sysconf("SC_CLK_TCK")
 
 
-def _failed(side: _Side, said: str) -> EnvironmentMissing:
+def failed(side: Side, said: str) -> EnvironmentMissing:
     last = said.strip().splitlines()[-1:]
     return EnvironmentMissing(
         f"perfembed of {side.folder} does not run: {' '.join(last)[:300]}", "try perfembed doctor"

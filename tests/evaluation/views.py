@@ -17,6 +17,8 @@ from tests.evaluation.costmodel import CostModelResult
 from tests.evaluation.counters import AIM_CORRELATION, AIM_ERROR, COUNTS, CountersResult, agreement
 from tests.evaluation.datasets import DataRow, told_apart
 from tests.evaluation.embedding import DONORS, PAPER_SIMILARITY, SIMILARITY, EmbeddingScores
+from tests.evaluation.large import AIMS as LARGE_AIMS
+from tests.evaluation.large import LargeResult, median
 from tests.evaluation.method_scores import REFERENCE, NestRow, fastest_of_all, pairs, scores
 from tests.evaluation.nest_spellings import SpellingDonors
 from tests.evaluation.products import ProductRow
@@ -309,6 +311,19 @@ def startup(result: StartupResult) -> list[str]:
         f"perfembed tune of an example: medians of {len(result.ours)} runs of each, in alternation",
         *table(shown),
     ]
+
+
+def large(result: LargeResult) -> list[str]:
+    """Medians of both, and how many times as much the other one needs; infinitely long: not within the budget."""
+    shown = [["", "wall", "processor", "theirs", "processor", "ratio", "aim"]]
+    for task, (ours, theirs) in result.spent.items():
+        (wall, used), (their_wall, their_used) = median(ours), median(theirs)
+        times = ["", "", ""] if not theirs else [seconds(their_wall), seconds(their_used), f"{their_used / used:.2f}"]
+        aim = LARGE_AIMS.get(task)
+        met = "" if aim is None else f"{seconds(aim)}: {verdict(wall <= aim)}"
+        shown.append([task, seconds(wall), seconds(used), *times, met])
+    runs = len(next(iter(result.spent.values()))[0])
+    return [f"{result.files} files, {result.lines} lines: medians of {runs} runs of each", *table(shown)]
 
 
 def products(rows: Sequence[ProductRow]) -> list[str]:

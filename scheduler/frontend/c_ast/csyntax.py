@@ -6,10 +6,10 @@ Long, because it has one kind of node beside the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeGuard, Union
 from typing import Literal as OneOf
-from typing import TypeGuard, Union
 
 from scheduler.frontend.c_ast.arith import bits
 from scheduler.frontend.clang.dialect import Dialect
@@ -420,19 +420,23 @@ class Unit:
 # ------------------------------------------------------------------------------------------ walks
 
 
+# By the class of a node: walks take a tenth of the front end's time, and trying one pattern after the other was half.
+_OPERANDS: Mapping[type, Callable[[Any], tuple[CExpr, ...]]] = {
+    **dict.fromkeys((Bin, Set), lambda expr: (expr.left, expr.right)),
+    **dict.fromkeys((Un, Step, Conv), lambda expr: (expr.operand,)),
+    Index: lambda expr: (expr.base, expr.index),
+    Member: lambda expr: (expr.base,),
+    CCall: lambda expr: expr.arguments,
+    Items: lambda expr: expr.items,
+    Unmodelled: lambda expr: expr.parts,
+    Cond: lambda expr: (expr.condition, expr.then, expr.orelse),
+}
+
+
 def operands(expr: CExpr) -> tuple[CExpr, ...]:
     """Direct operands, in textual order."""
-    match expr:
-        case Index(base=a, index=b) | Bin(left=a, right=b) | Set(left=a, right=b):
-            return (a, b)
-        case Member(base=a) | Un(operand=a) | Step(operand=a) | Conv(operand=a):
-            return (a,)
-        case CCall(arguments=items) | Items(items=items) | Unmodelled(parts=items):
-            return items
-        case Cond(condition=a, then=b, orelse=c):
-            return (a, b, c)
-        case _:
-            return ()
+    found = _OPERANDS.get(type(expr))
+    return () if found is None else found(expr)
 
 
 def subexpressions(expr: CExpr) -> Iterator[CExpr]:
@@ -441,7 +445,8 @@ def subexpressions(expr: CExpr) -> Iterator[CExpr]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(operands(node)))
+        if (found := _OPERANDS.get(type(node))) is not None:
+            stack.extend(found(node)[::-1])
 
 
 def own_expressions(stmt: CStmt) -> tuple[CExpr, ...]:
@@ -474,17 +479,17 @@ def extents(ctype: CType) -> tuple[CExpr, ...]:
     return tuple(found)
 
 
+_INNER: Mapping[type, Callable[[Any], tuple[CStmt, ...]]] = {
+    **dict.fromkeys((Compound, OtherStmt), lambda stmt: stmt.body),
+    IfStmt: lambda stmt: (stmt.then,) if stmt.orelse is None else (stmt.then, stmt.orelse),
+    ForStmt: lambda stmt: (stmt.body,) if stmt.init is None else (stmt.init, stmt.body),
+}
+
+
 def inner_statements(stmt: CStmt) -> tuple[CStmt, ...]:
     """Direct sub-statements in textual order."""
-    match stmt:
-        case Compound(body=body) | OtherStmt(body=body):
-            return body
-        case IfStmt(then=a, orelse=b):
-            return (a,) if b is None else (a, b)
-        case ForStmt(init=init, body=body):
-            return (body,) if init is None else (init, body)
-        case _:
-            return ()
+    found = _INNER.get(type(stmt))
+    return () if found is None else found(stmt)
 
 
 def statements(stmt: CStmt) -> Iterator[CStmt]:

@@ -52,17 +52,20 @@ class Lowering(Expressions):
     def run(self) -> Unit:
         bodies: list[Cursor] = []
         for cursor in self.tu.cursor.get_children():
-            if cursor.kind == CursorKind.MACRO_DEFINITION:
+            kind = cursor.kind  # asked once: of most cursors, of macros and headers, nothing else is
+            if kind not in (CursorKind.FUNCTION_DECL, CursorKind.VAR_DECL):
                 continue
-            location = cursor.location
-            defined = cursor.kind == CursorKind.FUNCTION_DECL and cursor.is_definition()
-            if (defined or cursor.kind == CursorKind.VAR_DECL) and cursor.spelling in ASKED:
+            defined = kind == CursorKind.FUNCTION_DECL and cursor.is_definition()
+            if not defined and kind == CursorKind.FUNCTION_DECL:
+                continue
+            if cursor.spelling in ASKED:
                 self.unit.own.add(cursor.spelling)
-            if location.file is None or location.file.name != self.path:
+            file = cursor.location.file
+            if file is None or file.name != self.path:
                 continue
             if defined:
                 bodies.append(cursor)
-            elif cursor.kind == CursorKind.VAR_DECL:
+            else:
                 self.variable(cursor)
         if bodies:
             self._find_includes(int(bodies[0].extent.start.offset))

@@ -1,5 +1,6 @@
 """Programs that a command of the user's builds, in copies of the project's folder."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -68,6 +69,54 @@ def test_texts_and_flags_of_ours_and_again_with_others(grid: Path, tmp_path: Pat
     found = made(build, Changes({"src/report.c": b"int nothing;\n"}), tmp_path / "two")
     assert isinstance(found, NotBuilt) and "report" in found.reason
     assert "oops" in build.problem(Changes({"src/mix.c": b"oops\n"}), tmp_path / "three")
+
+
+def compiled_in(folder: Path) -> list[str]:
+    """The files that were compiled in a copy, each time."""
+    log = (folder / "compilers" / "log").read_text().splitlines()
+    return sorted(os.path.basename(word) for line in log for word in json.loads(line)["words"] if word.endswith(".c"))
+
+
+@pytest.mark.parametrize("debugging", ["", " -g"])
+def test_only_what_is_changed_is_compiled_again(grid: Path, tmp_path: Path, debugging: str) -> None:
+    """The debugging information of what is taken over names the first copy, which is no reason."""
+    (grid / "Makefile").write_text((grid / "Makefile").read_text().replace("-O2", f"-O2{debugging}"))
+    build = built("make grid", None, tmp_path)
+    report, mix = (grid / "src/report.c").read_bytes(), (grid / "src/mix.c").read_bytes()
+    changed = Changes({"src/report.c": report.replace(b'"%s ', b'"new %s ')})
+    assert said(made(build, changed, tmp_path / "one"), "1").startswith("new product")
+    assert compiled_in(tmp_path / "one") == ["report.c"]
+    assert said(made(build, Changes({"src/mix.c": mix + b"\n"}), tmp_path / "one"), "1").startswith("product")
+    assert compiled_in(tmp_path / "one") == ["mix.c", "report.c", "report.c"], "that one is the user's again"
+
+
+MAKEFILES = {
+    "no dependencies": "p:\n\tgcc -c a.c main.c\n\tgcc a.o main.o -o p\n",
+    "what names its place": "p: a.o main.o\n\tpwd > where\n\tgcc a.o main.o -o $$(cat where)/p\n",
+    "a path in the program": "p: a.o main.o\n\tgcc a.o main.o -o p\n%.o: %.c\n\tgcc -DHERE='\"$(CURDIR)\"' -c $<\n",
+    "made by a folder": "p: a.o main.o\n\tmkdir made\n\tgcc a.o main.o -o made/p\n\tmv made/p p\n",
+    "a script": "p:\n\tgcc a.c main.c -o p\n.PHONY: p\n",
+    "a file in a file": "p: main.o a.o\n\tgcc main.o -o p\nmain.o: CFLAGS = -DWHOLE\n",
+}
+
+
+@pytest.mark.parametrize("name", MAKEFILES)
+def test_builds_that_have_to_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "a.c").write_text("int f(void) { return 1; }\n")
+    (folder / "main.c").write_text(
+        '#include <stdio.h>\n#ifdef WHOLE\n#include "a.c"\n#endif\n#ifndef HERE\n#define HERE ""\n#endif\n'
+        'int f(void);\nint main(void) { printf("%d %s\\n", f(), HERE); return 0; }\n'
+    )
+    (folder / "Makefile").write_text(MAKEFILES[name])
+    build = built("make", "./p", tmp_path)
+    assert said(made(build, Changes(), tmp_path / "plain")).split()[0] == "1"
+    for number in (7, 8):
+        changes = Changes({"a.c": b"int f(void) { return %d; }\n" % number})
+        words = said(made(build, changes, tmp_path / "one")).split()
+        assert words[0] == str(number) and "recorded" not in "".join(words[1:])
 
 
 def test_what_the_user_has_built_is_built_anew(grid: Path, tmp_path: Path) -> None:

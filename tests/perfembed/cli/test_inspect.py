@@ -9,7 +9,7 @@ import pytest
 from perfembed.cli.main import main
 from perfembed.cli.session import Session
 from perfembed.errors import EXIT_DONE, EXIT_ENVIRONMENT, EXIT_NO_NEST, EXIT_NOT_READ, EXIT_USAGE
-from perfembed.inspection.inspect_file import inspect_file
+from perfembed.inspection.inspect_file import inspect_source
 from tests.little_time import no_time_to_read
 
 SOURCE = """\
@@ -37,7 +37,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_what_there_is_no_time_for(
     source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect_file, "__defaults__", ((), 0.0))
+    monkeypatch.setattr(inspect_source, "__defaults__", ((), 0.0, True))
     for form in ("text", "json", "remarks"):
         assert main(["inspect", source, "--format", form], Session({})) == EXIT_NOT_READ
         assert "a.c: time did not suffice to analyse 1 of 1 nests" in capsys.readouterr().err

@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 
 from perfembed.capture import ProgramProfile
+from perfembed.cli.main import main
+from perfembed.cli.session import Session
 from perfembed.errors import EXIT_NOT_READ, NotRead, NoTunableNest, SourceRejected, UsageError
-from perfembed.tuning import project_tuner
+from perfembed.measuring.stopwatch import Stopwatch
+from perfembed.tuning import opening, project_tuner
 from perfembed.tuning.inputs import Collecting
 from perfembed.tuning.nest_outcome import NestOutcome, Winner
 from perfembed.tuning.nest_tuner import NestTuner
-from perfembed.tuning.opening import HowBuilt, found_commands, tune_project, unique
+from perfembed.tuning.opening import HowBuilt, found_commands, open_project, tune_project, unique
 from perfembed.tuning.options import TuneOptions
 from perfembed.tuning.program import ProgramComparison
+from perfembed.tuning.project import NOT_ENTERED, Project
 from perfembed.tuning.result import Event, Message, TuneResult
 from perfembed.tuning.source import parse_all
 from perfembed.tuning.winners import Winners
@@ -232,3 +236,52 @@ def test_files_that_there_is_no_time_to_read_are_left_alone(tmp_path: Path) -> N
     assert len(first.nests) == 1 and not first.rejections
     assert not second.nests and "not read" in second.rejections[0].reason
     assert all(len(source.nests) == 1 for source in parse_all(files, TuneOptions()))
+
+
+PARTED = {
+    "main.c": "void hot(int n, double *a); void cold(int n, double *a);\ndouble a[3000];\n"
+    "int main(int argc, char **argv)\n"
+    "{\nfor (int r = 0; r < 250000; r++) hot(3000, a);\nif (argc > 9) cold(3000, a);\nreturn a[7] == 0.5;\n}\n",
+    "hot.c": "void hot(int n, double *a) { for (int i = 0; i < n; i++) a[i] = a[i] / 3 + i; }\n",
+    "cold.c": "void cold(int n, double *a) { for (int i = 0; i < n; i++) a[i] += i; }\n",
+    "Makefile": "p: main.o hot.o cold.o\n\tgcc $^ -o $@\n%.o: %.c\n\tgcc -O1 -c $<\n",
+}
+
+
+@pytest.mark.gcc
+def test_files_in_which_no_time_is_spent_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many files: of few all are read. Whoever asks for a function has it looked at."""
+    for name, text in PARTED.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    environment = (("PATH", os.defpath),)
+    options = TuneOptions(world=World(tmp_path), environment=environment)
+
+    def opened(number: int, options: TuneOptions = options, whole: bool = False) -> Project:
+        scratch = tmp_path / "scratch" / str(number)
+        return open_project([], HowBuilt(command="make"), options, lambda text: None, scratch, Stopwatch(), whole)
+
+    assert {nest.function for nest in opened(0).nests} == {"hot", "cold"}
+    monkeypatch.setattr(opening, "_READ_S", 0.1)
+    project = opened(1)
+    assert {nest.function for nest in project.nests} == {"hot"}
+    assert project.cold == {"cold.c"}
+    (cold,) = (source for source in project.sources if source.path == "cold.c")
+    assert cold.rejections[0].reason.startswith(f"{NOT_ENTERED}: none of ")
+    assert {nest.function for nest in opened(2, whole=True).nests} == {"hot", "cold"}
+    assert {nest.function for nest in opened(3, replace(options, functions=("cold",))).nests} == {"cold"}
+
+
+@pytest.mark.gcc
+def test_a_summary_says_which_files_were_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in PARTED.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(opening, "_READ_S", 0.1)
+    assert main(["inspect", "main.c", "hot.c", "cold.c", "--summary", "--build", "make"], Session()) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "hot.c: 1 nest, 0 refused" in lines and "main.c: 1 nest, 0 refused" not in lines
+    assert "not looked at, for the program spends no time in them: cold.c" in lines
+    assert any(float(line.split()[0]) > 80 and line.endswith("(read as nests)") for line in lines if "read as" in line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import signal
@@ -20,6 +21,7 @@ from scheduler.frontend import (
     ParserDied,
     ParserStopped,
     SourceFile,
+    parsers,
     read_source,
 )
 from scheduler.frontend import parsing as clang
@@ -160,7 +162,7 @@ print(len(read_source("t.c", ParseOptions(), {LOOP!r}).nests), "nest")"""
 
 def test_waiting_for_the_processor_does_not_count() -> None:
     clang.prepare_parser()
-    (process,) = clang._waiting
+    process = parsers.waiting[-1].process
     process.send_signal(signal.SIGSTOP)  # as one that never has its turn
     threading.Timer(2.5, process.send_signal, (signal.SIGCONT,)).start()
     assert read_source("t.c", ParseOptions(timeout_s=2.4), LOOP).nests
@@ -263,3 +265,38 @@ def test_a_loop_behind_a_pragma_operator_is_left_alone(before: str, understood: 
     text = '#define UNROLL(k) _Pragma("GCC ivdep")\nvoid f(int n, double *a)\n{\n'
     text += f"{before} for (int i = 0; i < n; i++) a[i] *= 2;\n}}\n"
     assert bool(read_source("a.c", ParseOptions(), text.encode()).nests) == understood
+
+
+def test_one_process_reads_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each where the command is then; what ends one reading ends no other."""
+    assert read_source("t.c", ParseOptions(), LOOP).nests
+    parser = parsers.waiting[-1]
+    with pytest.raises(ParserStopped):
+        read_source("t.c", ParseOptions(memory_bytes=64 << 20), LOOP)
+    for name, count in (("one", b"0"), ("two", b"1")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "here.h").write_bytes(b"#define LOOPS " + count + b"\n")
+    text = b'#include "here.h"\n#if LOOPS\n' + LOOP + b"#endif\n"
+    monkeypatch.chdir(tmp_path / "one")
+    assert not read_source("t.c", ParseOptions(), text).nests
+    monkeypatch.chdir(tmp_path / "two")
+    assert len(read_source("t.c", ParseOptions(), text).nests) == 1
+    assert parsers.waiting[-1] is parser
+
+
+def test_a_parser_that_has_ended_is_replaced() -> None:
+    assert read_source("t.c", ParseOptions(), LOOP).nests
+    process = parsers.waiting[-1].process
+    process.kill()
+    process.wait()
+    assert read_source("t.c", ParseOptions(), LOOP).nests
+    assert parsers.waiting[-1].process is not process
+
+
+def test_parsers_stay_with_the_process_that_started_them() -> None:
+    assert read_source("t.c", ParseOptions(), LOOP).nests
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if not parsers.waiting and read_source("t.c", ParseOptions(), LOOP).nests else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert parsers.waiting and read_source("t.c", ParseOptions(), LOOP).nests
