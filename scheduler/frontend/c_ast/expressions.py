@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from scheduler.frontend.c_ast.arith import literal_text
 from scheduler.frontend.c_ast.csyntax import (
@@ -218,8 +219,20 @@ class Expressions(Declarations):
             foreign = definition.location.file.name != self.path
             if foreign and len(self.helpers) < 100 and not libclang.in_system_header(definition):
                 self.helpers.append(definition)
+        if target.spelling not in self.called:
+            self.called.add(target.spelling)
+            if _is_noreturn(target):
+                self.unit.never_return.add(target.spelling)
         own = definition is None and target.spelling in self.unit.dialect.foreign
         return CCall(target.spelling + "." * own, arguments, ctype, at)
+
+
+def _is_noreturn(function: Cursor) -> bool:
+    """By its type (the attribute), or by a specifier of its declaration, with brackets or as a keyword."""
+    if "noreturn" in function.type.spelling:
+        return True
+    words = (t.spelling for t in takewhile(lambda t: t.spelling != function.spelling, function.get_tokens()))
+    return any(word in ("_Noreturn", "noreturn") for word in words)
 
 
 _STRANGE = {

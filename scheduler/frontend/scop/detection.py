@@ -38,7 +38,7 @@ from scheduler.frontend.c_ast.csyntax import (
 from scheduler.frontend.c_ast.liveness import Frame, mentioned, statement_use
 from scheduler.frontend.c_ast.loop_header import NO_STEP
 from scheduler.frontend.c_ast.printing import statements_text
-from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.reject import BREAK_ADVICE, Reject
 from scheduler.frontend.c_ast.scalars import flatten
 from scheduler.frontend.clang.lexical import Lines
 from scheduler.frontend.model import Function, Rejection, Sharing, SourceAssumptions, SourceFile
@@ -48,7 +48,7 @@ from scheduler.frontend.openmp.team import check_team
 from scheduler.frontend.passes.inline_calls import Calls
 from scheduler.frontend.passes.opaque import with_opaque_statements
 from scheduler.frontend.scop import body as nest_body
-from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
+from scheduler.frontend.scop.actions import WHILE_ADVICE
 from scheduler.frontend.scop.assumptions import assumptions
 from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
@@ -293,11 +293,12 @@ class Detection:
         for stmt in body[first : last + 1]:
             self.text.check_text(loop_of(stmt) or stmt)
         counted = flatten(body[first : last + 1], True)
-        written = tuple(with_opaque_statements(s, self.counting) for s in counted)
+        opaque = tuple(with_opaque_statements(s, self.counting) for s in counted)
+        kept = any(a is not b for a, b in zip(opaque, counted, strict=True))
+        written = tuple(map(self.mod_ref.exits.region, opaque))
         found = marks(self.pragmas, counted)
         calls = Calls(self.unit, self.function, self.mod_ref, self.aliases)
         span = replace(place, begin=self.pragmas.begin(written[0]))
-        kept = any(a is not b for a, b in zip(written, counted, strict=True))
         try:
             region = calls.region(written)
             if self.print_after == "inline_calls":
@@ -332,6 +333,7 @@ class Detection:
             self.aliases,
             self.work,
             self.lines,
+            self.mod_ref.exits,
             written[0].begin,
             Scope(list(frames)),
             Assumed(given=self.given.get(span.begin, {})),
@@ -348,6 +350,11 @@ class Detection:
             raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
         check_numbers(nest, ctx.begin)
+        if ctx.inspector is not None:
+            check_numbers(ctx.inspector, ctx.begin)
+            if found.context == "team" or found.protected:
+                leave = ctx.reading.leaves[0]
+                raise Reject(leave.begin, f"{leave.reason}, in a loop of several threads", leave.advice)
         if self.unit.dialect.traps:
             check_traps(nest, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:

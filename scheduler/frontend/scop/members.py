@@ -161,7 +161,7 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
         for root in followed:
             ctx.accesses.dereferenceable.setdefault(root, "")
         return _readable(ctx, followed)
-    if not ctx.domain.exact:
+    if not ctx.domain.exact or ctx.reading.inspected:
         return None
     condition = ""
     if ctx.scope.loops:
