@@ -215,6 +215,10 @@ class _Inliner:
                 return result
             case ExprStmt(expr=expr):
                 return [ExprStmt(self.expr(expr), at, at)]
+            case IfStmt(condition=condition, then=Leave(reason=reason) as leave):
+                called = ", which ".join(f"calls '{name}'" for name in (*self.call.within, self.call.function))
+                there = replace(leave, reason=f"{called}, which {reason}", begin=at, end=at)
+                return [IfStmt(self.expr(condition), there, None, at, at)]
             case IfStmt():
                 then = Compound(tuple(self.stmt(stmt.then)), at, at)
                 orelse = None if stmt.orelse is None else Compound(tuple(self.stmt(stmt.orelse)), at, at)
@@ -223,9 +227,6 @@ class _Inliner:
                 return [s for inner in body for s in self.stmt(inner)]
             case OtherStmt(what="null"):
                 return []
-            case Leave(reason=reason):
-                called = ", which ".join(f"calls '{name}'" for name in (*self.call.within, self.call.function))
-                return [replace(stmt, reason=f"{called}, which {reason}", begin=at, end=at)]
         raise _Impure("has loops or jumps")
 
     def expr(self, expr: CExpr) -> CExpr:
