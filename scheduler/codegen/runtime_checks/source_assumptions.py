@@ -41,6 +41,7 @@ from scheduler.frontend.openmp.pragmas import WORDS, is_openmp
 from scheduler.ir.names import free_name
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
+_LINE_MARKER = re.compile(r'^# \d+ ".*\n', re.MULTILINE)
 _WIDTH = 100
 _CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
 _KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
@@ -142,6 +143,7 @@ class Surroundings:
     def tests(self, second: str) -> dict[str, AssumptionTests | Untestable]:
         """Of each nest by its name; `second`: what came of the second probe."""
         found: dict[str, AssumptionTests | Untestable] = {}
+        second = _LINE_MARKER.sub("", second)  # gcc puts them around what comes from a system's macro
         for number, nest in enumerate(self.source.nests):
             items, assumptions = self._items[nest.name], self.source.assumptions[nest.name]
             if nest.name in self._untestable:
@@ -156,7 +158,7 @@ class Surroundings:
             else:
                 inside = {u.name for begin, end in assumptions.texts for u in self._names(begin, end)}
                 moving = [i for i, a, b in zip(items, once, again, strict=True) if a != b]
-                if any(re.match(r"[\w$]*", i).group() in inside for i in moving) or inside & _CHANGING:  # type: ignore[union-attr]
+                if {*self._own_texts(assumptions)} & {*moving} or inside & _CHANGING:
                     found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
@@ -201,13 +203,17 @@ class Surroundings:
                 text = line.text.encode()
                 yield from (u for u in names(text, text.index(b"omp"), len(text), ()) if u.name not in WORDS)
 
-    def _texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
-        """The names of a nest, as arguments of `pe_text`; of the text around it the macros that might matter."""
+    def _own_texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
+        """The names of a nest, as arguments of `pe_text`."""
         for begin, end in (*assumptions.texts, *assumptions.pragmas):
             for use in self._names(begin, end):
                 macro = self._macros.get(use.name)
                 if macro is None or not macro.system:
                     yield self._item(use)
+
+    def _texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
+        """Those, and of the text around the nest the macros that might matter."""
+        yield from self._own_texts(assumptions)
         around = [(0, len(self.source.content))] if assumptions.whole_file else [assumptions.function]
         if not assumptions.dead and not assumptions.whole_file:
             return
