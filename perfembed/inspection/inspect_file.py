@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from perfembed.errors import UsageError
@@ -66,7 +66,7 @@ class RaceFacts:
 @dataclass(frozen=True, slots=True)
 class NestFacts:
     """`problem` says why dependences and loops are missing, where they are. `races`: of the loops that OpenMP pragmas
-    share.
+    share. `inspector`: the loops that are run in front of the nest, as text.
     """
 
     name: str
@@ -78,6 +78,7 @@ class NestFacts:
     loops: tuple[LoopFacts, ...]
     problem: str = ""
     races: tuple[RaceFacts, ...] = ()
+    inspector: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s:
     """The same of a file that was read. Raises UsageError."""
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
+    inspectors = [known.inspector if (known := source.assumptions.get(n.name)) else None for n in nests]
     analysed = in_time(
         _inspected, [(nest, source.sharing.get(nest.name)) for nest in nests], item_s=_NEST_S, total_s=limit_s
     )
@@ -129,8 +131,11 @@ def inspect_source(source: SourceFile, functions: tuple[str, ...] = (), limit_s:
     return Inspection(
         source.path,
         tuple(
-            _not_analysed(nest, facts) if isinstance(facts, Undone) else facts
-            for nest, facts in zip(nests, analysed, strict=True)
+            replace(
+                _not_analysed(nest, facts) if isinstance(facts, Undone) else facts,
+                inspector="" if inspector is None else format_nest(inspector),
+            )
+            for nest, facts, inspector in zip(nests, analysed, inspectors, strict=True)
         ),
         tuple(
             RefusedNest(

@@ -129,7 +129,7 @@ def _lines(stmt: CStmt, indent: str) -> list[str]:
         case JumpStmt(what=what):
             return [f"{indent}{what};"]
         case Leave(reason=reason):
-            return [f"{indent}/* {reason} */"]
+            return [f"{indent}leave; // {reason}"]
         case OtherStmt():
             return _other(stmt, indent)
 

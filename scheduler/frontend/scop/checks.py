@@ -16,6 +16,7 @@ from scheduler.frontend.scop import values
 from scheduler.frontend.scop.conditions import condition
 from scheduler.frontend.scop.context import Context
 from scheduler.frontend.scop.integers import NotAffine
+from scheduler.frontend.scop.members import is_followed
 from scheduler.frontend.scop.rewrite import Rewriter
 from scheduler.ir.nest import (
     Action,
@@ -127,7 +128,7 @@ class _Splitter:
                 if not u.is_write and self.arrays[u.access.array].storage is Storage.PRIVATE
             }
             if private <= self.needed:
-                return replace(found, assumptions=())
+                return replace(found, name=f"{self.nest.name}_inspector", assumptions=())
             self.needed |= private
 
     def _slice(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -209,8 +210,10 @@ class _Splitter:
             raise self._refusal(f", which depends on '{name}', and the loop changes that")
         for name in sorted(looked):
             others = [s for s in sorted(stored) if self.arrays[name].may_overlap(self.arrays[s])]
-            known = all(_is_affine(array, part) for array in (name, *others) for part in (inspector, nest))
-            if others and not (known and not any(self.arrays[array].rows for array in (name, *others))):
+            pair = (name, *others)
+            known = all(_is_affine(array, part) for array in pair for part in (inspector, nest))
+            told = all(not self.arrays[array].rows and is_followed(self.ctx, array) for array in pair)
+            if others and not (known and told):
                 raise self._refusal(
                     f", which depends on '{name}', and '{others[0]}', which the loop changes, may overlap that"
                 )

@@ -153,7 +153,9 @@ class Detection:
     def printed(self) -> tuple[tuple[str, str], ...]:
         """(function, text) after the pass that is asked for."""
         if self.print_after == "detect_scops":
-            return tuple((nest.function or "", format_nest(nest)) for nest in self.found.nests)
+            made = ((nest, self.found.assumptions[nest.name].inspector) for nest in self.found.nests)
+            found = (part for pair in made for part in reversed(pair) if part is not None)
+            return tuple((part.function or "", format_nest(part)) for part in found)
         return tuple(self.found.printed)
 
     # ----------------------------------------------------------------------------------- the walk
@@ -356,7 +358,8 @@ class Detection:
                 leave = ctx.reading.leaves[0]
                 raise Reject(leave.begin, f"{leave.reason}, in a loop of several threads", leave.advice)
         if self.unit.dialect.traps:
-            check_traps(nest, ctx.begin)
+            for part in (nest, *([] if ctx.inspector is None else [ctx.inspector])):
+                check_traps(part, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:
             self.found.fixable[name] = tuple(sorted(texts))
         around = tuple(a.place for a in self.pragmas.around)
