@@ -70,6 +70,7 @@ class SourceAssumptions:
     are known. `openmp`: without OpenMP the text means something else. `exact`: signed arithmetic does not wrap around.
     `library`: functions of the C library that are called. `pragmas`: byte ranges of those of the constructs around it.
     `inspector`: loops in front of it that find out whether an iteration would leave it (`flow` `exit`).
+    `exits`: byte ranges in the texts that only run where one does, in the original loops.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -86,6 +87,7 @@ class SourceAssumptions:
     library: tuple[str, ...] = ()
     pragmas: tuple[tuple[int, int], ...] = ()
     inspector: LoopNest | None = None
+    exits: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scheduler.codegen.runtime_checks.assumption_tests import (
+    LINES_BELOW,
     TEXT,
     arithmetic_tests,
+    on_its_line,
     same_tests,
     samples_tests,
     types_tests,
@@ -38,7 +40,7 @@ from scheduler.frontend.clang.preprocessing import (
 )
 from scheduler.frontend.model import SourceAssumptions
 from scheduler.frontend.openmp.pragmas import WORDS, is_openmp
-from scheduler.ir.names import free_name
+from scheduler.ir.names import free_name, safe_text
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _LINE_MARKER = re.compile(r'^# \d+ ".*\n', re.MULTILINE)
@@ -133,8 +135,8 @@ class Surroundings:
             elif (changed := self._changed(assumptions)) is not None:
                 self._untestable[nest.name], items = changed, ()
             self._items[nest.name] = items
-            lines = [f"pe_site_{number}"]
-            lines += [f"pe_first_{number} pe_text({i})\npe_again_{number} pe_text({i})" for i in items]
+            lines, below = [f"pe_site_{number}"], "\n" * LINES_BELOW
+            lines += [f"pe_first_{number} pe_text({i}){below}pe_again_{number} pe_text({i})" for i in items]
             condition = " && ".join(part for part in (self.abi, self._directive[nest.name]) if part)
             lines += [f"#if {condition}", f"pe_holds_{number}", "#endif\n"]
             marks.append((nest.span.begin, "\n" + "\n".join(lines)))
@@ -156,14 +158,17 @@ class Surroundings:
                 reason = "the preprocessor's conditions around it do not hold where it stands, with these flags"
                 found[nest.name] = Untestable(reason)
             else:
-                inside = {u.name for begin, end in assumptions.texts for u in self._names(begin, end)}
-                moving = [i for i, a, b in zip(items, once, again, strict=True) if a != b]
-                if {*self._own_texts(assumptions)} & {*moving} or inside & _CHANGING:
+                inside = {u.name for u in self._inside(assumptions)}
+                moving = {i: on_its_line(a, b) for i, a, b in zip(items, once, again, strict=True) if a != b}
+                own = {*self._own_texts(assumptions)} & moving.keys()
+                if inside & _CHANGING or any(moving[item] is None for item in own):
                     found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
+                lines = [f"pe_same({moving[item]}, {safe_text(item)})" for item in sorted(own)]
                 parts = (
                     *same_tests(texts),
+                    *lines,
                     *types_tests(assumptions),
                     *values_tests(assumptions),
                     *samples_tests(assumptions),
@@ -205,11 +210,19 @@ class Surroundings:
 
     def _own_texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
         """The names of a nest, as arguments of `pe_text`."""
+        for use in self._inside(assumptions):
+            macro = self._macros.get(use.name)
+            if macro is None or not macro.system:
+                yield self._item(use)
+
+    def _inside(self, assumptions: SourceAssumptions) -> Iterator[Use]:
+        """The names of a nest, of its pragmas, and of the functions in it, but for those of exits."""
         for begin, end in (*assumptions.texts, *assumptions.pragmas):
-            for use in self._names(begin, end):
-                macro = self._macros.get(use.name)
-                if macro is None or not macro.system:
-                    yield self._item(use)
+            for first, last in sorted(e for e in assumptions.exits if begin <= e[0] and e[1] <= end):
+                if begin <= first:
+                    yield from self._names(begin, first)
+                    begin = last
+            yield from self._names(begin, end)
 
     def _texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
         """Those, and of the text around the nest the macros that might matter."""

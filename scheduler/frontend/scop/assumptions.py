@@ -67,6 +67,7 @@ def assumptions(
         exact=ctx.assumed.trusting,
         library=tuple(sorted(n for n in ctx.assumed.called if not n.startswith("__builtin_"))),
         inspector=ctx.inspector,
+        exits=tuple(ctx.reading.apart),
     )
 
 

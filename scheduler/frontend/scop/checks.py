@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import islpy as isl
+
 from scheduler.frontend.c_ast.csyntax import CStmt, IfStmt, Leave
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.scop import values
@@ -29,6 +31,8 @@ from scheduler.ir.nest import (
     Storage,
 )
 from scheduler.ir.walk import Placed, action_uses, placed_statements, uses
+from scheduler.polyhedral.dependences import earlier_text
+from scheduler.polyhedral.model import Model, QuotaExceeded
 
 # ---------------------------------------------------------------------------------------- reading
 
@@ -40,6 +44,8 @@ def check(ctx: Context, stmt: IfStmt) -> tuple[tuple[CStmt, ...], If] | None:
     assert isinstance(leave, Leave)
     refusal = Reject(leave.begin, leave.reason, leave.advice)
     ctx.reading.leaves.append(leave)
+    if 0 <= stmt.condition.at < leave.branch.begin:  # not in one macro with its condition
+        ctx.reading.apart.append((leave.branch.begin, leave.branch.end))
     facts = ctx.assumed.facts
     assumed = len(facts.assumptions)
     try:
@@ -207,9 +213,10 @@ class _Splitter:
             if self.arrays[u.access.array].storage is not Storage.PRIVATE
         }
         for name in sorted(looked & stored):
-            raise self._refusal(f", which depends on '{name}', and the loop changes that")
+            if not self._looks_first(name):
+                raise self._refusal(f", which depends on '{name}', and the loop changes that")
         for name in sorted(looked):
-            others = [s for s in sorted(stored) if self.arrays[name].may_overlap(self.arrays[s])]
+            others = [s for s in sorted(stored - {name}) if self.arrays[name].may_overlap(self.arrays[s])]
             pair = (name, *others)
             known = all(_is_affine(array, part) for array in pair for part in (inspector, nest))
             told = all(not self.arrays[array].rows and is_followed(self.ctx, array) for array in pair)
@@ -217,6 +224,26 @@ class _Splitter:
                 raise self._refusal(
                     f", which depends on '{name}', and '{others[0]}', which the loop changes, may overlap that"
                 )
+
+    def _looks_first(self, array: str) -> bool:
+        """No element is stored before a check depends on it, in the order of the original loops."""
+        model = Model(self.nest)
+        sliced = placed_statements(replace(self.nest, body=self._slice(self.nest.body)))
+        read = [(p.statement.name, use.access) for p in sliced for use in uses(p) if use.access.array == array]
+        written = [(s, u.access) for s in model.placed for u in model.uses(s) if u.is_write and u.access.array == array]
+        try:
+            with model.quota():
+                return not any(
+                    source == sink
+                    or (
+                        (text := earlier_text(model, source, stored, sink, looked)) is not None
+                        and not isl.Map.read_from_str(model.context, text).is_empty()
+                    )
+                    for source, stored in written
+                    for sink, looked in read
+                )
+        except QuotaExceeded:
+            return False
 
 
 def _is_affine(array: str, nest: LoopNest) -> bool:

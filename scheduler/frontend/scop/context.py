@@ -261,6 +261,7 @@ class Reading:
     statement_count: int = 0
     expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
     leaves: list[Leave] = field(default_factory=list)  # that were met
+    apart: list[tuple[int, int]] = field(default_factory=list)  # byte ranges of those that hold nothing else
     inspected: bool = False  # one of them depends on data: nothing behind it happens for certain
 
 

@@ -161,7 +161,7 @@ DEPENDS = ", which depends on '%s', and the loop changes that"
     [
         ("if (i >= m) break;", "the loop contains break"),  # how loops end, not an error
         ("if (i >= m) return error;", RETURNS),
-        ("if (y[i][0] > 1) return -1;", RETURNS + DEPENDS % "y"),
+        ("if (y[0][0] > 1) return -1;", RETURNS + DEPENDS % "y"),
         ("if (x[i] > 0) { puts(\"some\"); return -1; } error++;", ""),
         ("if (error++ > 3) return -1;", RETURNS + DEPENDS % "error"),
         ("if (getchar() < 0) exit(1);", "calls 'getchar', which may have side effects"),
@@ -189,6 +189,23 @@ SHARED = """void g(double *a, const double *b, double *restrict r, const int *c,
 #include <stdlib.h>
 void h(double *a, double **rows, int n) {
     for (int i = 0; i < n; i++) { if (rows[i][0] < 0) exit(1); a[i] = 1; } }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("if (a[i] < 0) exit(1); a[i] = b[i];", True),
+        ("if (a[i + 1] < 0) exit(1); a[i] = 1;", True),
+        ("double t = a[i] / 2; if (t < 0) exit(1); a[i] = t;", True),
+        ("if (a[i - 1] < 0) exit(1); a[i] = 1;", False),
+        ("a[i] = 1; if (a[i] < 0) exit(1);", False),
+        ("if (a[c[i]] < 0) exit(1); a[i] = 1;", False),
+        ("if (c[i]) { if (a[i] < 0) exit(1); a[i] = 1; }", False),  # one statement
+    ],
+)
+def test_what_is_stored_behind_its_test(text: str, is_read: bool) -> None:
+    found = read("#include <stdlib.h>\n" + SHARED % text)
+    assert [n.function for n in found.nests] == ["g"] * is_read
 
 
 def test_stores_that_may_reach_what_is_tested() -> None:
