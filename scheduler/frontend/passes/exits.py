@@ -29,13 +29,25 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
 )
 from scheduler.frontend.c_ast.folding import fold, is_null
-from scheduler.frontend.c_ast.jumps import negated
+from scheduler.frontend.c_ast.jumps import negated, own_jumps
 from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, BREAK_ADVICE, RETURN
 from scheduler.frontend.c_ast.scalars import flatten
 
 _ENDS = ASSERTIONS | {"abort", "exit", "_exit", "_Exit", "quick_exit", "__builtin_trap", "__builtin_unreachable"}
 _TEST_ADVICE = "test for the error in front of the loop"
 _BOTTOM = 99  # a depth at which no loop of the region is left by `break`
+
+
+def breaks_on_errors(loop: ForStmt) -> bool:
+    """All that leaves a loop are branches that do something before they `break`."""
+    found = sum(j.what == "break" for j in own_jumps((loop.body,)))
+    branches = (b for s in statements(loop.body) if isinstance(s, IfStmt) for b in (s.then, s.orelse) if b is not None)
+    left = sum(len(flatten((b,))) > 1 and _breaks(flatten((b,))[-1]) for b in branches)
+    return found == left > 0
+
+
+def _breaks(stmt: CStmt) -> bool:
+    return isinstance(stmt, JumpStmt) and stmt.what == "break"
 
 
 class Exits:

@@ -192,6 +192,23 @@ void h(double *a, double **rows, int n) {
 
 
 @pytest.mark.parametrize(
+    ("leaves", "outer", "inner"),
+    [
+        ("{ bad = 1; break; }", False, True),
+        ("break;", False, False),  # the loops inside of the outer one are looked at as they are
+        ("{ bad = 1; break; } if (x[i] > 9) break;", False, False),
+    ],
+)
+def test_loops_inside_of_others_are_left(leaves: str, outer: bool, inner: bool) -> None:
+    text = f"""int f(const double *x, double *restrict y, int n) {{
+        int bad = 0;
+        for (int t = 0; t < 9 && !bad; t++) for (int i = 0; i < n; i++) {{ if (x[i] > t) {leaves} y[i] += x[i]; }}
+        return bad; }}"""
+    found = read(text)
+    assert [n.span.begin > text.index("t++") for n in found.nests if n.span] == [True] * inner + [False] * outer
+
+
+@pytest.mark.parametrize(
     ("text", "is_read"),
     [
         ("if (a[i] < 0) exit(1); a[i] = b[i];", True),
