@@ -207,6 +207,16 @@ class Expressions(Declarations):
                 return Un(op, operand, ctype, at)
         return Unmodelled("an expression", tuple(parts), ctype, at)
 
+    def _is_noreturn(self, function: Cursor) -> bool:
+        """By its type (the attribute), or by a specifier of its declaration."""
+        start, name = function.extent.start, function.location
+        text = b""
+        if start.file is not None and start.file.name == self.path:  # of a macro there are no tokens
+            text = self.content[start.offset : name.offset]
+        tokens = (t.spelling for t in takewhile(lambda t: t.spelling != function.spelling, function.get_tokens()))
+        words = {*tokens, *re.findall(r"\w+", text.decode("utf-8", "replace"))}
+        return "noreturn" in function.type.spelling or not words.isdisjoint(("_Noreturn", "noreturn"))
+
     def _call(self, cursor: Cursor, ctype: CType, at: int) -> CExpr:
         parts = list(cursor.get_children())
         target = cursor.referenced
@@ -221,18 +231,10 @@ class Expressions(Declarations):
                 self.helpers.append(definition)
         if target.spelling not in self.called:
             self.called.add(target.spelling)
-            if _is_noreturn(target):
+            if self._is_noreturn(target):
                 self.unit.never_return.add(target.spelling)
         own = definition is None and target.spelling in self.unit.dialect.foreign
         return CCall(target.spelling + "." * own, arguments, ctype, at)
-
-
-def _is_noreturn(function: Cursor) -> bool:
-    """By its type (the attribute), or by a specifier of its declaration, with brackets or as a keyword."""
-    if "noreturn" in function.type.spelling:
-        return True
-    words = (t.spelling for t in takewhile(lambda t: t.spelling != function.spelling, function.get_tokens()))
-    return any(word in ("_Noreturn", "noreturn") for word in words)
 
 
 _STRANGE = {
