@@ -306,6 +306,8 @@ class Surroundings:
             yield "__INCLUDE_LEVEL__ == 0"  # a file that includes this one may call static functions
         if assumptions.openmp:
             yield "defined _OPENMP"
+        if "NDEBUG" in self._macros and any(use.name == "assert" for use in self._inside(assumptions)):
+            yield "defined NDEBUG"  # which is how the system's header came to its assert
         ranges = [assumptions.function, *assumptions.texts]
         for conditional in self.conditionals:
             wide = assumptions.whole_file and not conditional.includes

@@ -169,6 +169,13 @@ double A[100]; int main(void) { double t = 5; for (int i = 0; i < 100; i++) { t 
         (("-UNDEBUG",),),
         flags=("-DNDEBUG",),
     ),
+    "assertion inside": Case(
+        """#include <assert.h>
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) { assert((A[i] = 5) > 0); A[i] += i * 0.1; }
+ printf("%g\\n", A[33]); }""",
+        (("-UNDEBUG",),),
+        flags=("-DNDEBUG",),
+    ),
     "helper": Case(
         """#ifndef K
 #define K 2

@@ -30,7 +30,7 @@ void f(double *restrict a, const double *restrict x, int n) {
 def test_never_returns(declared: str) -> None:
     found = read(LOOP % declared)
     inspector = found.assumptions["f_0"].inspector
-    assert inspector is not None and not found.rejections
+    assert inspector is not None and not [r for r in found.rejections if r.function == "f"]
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_never_returns(declared: str) -> None:
     ],
 )  # fmt: skip
 def test_may_return(declared: str, reason: str) -> None:
-    (refused,) = read(LOOP % declared).rejections
-    assert refused.reason.startswith(reason), refused.reason
+    found = read(LOOP % declared)
+    reasons = [r.reason for r in found.rejections if r.function == "f"]
+    assert len(reasons) == 1 and reasons[0].startswith(reason), reasons
 
 
 def test_a_function_of_the_program_with_the_name_of_one_that_never_returns() -> None:
-    text = (
-        LOOP.replace("#include <stdlib.h>", "") % 'void quick_exit(int k) { printf("%d", k); }\n#define stop quick_exit'
-    )
+    own = 'void quick_exit(int k) { printf("%d", k); }\n#define stop quick_exit'
+    text = LOOP.replace("#include <stdlib.h>", "") % own
     assert "which may have side effects" in read(text).rejections[0].reason
