@@ -1,4 +1,7 @@
-"""Branches that leave a nest: tested in front of it, by assumptions or by an inspector, or the reason of a refusal."""
+"""Branches that leave a nest: tested in front of it, by assumptions or by an inspector, or the reason of a refusal.
+
+Long, because each way to leave is tried with each kind of condition.
+"""
 
 import subprocess
 from pathlib import Path
