@@ -3,6 +3,7 @@
 #define PERFEMBED_INSTRUMENT_H
 void perfembed_begin(int nest, const long long *values);
 void perfembed_end(int nest);
+void perfembed_leave(const int *nest);
 int perfembed_due(int nest, const long long *values);
 void perfembed_before(int nest, const long long *values, const void *const *addresses);
 void perfembed_after(int nest);

@@ -79,6 +79,11 @@ def _before_pragmas(content: bytes, begin: int) -> int:
     return found
 
 
+def leaving(number: str) -> str:
+    """A declaration that has the runtime told when the block is left, in whichever way: also by `return` and `goto`."""
+    return f"const int pe_left __attribute__((__cleanup__(perfembed_leave), __unused__)) = {number};"
+
+
 def recorded_values(nest: LoopNest) -> tuple[tuple[str, str, str], ...]:
     """(name, C text, C type) of the integers kept of every call: parameters, then integer scalars."""
     scalars = (a for a in nest.arrays if a.is_scalar and a.storage is not Storage.PRIVATE and _is_integer(a))

@@ -16,7 +16,15 @@ from types import MappingProxyType
 
 from perfembed.building.build import Build, Made
 from perfembed.building.text import c_string
-from perfembed.capture.instrument import Around, named_values, recorded_values, values_text, without_culprits, wrap
+from perfembed.capture.instrument import (
+    Around,
+    leaving,
+    named_values,
+    recorded_values,
+    values_text,
+    without_culprits,
+    wrap,
+)
 from perfembed.capture.outputs import Outputs
 from perfembed.capture.program import (
     ProgramFailed,
@@ -262,8 +270,8 @@ def _profile(program: ProgramRun, ran: Ran, nests: tuple[NestProfile, ...]) -> P
 def timed_place(index: int, nest: LoopNest) -> Around:
     """The calls that time a nest."""
     assert nest.span is not None
-    before = f"perfembed_begin({index}, {values_text(nest)});"
-    return Around(nest.span.begin, nest.span.end, before, f"perfembed_end({index});")
+    before = f"{leaving(str(index))} perfembed_begin({index}, {values_text(nest)});"
+    return Around(nest.span.begin, nest.span.end, before, "")
 
 
 def _tables(result: Path, nests: tuple[LoopNest, ...]) -> str:

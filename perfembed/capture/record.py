@@ -24,7 +24,7 @@ from perfembed.capture.extents import (
     outer_arrays,
     rows_text,
 )
-from perfembed.capture.instrument import Around, named_values, recorded_values, values_text, without_culprits
+from perfembed.capture.instrument import Around, leaving, named_values, recorded_values, values_text, without_culprits
 from perfembed.capture.overlaps import RowsWritten, Written, overlaps
 from perfembed.capture.profile import NestProfile, ProgramProfile, instrumented, not_watched
 from perfembed.capture.program import ProgramFailed, Runtime, build_program, run_program
@@ -234,9 +234,12 @@ def _dumped(index: int, plan: _Plan, waiting: bool = False) -> Around:
     pointers = f"__extension__ (const void *const[]){{{addresses}}}" if addresses else "0"
     values = values_text(nest)
     before = f"if (perfembed_due({index}, {values})) perfembed_before({index}, {values}, {pointers});"
-    after = f"perfembed_after({index});" if plan.after else ""
+    after = ""
     if waiting:
-        before, after = f"{_BARRIER} {before} {_BARRIER}", f"{_BARRIER} {after}"
+        before = f"{_BARRIER} {before} {_BARRIER}"
+        after = f"{_BARRIER} perfembed_after({index});" if plan.after else _BARRIER
+    elif plan.after:
+        before = f"{leaving(str(index))} {before}"
     return Around(nest.span.begin, nest.span.end, before, after)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from perfembed.errors import UsageError
@@ -66,7 +66,7 @@ class RaceFacts:
 @dataclass(frozen=True, slots=True)
 class NestFacts:
     """`problem` says why dependences and loops are missing, where they are. `races`: of the loops that OpenMP pragmas
-    share.
+    share. `inspector`: the loops that are run in front of the nest, as text.
     """
 
     name: str
@@ -78,6 +78,7 @@ class NestFacts:
     loops: tuple[LoopFacts, ...]
     problem: str = ""
     races: tuple[RaceFacts, ...] = ()
+    inspector: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def inspect_source(
     """
     check_functions(source, functions)
     nests = [nest for nest in source.nests if not functions or nest.function in functions]
+    inspectors = [known.inspector if (known := source.assumptions.get(n.name)) else None for n in nests]
     found: Sequence[NestFacts | Undone] = [_place_of(nest) for nest in nests]
     if analysed:
         asked = [(nest, source.sharing.get(nest.name)) for nest in nests]
@@ -125,8 +127,11 @@ def inspect_source(
     return Inspection(
         source.path,
         tuple(
-            _not_analysed(nest, facts) if isinstance(facts, Undone) else facts
-            for nest, facts in zip(nests, found, strict=True)
+            replace(
+                _not_analysed(nest, facts) if isinstance(facts, Undone) else facts,
+                inspector="" if inspector is None else format_nest(inspector),
+            )
+            for nest, facts, inspector in zip(nests, found, inspectors, strict=True)
         ),
         tuple(
             RefusedNest(

@@ -31,6 +31,9 @@ def _nest(path: str, nest: NestFacts, style: Style, verbose: bool) -> list[str]:
     inside = f" in {nest.function}" if nest.function else ""
     lines = [style.paint(f"{where}: nest {nest.name}{inside}", "bold") + style.paint(f"  {nest.identity}", "dim"), ""]
     lines += [f"  {line}" for line in nest.text.rstrip("\n").split("\n")] if nest.text else []
+    if nest.inspector:
+        lines += ["", style.paint("  inspector, run in front of it", "bold")]
+        lines += [f"    {line}" for line in nest.inspector.rstrip("\n").split("\n")]
     if nest.problem:
         return [*lines, "", f"  not analysed: {nest.problem}"]
     lines += ["", style.paint("  loops", "bold")]

@@ -90,9 +90,10 @@ def rewrite_with_places(
         if hidden := source.assumptions[rewrite.nest.name].hidden:
             names = ", ".join(map(spelled, hidden))
             comment += f"; holds what {names} of other files did then: tune again when they change"
-        if told_apart_by_type(rewrite.nest):
+        inspector = source.assumptions[rewrite.nest.name].inspector
+        if told_apart_by_type(rewrite.nest, inspector):
             comment += "; arrays of different types do not overlap in C: tune again for -fno-strict-aliasing"
-        runtime = runtime_condition(replayer.nest, replayer.model, PolyTree(model, scheduled.tree))
+        runtime = runtime_condition(replayer.nest, replayer.model, PolyTree(model, scheduled.tree), inspector)
         condition = tests.condition(runtime)
         defined = [name for name in words(text) if name in somewhere and name not in macros]
         directive = " && ".join([*([tests.directive] if tests.directive else []), *(f"!defined {n}" for n in defined)])

@@ -65,7 +65,8 @@ def survey(
     word = changed_word(surroundings.macros)
     changed = f"'{word}' is a macro here, and new loops would be written with it" if word is not None else ""
     for nest in source.nests:
-        problem = untestable(nest) or changed or ("" if _numbered(source, nest, numbering) else _UNNUMBERED)
+        inspector = source.assumptions[nest.name].inspector
+        problem = untestable(nest, inspector) or changed or ("" if _numbered(source, nest, numbering) else _UNNUMBERED)
         if isinstance(tests[nest.name], AssumptionTests) and problem:
             tests[nest.name] = Untestable(problem)
     errno = not LOOKED_AT.isdisjoint(surroundings.macros)

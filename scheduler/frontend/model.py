@@ -69,6 +69,8 @@ class SourceAssumptions:
     bodies give there; `hidden`: those of them of which no sample can be taken; `bodies`: the texts of those, where they
     are known. `openmp`: without OpenMP the text means something else. `exact`: signed arithmetic does not wrap around.
     `library`: functions of the C library that are called. `pragmas`: byte ranges of those of the constructs around it.
+    `inspector`: loops in front of it that find out whether an iteration would leave it (`flow` `exit`).
+    `exits`: byte ranges in the texts that only run where one does, in the original loops.
     """
 
     texts: tuple[tuple[int, int], ...]
@@ -84,6 +86,8 @@ class SourceAssumptions:
     exact: bool = False
     library: tuple[str, ...] = ()
     pragmas: tuple[tuple[int, int], ...] = ()
+    inspector: LoopNest | None = None
+    exits: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Literal as OneOf
 from typing import Union
 
 from scheduler.ir.affine import Affine
+from scheduler.ir.types import scalar_type
 
 # ---------------------------------------------------------------------------------- expressions
 
@@ -119,13 +120,13 @@ class If:
     """A data-dependent condition inside one statement; its writes are may-writes.
 
     `flow`: `while`: `then` is repeated as long as the condition holds. `break`: behind `then` the innermost such
-    `while` around is left. Neither has an `orelse`.
+    `while` around is left. `exit`, in an inspector only: the nest is left. None of them has an `orelse`.
     """
 
     condition: Expr
     then: tuple[Action, ...]
     orelse: tuple[Action, ...] = ()
-    flow: OneOf["", "while", "break"] = ""
+    flow: OneOf["", "while", "break", "exit"] = ""
 
 
 Action = Union[Assign, If]  # noqa: UP007
@@ -282,6 +283,24 @@ class Array:
     def shares(self, other: Array) -> bool:
         """Both are members of the same structures, of different types."""
         return bool(self.members and other.members) and self.base == other.base and self.base is not None
+
+    def same_memory(self, other: Array) -> bool:
+        """By their types: objects of different ones do not share memory in C, character types excepted."""
+        if self.untyped or other.untyped:
+            return True
+        a, b = scalar_type(self.ctype), scalar_type(other.ctype)
+        if a is None or b is None or 8 in (a.bits, b.bits) or 1 in (a.bits, b.bits):
+            return True
+        return (a.kind, a.bits) == (b.kind, b.bits)
+
+    def may_overlap(self, other: Array) -> bool:
+        """That they do not is only so where it is tested at run time; a store may change a table of rows, too."""
+        places = {self.storage, other.storage}
+        if not places <= {Storage.POINTER, Storage.GLOBAL, Storage.LOCAL} or self.shares(other):
+            return False
+        if any(a.storage is Storage.LOCAL and a.is_scalar for a in (self, other)):
+            return False
+        return bool(self.rows or other.rows) or (Storage.POINTER in places and self.same_memory(other))
 
     @property
     def is_scalar(self) -> bool:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from scheduler.ir.affine import Affine
 from scheduler.ir.mapping import map_actions, map_expr
 from scheduler.ir.nest import Access, Bound, Constraint, Expr, Guard, Loop, Name, Node, Predicate, Statement
 
 
-def renamed_nodes(nodes: tuple[Node, ...], names: Mapping[str, str]) -> tuple[Node, ...]:
-    """The nodes with loops and statements renamed, everywhere they are mentioned."""
-    return _Renaming(names).nodes(nodes)
+def renamed_nodes(
+    nodes: tuple[Node, ...], names: Mapping[str, str], arrays: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Node, ...]:
+    """The nodes with loops and statements (and arrays) renamed, everywhere they are mentioned."""
+    return _Renaming(names, arrays).nodes(nodes)
 
 
 class _Renaming:
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = names
+    def __init__(self, names: Mapping[str, str], arrays: Mapping[str, str]) -> None:
+        self.names, self.arrays = names, arrays
         self.values = {old: Affine.of(new) for old, new in names.items()}
 
     def nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -45,7 +48,7 @@ class _Renaming:
 
     def access(self, access: Access) -> Access:
         found = (s.substitute(self.values) if isinstance(s, Affine) else s for s in access.subscripts)
-        return replace(access, subscripts=tuple(found))
+        return Access(self.arrays.get(access.array, access.array), tuple(found))
 
     def name(self, name: Name) -> Name:
         return replace(name, name=self.names.get(name.name, name.name))

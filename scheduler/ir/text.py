@@ -201,8 +201,8 @@ class _Writer:
             return f"{self.access(action.target, depth)} {action.op} {self.expr(action.value, 0, depth)};"
         word = "while" if action.flow == "while" else "if"
         text = f"{word} ({self.expr(action.condition, 0, depth)}) {self.actions(action.then, indent, depth)}"
-        if action.flow == "break":
-            return f"{text} break;"
+        if action.flow in ("break", "exit"):
+            return f"{text} {action.flow};"
         return f"{text} else {self.actions(action.orelse, indent, depth)}" if action.orelse else text
 
     def actions(self, actions: tuple[Action, ...], indent: str, depth: int) -> str:

@@ -230,6 +230,8 @@ class _NestReader(ExpressionReader):
             then = self.actions(depth)
             if self.repeated and self.accept("break", ";"):
                 return If(condition, then, (), "break")
+            if self.accept("exit", ";"):
+                return If(condition, then, (), "exit")
             orelse: tuple[Action, ...] = ()
             if self.accept("else"):
                 self.expect("{")

@@ -266,8 +266,8 @@ class Printer(IntegerPrinter):
             word = "while" if action.flow == "while" else "if"
             lines.append(f"{word} ({self.branch(self.expr(action.condition)[0])}) {{")
             lines += ["    " + line for line in self.actions(action.then)]
-            if action.flow == "break":
-                lines.append("    break;")
+            if action.flow in ("break", "exit"):
+                lines.append("    break;" if action.flow == "break" else "    goto pe_left;")
             if action.orelse:
                 lines.append("} else {")
                 lines += ["    " + line for line in self.actions(action.orelse)]

@@ -5,6 +5,7 @@ Names of the user's are safe ones there (`scheduler.ir.names`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from scheduler.codegen.emit.expr import Printer
@@ -12,6 +13,7 @@ from scheduler.frontend.model import SourceAssumptions
 from scheduler.ir.names import safe_text
 from scheduler.ir.types import FUNCTIONS
 
+LINES_BELOW = 3  # by one also __COUNTER__ goes on
 _LONGEST = 3000  # C99 compilers take literals of 4095 characters
 _WIDTH = 100
 _OF_ONE = frozenset(("log", "log2", "log10", "acos", "acosh"))
@@ -64,6 +66,19 @@ static inline __attribute__((__unused__)) int pe_agree(double pe_a, double pe_b)
 }""",
     ),
 )
+
+
+def on_its_line(once: str, again: str) -> str | None:
+    """A literal that says the line it stands in where `once` does; None where what it says `LINES_BELOW` (`again`)
+    differs in more than that."""
+    parts, others = (re.split(r"(?<![\w.])(\d+)(?![\w.])", text) for text in (once, again))
+    moved = {(a, b) for a, b in zip(parts, others, strict=False) if a != b}
+    if len(parts) != len(others) or len(moved) != 1:
+        return None
+    ((line, below),) = moved
+    if not (line.isdigit() and below.isdigit() and int(below) == int(line) + LINES_BELOW):
+        return None
+    return "".join(safe_text(a) if a == b else '" pe_text(__LINE__) "' for a, b in zip(parts, others, strict=True))
 
 
 def same_tests(texts: list[tuple[str, str]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The run-time test in front of transformed code: assumptions hold and arrays do not overlap.
+"""The run-time test in front of transformed code: assumptions hold, arrays do not overlap, no iteration leaves.
 
 Long, because it has all tests of a nest.
 """
@@ -13,6 +13,7 @@ import islpy as isl
 
 from scheduler.codegen.emit.expr import Printer
 from scheduler.codegen.emit.integer_text import AND, PRODUCT, RELATION, wrap
+from scheduler.codegen.emit.original import emit_original
 from scheduler.codegen.emit.text import INDENT
 from scheduler.codegen.runtime_checks.elements import Elements, Given, extremes
 from scheduler.codegen.runtime_checks.intervals import Intervals
@@ -25,9 +26,11 @@ from scheduler.codegen.tree.places import places
 from scheduler.codegen.tree.polytree import PolyTree
 from scheduler.errors import CodegenUnsupported
 from scheduler.ir.affine import Affine
+from scheduler.ir.names import free_name
 from scheduler.ir.nest import Access, Array, Constraint, LoopNest, Storage
+from scheduler.ir.rename import renamed_nodes
 from scheduler.ir.types import scalar_type
-from scheduler.ir.walk import counting_names, placed_statements, uses
+from scheduler.ir.walk import counting_names, loops, placed_statements, uses
 from scheduler.normalize.scalars import expand_privates
 from scheduler.polyhedral.model import Model, QuotaExceeded, isl_name
 
@@ -35,14 +38,20 @@ _MODERATE = 47  # bits of a number that loops count with
 _MAY_OVERLAP = (Storage.POINTER, Storage.GLOBAL, Storage.LOCAL)
 
 
-def runtime_condition(nest: LoopNest, model: Model, scheduled: PolyTree | None = None) -> str | None:
+def runtime_condition(
+    nest: LoopNest, model: Model, scheduled: PolyTree | None = None, inspector: LoopNest | None = None
+) -> str | None:
     """A C expression that is true when transformed code may run; None when it always may.
 
     `scheduled`: the transformed loops, where they are not the nest's own.
 
     It tests that the numbers of 64 bits that loops count with are far from the ends of `long`, that no loop steps
     through a wide gap, the nest's assumptions, and that pointers do not reach into other arrays where one of the two is
-    written. Raises CodegenUnsupported where the accessed range of such an array is not known.
+    written, and that no iteration leaves the nest, which the `inspector` finds out. Raises CodegenUnsupported where the
+    accessed range of such an array is not known.
+
+    The inspector reads memory, as some tests of overlaps do. What comes before it makes sure that it finds what the
+    original loops do, and only where these run to their end may more be read.
     """
     try:
         free, counted = "", frozenset[str]()
@@ -53,25 +62,69 @@ def runtime_condition(nest: LoopNest, model: Model, scheduled: PolyTree | None =
                 free = str(gap_free(scheduled))
         with model.quota():
             guard = _Guard(nest, model, counted)
-            parts = [*guard.moderate(), *guard.steps(free), *guard.assumptions(), *guard.overlaps()]
+            parts = [*guard.steps(free), *guard.assumptions()]
+        if inspector is not None:
+            both = with_inspector(nest, inspector)
+            model = Model(both)
+            guard = _Guard(both, model, counted)
+        with model.quota():
+            before, behind = guard.overlaps(inspector)
+            parts = [*guard.moderate(), *parts, *before]
+        if inspector is not None:
+            parts.append(_inspection(inspector))
+        parts += behind
     except QuotaExceeded as error:
         raise CodegenUnsupported(f"no run-time test within the limits of the polyhedral library: {error}") from error
     return " && ".join(parts) or None
 
 
-def told_apart_by_type(nest: LoopNest) -> bool:
+def with_inspector(nest: LoopNest, inspector: LoopNest) -> LoopNest:
+    """The nest with the loops of its inspector in front, which have variables of their own."""
+    placed = [*placed_statements(inspector)]
+    private = {a.name for a in inspector.arrays if a.storage is Storage.PRIVATE}
+    taken = {p.name for p in nest.parameters} | {a.name for a in (*nest.arrays, *inspector.arrays)}
+    taken |= {loop.name for loop in loops(nest)} | {p.statement.name for p in placed_statements(nest)}
+    names: dict[str, str] = {}
+    for name in (*private, *(loop.name for loop in loops(inspector)), *(p.statement.name for p in placed)):
+        names[name] = free_name(name, taken)
+        taken.add(names[name])
+    arrays = {name: names[name] for name in private}
+    known = {a.name for a in nest.arrays}
+    own = (a for a in inspector.arrays if a.name in private or a.name not in known)
+    more = (
+        replace(a, name=names[a.name], base=a.base or a.name, scope=names[a.scope] if a.scope else None)
+        if a.name in private
+        else a
+        for a in own
+    )
+    nodes = renamed_nodes(inspector.body, names, arrays)
+    return replace(nest, arrays=(*nest.arrays, *more), body=(*nodes, *nest.body))
+
+
+def _inspection(inspector: LoopNest) -> str:
+    """A C expression that is true when no iteration leaves a nest. Raises CodegenUnsupported."""
+    lines = ["__label__ pe_left;", "int pe_stays = 0;", *emit_original(inspector).splitlines(), "pe_stays = 1;"]
+    text = indent("\n".join([*lines, "pe_left: ;", "pe_stays;"]), INDENT)
+    return f"__extension__({{\n{text}\n}})"
+
+
+def told_apart_by_type(nest: LoopNest, inspector: LoopNest | None = None) -> bool:
     """Whether it is by C's rule alone (-fstrict-aliasing) that arrays are taken not to overlap."""
+    nest = nest if inspector is None else with_inspector(nest, inspector)
     stored = {u.access.array for p in placed_statements(nest) for u in uses(p) if u.is_write}
     pointers = [a for a in nest.arrays if a.storage is Storage.POINTER]
     others = [a for a in nest.arrays if a.storage in _MAY_OVERLAP]
     pairs = ((a, b) for a in pointers for b in others if a is not b and {a.name, b.name} & stored)
-    return any(not _Guard.same_memory(a, b) and not a.shares(b) for a, b in pairs)
+    return any(not a.same_memory(b) and not a.shares(b) for a, b in pairs)
 
 
-def untestable(nest: LoopNest) -> str:
+def untestable(nest: LoopNest, inspector: LoopNest | None = None) -> str:
     """Why there is no such test for a nest as it was read, whatever its schedule; empty where there is one."""
     expanded = expand_privates(nest)
     try:
+        if inspector is not None:
+            runtime_condition(expanded, Model(expanded), None, inspector)
+            return ""
         model = Model(expanded)
         touched = {
             u.access.array
@@ -153,7 +206,9 @@ class _Guard:
             parts += [f"{name} <= {p.high}"] if p.high is not None else []
         return " and ".join(parts) or "0 = 0"
 
-    def overlaps(self) -> list[str]:
+    def overlaps(self, inspector: LoopNest | None) -> tuple[list[str], list[str]]:
+        """Tests before and behind the inspector; those behind it may read elements."""
+        looked = set() if inspector is None else {a.name for a in inspector.arrays}
         accesses: dict[str, list[tuple[str, int]]] = {}
         written: set[str] = set()
         for statement in self.model.placed:
@@ -168,6 +223,9 @@ class _Guard:
         computed = Ranges(self.nest, self.model, intervals, elements)
         parts: list[str] = []
         some: list[str] = []  # no address is formed of an array that has no elements
+        before: list[str] = []  # of the pairs that an inspector depends on, with what they need of `some`
+        read: set[str] = set()  # arrays whose range is computed of elements
+        exists: dict[str, list[str]] = {}
         given = Given(self.nest)
 
         def range_of(array: Array) -> tuple[str, str]:
@@ -177,8 +235,10 @@ class _Guard:
                 except CodegenUnsupported as problem:
                     given.check(array, problem)
                     first_byte, end, exist = self._computed(array, computed, problem)
+                    read.add(array.name)
                 ranges[array.name] = first_byte, end
-                some.extend(given.where(test, array) for test in exist)
+                exists[array.name] = [given.where(test, array) for test in exist]
+                some.extend(exists[array.name])
             return ranges[array.name]
 
         rows = Rows(self.model, self.printer, self._bound, self._holds)
@@ -207,30 +267,46 @@ class _Guard:
                 if (first.name not in written and second.name not in written) or first.shares(second):
                     apart.append(frozenset((first.name, second.name)))
                     continue
-                if Storage.POINTER not in (first.storage, second.storage) or not self.same_memory(first, second):
+                if Storage.POINTER not in (first.storage, second.storage) or not first.same_memory(second):
                     apart.append(frozenset((first.name, second.name)))
                     if not with_rows:  # else stores may still reach the tables
                         continue
-                if with_rows:
+                inspected = bool({first.name, second.name} & looked)
+                if with_rows and not inspected:
                     note_rows(first)
                     note_rows(second)
                     continue
                 a, b = range_of(first), range_of(second)
                 apart.append(frozenset((first.name, second.name)))
-                parts.append(given.where(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})", first, second))
+                test = given.where(f"pe_apart({a[0]}, {a[1]}, {b[0]}, {b[1]})", first, second)
+                if not inspected:
+                    parts.append(test)
+                elif {first.name, second.name} & read:
+                    raise CodegenUnsupported(f"whether {first.name} overlaps {second.name} is not known in time")
+                else:
+                    before += [*exists[first.name], *exists[second.name], test]
             if first.name in written and not self._local_scalar(first):
                 for p in self.nest.parameters:
-                    if p.exposed and self.same_memory(first, Array(p.name, p.ctype)):
+                    if p.exposed and first.same_memory(Array(p.name, p.ctype)):
                         place = f"&{p.base or p.name}"
                         if first.rows:
                             areas.setdefault(place, [plain_area(p.name, place, f"{place} + 1", False)])
                             continue
                         a = range_of(first)
-                        parts.append(given.where(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)", first))
+                        test = given.where(f"pe_apart({a[0]}, {a[1]}, {place}, {place} + 1)", first)
+                        if inspector is None:
+                            parts.append(test)
+                        elif first.name in read:
+                            raise CodegenUnsupported(f"whether {first.name} overlaps {p.name} is not known in time")
+                        else:
+                            before += [*exists[first.name], test]
         tests = [rows_test([area for found in areas.values() for area in found], apart)] if areas else []
-        found = [*dict.fromkeys(some), *parts, *tests]
+        before = list(dict.fromkeys(before))
+        found = [*(test for test in dict.fromkeys(some) if test not in before), *parts, *tests]
         declared = intervals.declarations()
-        return [f"__extension__({{\n{indent(declared, INDENT)}{INDENT}{' && '.join(found)}; }})"] if declared else found
+        if declared:
+            found = [f"__extension__({{\n{indent(declared, INDENT)}{INDENT}{' && '.join(found)}; }})"]
+        return before, found
 
     @staticmethod
     def _computed(array: Array, ranges: Ranges, problem: CodegenUnsupported) -> tuple[str, str, list[str]]:
@@ -244,16 +320,6 @@ class _Guard:
     @staticmethod
     def _local_scalar(array: Array) -> bool:
         return array.storage is Storage.LOCAL and array.is_scalar
-
-    @staticmethod
-    def same_memory(first: Array, second: Array) -> bool:
-        """Objects of different types do not share memory in C, character types excepted."""
-        if first.untyped or second.untyped:
-            return True
-        a, b = scalar_type(first.ctype), scalar_type(second.ctype)
-        if a is None or b is None or 8 in (a.bits, b.bits) or 1 in (a.bits, b.bits):
-            return True
-        return (a.kind, a.bits) == (b.kind, b.bits)
 
     def _range(self, array: Array, accesses: list[tuple[str, int]]) -> tuple[str, str, list[str]]:
         """Pointers to the first element accessed and behind the last; the tests that there are such elements."""

@@ -200,7 +200,7 @@ class Ranges:
             self._actions(action.then, then, statement)
             self.evaluator.assume(action.condition, False, orelse)
             self._actions(action.orelse, orelse, statement)
-            if action.flow != "break":
+            if action.flow not in ("break", "exit"):
                 self._join(orelse, then)
             env.values, env.defined, env.facts = orelse.values, orelse.defined, orelse.facts
 

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scheduler.codegen.runtime_checks.assumption_tests import (
+    LINES_BELOW,
     TEXT,
     arithmetic_tests,
+    on_its_line,
     same_tests,
     samples_tests,
     types_tests,
@@ -38,9 +40,10 @@ from scheduler.frontend.clang.preprocessing import (
 )
 from scheduler.frontend.model import SourceAssumptions
 from scheduler.frontend.openmp.pragmas import WORDS, is_openmp
-from scheduler.ir.names import free_name
+from scheduler.ir.names import free_name, safe_text
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
+_LINE_MARKER = re.compile(r'^# \d+ ".*\n', re.MULTILINE)
 _WIDTH = 100
 _CHANGING = frozenset(("__LINE__", "__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__FILE__"))
 _KEYWORDS = frozenset(("for", "if", "while", "switch", "return", "sizeof"))  # a `(` behind them is no call
@@ -132,8 +135,8 @@ class Surroundings:
             elif (changed := self._changed(assumptions)) is not None:
                 self._untestable[nest.name], items = changed, ()
             self._items[nest.name] = items
-            lines = [f"pe_site_{number}"]
-            lines += [f"pe_first_{number} pe_text({i})\npe_again_{number} pe_text({i})" for i in items]
+            lines, below = [f"pe_site_{number}"], "\n" * LINES_BELOW
+            lines += [f"pe_first_{number} pe_text({i}){below}pe_again_{number} pe_text({i})" for i in items]
             condition = " && ".join(part for part in (self.abi, self._directive[nest.name]) if part)
             lines += [f"#if {condition}", f"pe_holds_{number}", "#endif\n"]
             marks.append((nest.span.begin, "\n" + "\n".join(lines)))
@@ -142,6 +145,7 @@ class Surroundings:
     def tests(self, second: str) -> dict[str, AssumptionTests | Untestable]:
         """Of each nest by its name; `second`: what came of the second probe."""
         found: dict[str, AssumptionTests | Untestable] = {}
+        second = _LINE_MARKER.sub("", second)  # gcc puts them around what comes from a system's macro
         for number, nest in enumerate(self.source.nests):
             items, assumptions = self._items[nest.name], self.source.assumptions[nest.name]
             if nest.name in self._untestable:
@@ -154,14 +158,17 @@ class Surroundings:
                 reason = "the preprocessor's conditions around it do not hold where it stands, with these flags"
                 found[nest.name] = Untestable(reason)
             else:
-                inside = {u.name for begin, end in assumptions.texts for u in self._names(begin, end)}
-                moving = [i for i, a, b in zip(items, once, again, strict=True) if a != b]
-                if any(re.match(r"[\w$]*", i).group() in inside for i in moving) or inside & _CHANGING:  # type: ignore[union-attr]
+                inside = {u.name for u in self._inside(assumptions)}
+                moving = {i: on_its_line(a, b) for i, a, b in zip(items, once, again, strict=True) if a != b}
+                own = {*self._own_texts(assumptions)} & moving.keys()
+                if inside & _CHANGING or any(moving[item] is None for item in own):
                     found[nest.name] = Untestable("its text depends on the line it stands in (__LINE__)")
                     continue
                 texts = [(i, a) for i, a in zip(items, once, strict=True) if i not in moving]
+                lines = [f"pe_same({moving[item]}, {safe_text(item)})" for item in sorted(own)]
                 parts = (
                     *same_tests(texts),
+                    *lines,
                     *types_tests(assumptions),
                     *values_tests(assumptions),
                     *samples_tests(assumptions),
@@ -201,13 +208,25 @@ class Surroundings:
                 text = line.text.encode()
                 yield from (u for u in names(text, text.index(b"omp"), len(text), ()) if u.name not in WORDS)
 
-    def _texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
-        """The names of a nest, as arguments of `pe_text`; of the text around it the macros that might matter."""
+    def _own_texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
+        """The names of a nest, as arguments of `pe_text`."""
+        for use in self._inside(assumptions):
+            macro = self._macros.get(use.name)
+            if macro is None or not macro.system:
+                yield self._item(use)
+
+    def _inside(self, assumptions: SourceAssumptions) -> Iterator[Use]:
+        """The names of a nest, of its pragmas, and of the functions in it, but for those of exits."""
         for begin, end in (*assumptions.texts, *assumptions.pragmas):
-            for use in self._names(begin, end):
-                macro = self._macros.get(use.name)
-                if macro is None or not macro.system:
-                    yield self._item(use)
+            for first, last in sorted(e for e in assumptions.exits if begin <= e[0] and e[1] <= end):
+                if begin <= first:
+                    yield from self._names(begin, first)
+                    begin = last
+            yield from self._names(begin, end)
+
+    def _texts(self, assumptions: SourceAssumptions) -> Iterator[str]:
+        """Those, and of the text around the nest the macros that might matter."""
+        yield from self._own_texts(assumptions)
         around = [(0, len(self.source.content))] if assumptions.whole_file else [assumptions.function]
         if not assumptions.dead and not assumptions.whole_file:
             return
@@ -287,6 +306,8 @@ class Surroundings:
             yield "__INCLUDE_LEVEL__ == 0"  # a file that includes this one may call static functions
         if assumptions.openmp:
             yield "defined _OPENMP"
+        if "NDEBUG" in self._macros and any(use.name == "assert" for use in self._inside(assumptions)):
+            yield "defined NDEBUG"  # which is how the system's header came to its assert
         ranges = [assumptions.function, *assumptions.texts]
         for conditional in self.conditionals:
             wide = assumptions.whole_file and not conditional.includes

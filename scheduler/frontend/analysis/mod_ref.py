@@ -8,6 +8,7 @@ from scheduler.frontend.c_ast.csyntax import (
     ASSERTIONS,
     CCall,
     CFunction,
+    CStmt,
     DeclStmt,
     ForStmt,
     Items,
@@ -22,6 +23,7 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
 )
 from scheduler.frontend.c_ast.scalars import base_variable, declared_inside
+from scheduler.frontend.passes.exits import Exits
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class ModRef:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self.exits = Exits(unit)  # what a function does before it ends the program, nobody sees
         self._known: dict[str, Effect] = {}
         self._blocks: dict[str, bool] = {}
 
@@ -57,16 +60,19 @@ class ModRef:
         found = {function.name: function}
         pending = [function]
         while pending:
-            for expr in all_expressions(pending.pop().body):
+            for expr in all_expressions(self._body(pending.pop())):
                 called = self.unit.functions.get(expr.name) if isinstance(expr, CCall) else None
                 if called is not None and called.name not in found:
                     found[called.name] = called
                     pending.append(called)
         return list(found.values())
 
+    def _body(self, function: CFunction) -> CStmt:
+        return self.exits.function(function).body
+
     def _add(self, effect: Effect, function: CFunction) -> None:
         own = {*function.parameters, *declared_inside((function.body,))}
-        for expr in all_expressions(function.body):
+        for expr in all_expressions(self._body(function)):
             if isinstance(expr, Set | Step):
                 whole = expr.left if isinstance(expr, Set) else expr.operand
                 for target in whole.items if isinstance(whole, Items) else (whole,):
@@ -96,12 +102,12 @@ class ModRef:
     def _is_block(self, function: CFunction) -> bool:
         if function.result.kind in ("void", "record") or self.of(function).stores:
             return True
-        for stmt in statements(function.body):
+        for stmt in statements(self._body(function)):
             if isinstance(stmt, ForStmt) or (isinstance(stmt, OtherStmt) and stmt.what != "null"):
                 return True
             if isinstance(stmt, DeclStmt) and any(not v.ctype.is_scalar for v in stmt.variables):
                 return True
-        for expr in all_expressions(function.body):
+        for expr in all_expressions(self._body(function)):
             if isinstance(expr, Un) and expr.op == "&":
                 return True
             called = self.unit.functions.get(expr.name) if isinstance(expr, CCall) else None
@@ -111,13 +117,13 @@ class ModRef:
 
     def has_loops(self, function: CFunction) -> bool:
         """Its own, or those of a function that it calls."""
-        return any(isinstance(s, ForStmt) for called in self._reached(function) for s in statements(called.body))
+        return any(isinstance(s, ForStmt) for called in self._reached(function) for s in statements(self._body(called)))
 
     def calls_itself(self, function: CFunction) -> bool:
         return any(
             isinstance(expr, CCall) and expr.name == function.name
             for called in self._reached(function)
-            for expr in all_expressions(called.body)
+            for expr in all_expressions(self._body(called))
         )
 
 

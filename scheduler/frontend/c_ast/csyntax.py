@@ -346,9 +346,23 @@ class OtherStmt:
     foreign: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Leave:
+    """In place of a `branch` that ends the program or leaves the loops of a region (`passes.exits`); only liveness
+    still looks at that. `reason` and `advice`: of a refusal. `error`: it looks like what is done about an error.
+    """
+
+    branch: CStmt
+    reason: str
+    advice: str
+    error: bool
+    begin: int
+    end: int
+
+
 LOOPS = ("while", "do", "for")  # of `OtherStmt.what`
 
-CStmt = Union[ExprStmt, DeclStmt, Compound, IfStmt, ForStmt, ReturnStmt, JumpStmt, OtherStmt]  # noqa: UP007
+CStmt = Union[ExprStmt, DeclStmt, Compound, IfStmt, ForStmt, ReturnStmt, JumpStmt, OtherStmt, Leave]  # noqa: UP007
 
 
 @dataclass(eq=False, slots=True)
@@ -413,6 +427,7 @@ class Unit:
     from_macros: FromMacros = field(default_factory=FromMacros)
     meanings: Meanings = field(default_factory=Meanings)
     records: dict[str, Record] = field(default_factory=dict)  # by the name of the type
+    never_return: set[str] = field(default_factory=set)  # functions that are declared so
     macros: dict[str, str] = field(default_factory=dict)  # as in SourceFile
     headers: tuple[bytes, ...] = ()  # texts of the included files that are not the system's; with helpers from there
 

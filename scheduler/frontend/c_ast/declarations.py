@@ -78,6 +78,7 @@ class Declarations:
         self.types: dict[str, CType] = {}
         self.declared_records: dict[str, int] = {}  # the declarations of structure types, by their names
         self.helpers: list[Cursor] = []
+        self.called: set[str] = set()  # functions whose declarations were looked at
         self.depth = 0
         self.in_file = True
         self.threadprivate = threadprivate((content, *libclang.included_texts(tu).values()))

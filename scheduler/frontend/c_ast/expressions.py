@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from scheduler.frontend.c_ast.arith import literal_text
 from scheduler.frontend.c_ast.csyntax import (
@@ -206,6 +207,16 @@ class Expressions(Declarations):
                 return Un(op, operand, ctype, at)
         return Unmodelled("an expression", tuple(parts), ctype, at)
 
+    def _is_noreturn(self, function: Cursor) -> bool:
+        """By its type (the attribute), or by a specifier of its declaration."""
+        start, name = function.extent.start, function.location
+        text = b""
+        if start.file is not None and start.file.name == self.path:  # of a macro there are no tokens
+            text = self.content[start.offset : name.offset]
+        tokens = (t.spelling for t in takewhile(lambda t: t.spelling != function.spelling, function.get_tokens()))
+        words = {*tokens, *re.findall(r"\w+", text.decode("utf-8", "replace"))}
+        return "noreturn" in function.type.spelling or not words.isdisjoint(("_Noreturn", "noreturn"))
+
     def _call(self, cursor: Cursor, ctype: CType, at: int) -> CExpr:
         parts = list(cursor.get_children())
         target = cursor.referenced
@@ -218,6 +229,10 @@ class Expressions(Declarations):
             foreign = definition.location.file.name != self.path
             if foreign and len(self.helpers) < 100 and not libclang.in_system_header(definition):
                 self.helpers.append(definition)
+        if target.spelling not in self.called:
+            self.called.add(target.spelling)
+            if self._is_noreturn(target):
+                self.unit.never_return.add(target.spelling)
         own = definition is None and target.spelling in self.unit.dialect.foreign
         return CCall(target.spelling + "." * own, arguments, ctype, at)
 

@@ -18,6 +18,7 @@ from scheduler.frontend.c_ast.csyntax import (
     ForStmt,
     IfStmt,
     JumpStmt,
+    Leave,
     OtherStmt,
     Ref,
     ReturnStmt,
@@ -117,6 +118,8 @@ def statement_use(variable: Variable, stmt: CStmt, inside_loop: bool = False, la
             return "read" if around == "read" else "none"
         case ReturnStmt(value=value):
             return "read" if value is not None and expression_use(variable, value) == "read" else "kill"
+        case Leave(branch=branch):
+            return statement_use(variable, branch, inside_loop, labels)
         case JumpStmt():
             return "kill" if (labels if stmt.what == "goto" else inside_loop) else "read"
         case OtherStmt():

@@ -19,6 +19,7 @@ from scheduler.frontend.c_ast.csyntax import (
     Index,
     Items,
     JumpStmt,
+    Leave,
     Lit,
     Member,
     OtherStmt,
@@ -127,6 +128,8 @@ def _lines(stmt: CStmt, indent: str) -> list[str]:
             return [f"{indent}return;" if value is None else f"{indent}return {expression_text(value)};"]
         case JumpStmt(what=what):
             return [f"{indent}{what};"]
+        case Leave(reason=reason):
+            return [f"{indent}leave; // {reason}"]
         case OtherStmt():
             return _other(stmt, indent)
 

@@ -13,4 +13,6 @@ class Reject(Exception):
         self.advice = advice
 
 
+RETURN = ("the loop returns from the function", "set a flag or a result and return behind the loop")
+BREAK_ADVICE = "give the loop a fixed number of iterations"
 ASSERT_ADVICE = "compile with -DNDEBUG, or move the assertion in front of the loop"

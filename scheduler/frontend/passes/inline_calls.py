@@ -29,6 +29,7 @@ from scheduler.frontend.c_ast.csyntax import (
     ForStmt,
     IfStmt,
     Items,
+    Leave,
     OtherStmt,
     Ref,
     ReturnStmt,
@@ -164,6 +165,9 @@ class Calls:
             case ReturnStmt():
                 value = self._fixed_part(stmt.value, values)  # of the region itself: it is refused as it stands
                 return [ReturnStmt(value, begin, end)]
+            case Leave(reason=reason):
+                called = (f"calls '{name}'" for name in self._within())
+                return [replace(stmt, reason=", which ".join((*called, reason)), begin=begin, end=end)]
             case OtherStmt():
                 exprs = tuple(self._fixed(e, values) for e in stmt.exprs)
                 held = tuple(self._one(s, values) for s in stmt.body)
@@ -221,8 +225,11 @@ class Calls:
     # -------------------------------------------------------------------------------- expressions
 
     def _cloner(self, values: Values, results: dict[int, CExpr] | None = None) -> Cloner:
-        within = () if self.at is None else tuple(name.partition(".")[0] for name, _ in self.path)
-        return Cloner(values, self.at, len(self.path), results or {}, within)
+        return Cloner(values, self.at, len(self.path), results or {}, self._within())
+
+    def _within(self) -> tuple[str, ...]:
+        """The functions that what is copied comes from, where they are not of this file."""
+        return () if self.at is None else tuple(name.partition(".")[0] for name, _ in self.path)
 
     def expr(self, expr: CExpr, values: Values) -> tuple[list[CStmt], CExpr]:
         """A copy of an expression, and the statements that calls in it stand for. Raises Reject."""
@@ -347,7 +354,7 @@ class Calls:
     def _body(self, function: CFunction) -> tuple[CStmt, ...]:
         known = self.bodies.get(function.name)
         if known is None:
-            known = self.bodies[function.name] = inlinable(function)
+            known = self.bodies[function.name] = inlinable(self.effects.exits.function(function))
         return known
 
     def _value(self, stmt: ReturnStmt, values: Values, function: CFunction, at: int) -> tuple[list[CStmt], CExpr]:
@@ -390,7 +397,7 @@ class Calls:
             if isinstance(stmt, ForStmt | OtherStmt) and any(isinstance(s, ReturnStmt) for s in statements(stmt)):
                 return "returns from inside a loop"
         own = {*function.parameters, *declared_inside((function.body,))}
-        for expr in all_expressions(function.body):
+        for expr in all_expressions(self.effects.exits.function(function).body):
             if isinstance(expr, Ref) and expr.var not in own and expr.var.name in self.hidden:
                 return f"uses the global '{expr.var.name}', hidden here by a variable of that name"
         return None

@@ -38,6 +38,7 @@ from scheduler.frontend.c_ast.folding import LONG, as_type, fold
 from scheduler.frontend.c_ast.jumps import own_jumps
 from scheduler.frontend.c_ast.loop_header import step_by
 from scheduler.frontend.c_ast.scalars import declared_inside, flatten, iterator_of, target_variable
+from scheduler.frontend.passes.exits import breaks_on_errors
 from scheduler.frontend.passes.normalize_loops import counted_loop
 from scheduler.frontend.passes.one_iterator import by_one_iterator
 from scheduler.frontend.passes.opaque import opaque
@@ -75,7 +76,7 @@ class SubstituteInductions(FunctionPass):
         return self._as_it_is(stmt, inside)
 
     def _as_it_is(self, stmt: CStmt, inside: bool) -> CStmt:
-        if isinstance(stmt, ForStmt) and inside and not stmt.foreign:
+        if isinstance(stmt, ForStmt) and inside and not stmt.foreign and not breaks_on_errors(stmt):
             return opaque(stmt) or stmt
         return stmt
 

@@ -20,6 +20,7 @@ from scheduler.frontend.c_ast.csyntax import (
     IfStmt,
     Items,
     JumpStmt,
+    Leave,
     Lit,
     OtherStmt,
     Ref,
@@ -31,11 +32,11 @@ from scheduler.frontend.c_ast.csyntax import (
     statements,
     strip,
 )
-from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.reject import BREAK_ADVICE, RETURN, Reject
 from scheduler.frontend.c_ast.scalars import has_effect
 from scheduler.frontend.scop import values
 from scheduler.frontend.scop.arrays import innermost, shape_of
-from scheduler.frontend.scop.conditions import assured
+from scheduler.frontend.scop.checks import check
 from scheduler.frontend.scop.context import Context
 from scheduler.frontend.scop.forward import pointer_for, substitution_for, window
 from scheduler.ir.affine import Affine
@@ -81,7 +82,6 @@ def _is_break(actions: list[Action]) -> bool:
     return bool(actions) and actions[0] == BREAK
 
 
-BREAK_ADVICE = "give the loop a fixed number of iterations"
 WHILE_ADVICE = "write it as a for loop with a known number of iterations"
 
 
@@ -90,7 +90,7 @@ def refuse_statement(stmt: CStmt) -> None:
     at = stmt.begin
     match stmt:
         case ReturnStmt():
-            raise Reject(at, "the loop returns from the function", "set a flag or a result and return behind the loop")
+            raise Reject(at, *RETURN)
         case JumpStmt(what=what):
             advice = {
                 "break": BREAK_ADVICE,
@@ -130,8 +130,8 @@ def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
                     result.extend(effects(ctx, expr))
             case Compound(body=inner):
                 result.extend(actions(ctx, inner))
-            case IfStmt() if assured(ctx, stmt):
-                pass
+            case IfStmt(then=Leave()):
+                result.extend(checked(ctx, stmt))
             case IfStmt():
                 with ctx.hoisting() as before:
                     test = values.value(ctx, stmt.condition)
@@ -157,6 +157,12 @@ def actions(ctx: Context, body: tuple[CStmt, ...]) -> list[Action]:
             case _:
                 refuse_statement(stmt)
     return result
+
+
+def checked(ctx: Context, stmt: IfStmt) -> list[Action]:
+    """A branch that leaves: nothing where no iteration takes it. Raises Reject."""
+    found = check(ctx, stmt)
+    return [] if found is None else [*actions(ctx, found[0]), found[1]]
 
 
 def _repeated(ctx: Context, stmt: OtherStmt) -> If:

@@ -22,7 +22,6 @@ from scheduler.frontend.c_ast.csyntax import (
     Ref,
     Set,
     Un,
-    Unit,
     Unmodelled,
     Variable,
     all_expressions,
@@ -32,6 +31,7 @@ from scheduler.frontend.c_ast.folding import fold, known_value
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import declared_inside, iterator_of
 from scheduler.frontend.model import SourceAssumptions
+from scheduler.frontend.passes.exits import Exits
 from scheduler.frontend.scop import values
 from scheduler.frontend.scop.context import Context
 from scheduler.ir.names import spelled
@@ -46,7 +46,7 @@ def assumptions(
     ctx: Context, region: tuple[CStmt, ...], written: tuple[CStmt, ...], nest: LoopNest, span: Span
 ) -> SourceAssumptions:
     """Of a nest that was read from `region` in `ctx`, which stands for the statements `written` in the file."""
-    called = list(callees(ctx.unit, written))
+    called = list(callees(ctx.exits, written))
     inlined = [function for function in called if function.in_file]
     texts = ((span.begin, span.end), *sorted((f.begin, f.end) for f in inlined))
     variables = _variables(ctx, region, called)
@@ -66,6 +66,8 @@ def assumptions(
         openmp=ctx.region.only_openmp,
         exact=ctx.assumed.trusting,
         library=tuple(sorted(n for n in ctx.assumed.called if not n.startswith("__builtin_"))),
+        inspector=ctx.inspector,
+        exits=tuple(ctx.reading.apart),
     )
 
 
@@ -73,15 +75,16 @@ def _spelled(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys((spelled(a), spelled(b)) for a, b in pairs))
 
 
-def callees(unit: Unit, region: tuple[CStmt, ...]) -> Iterator[CFunction]:
+def callees(exits: Exits, region: tuple[CStmt, ...]) -> Iterator[CFunction]:
     """The functions with a body here that the region calls, directly or not."""
     seen: set[str] = set()
     pending = list(region)
     while pending:
         for expr in all_expressions(pending.pop()):
-            function = unit.functions.get(expr.name) if isinstance(expr, CCall) else None
+            function = exits.unit.functions.get(expr.name) if isinstance(expr, CCall) else None
             if function is not None and function.name not in seen:
                 seen.add(function.name)
+                function = exits.function(function)
                 yield function
                 pending.append(function.body)
 

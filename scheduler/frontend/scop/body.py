@@ -11,6 +11,7 @@ from scheduler.frontend.c_ast.csyntax import (
     ForStmt,
     IfStmt,
     JumpStmt,
+    Leave,
     Member,
     OtherStmt,
     Ref,
@@ -22,9 +23,9 @@ from scheduler.frontend.c_ast.liveness import Frame, dead_after
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import access_path, changed_paths, flatten, has_effect, stored_variables
 from scheduler.frontend.scop import headers, values
-from scheduler.frontend.scop.actions import actions, declaration, refuse_statement, statement
+from scheduler.frontend.scop.actions import actions, checked, declaration, refuse_statement, statement
 from scheduler.frontend.scop.arrays import innermost, shape_of
-from scheduler.frontend.scop.conditions import Dnf, assured, condition
+from scheduler.frontend.scop.conditions import Dnf, condition
 from scheduler.frontend.scop.context import Active, ArrayInfo, Context
 from scheduler.frontend.scop.forward import substitution_for, window
 from scheduler.frontend.scop.integers import NotAffine
@@ -182,8 +183,9 @@ def _skip(ctx: Context, stmt: IfStmt, body: tuple[CStmt, ...], position: int, ow
 
 
 def _branch(ctx: Context, stmt: IfStmt) -> list[Node]:
-    if assured(ctx, stmt):
-        return []
+    if isinstance(stmt.then, Leave):
+        left = checked(ctx, stmt)
+        return [ctx.statement(tuple(left), stmt.begin, stmt.end)] if left else []
     then = flatten((stmt.then,), True)
     orelse = flatten((stmt.orelse,), True) if stmt.orelse is not None else ()
     try:

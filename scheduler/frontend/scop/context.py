@@ -22,6 +22,7 @@ from scheduler.frontend.c_ast.csyntax import (
     CType,
     DeclStmt,
     ForStmt,
+    Leave,
     Unit,
     Variable,
     statements,
@@ -31,8 +32,9 @@ from scheduler.frontend.c_ast.folding import known_value
 from scheduler.frontend.c_ast.liveness import Frame
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.clang.lexical import Lines
+from scheduler.frontend.passes.exits import Exits
 from scheduler.ir.names import ascii_name, free_name
-from scheduler.ir.nest import Action, Expr, Literal, Parameter, Span, Statement, Storage
+from scheduler.ir.nest import Action, Expr, Literal, LoopNest, Parameter, Span, Statement, Storage
 
 
 @dataclass(slots=True)
@@ -258,6 +260,9 @@ class Reading:
     hoisted: list[CStmt] = field(default_factory=list)
     statement_count: int = 0
     expansions: dict[tuple[int, bool], tuple[CExpr, Expansion]] = field(default_factory=dict)
+    leaves: list[Leave] = field(default_factory=list)  # that were met
+    apart: list[tuple[int, int]] = field(default_factory=list)  # byte ranges of those that hold nothing else
+    inspected: bool = False  # one of them depends on data: nothing behind it happens for certain
 
 
 @dataclass(slots=True)
@@ -269,6 +274,7 @@ class Context:
     aliases: Aliases
     work: Work
     lines: Lines
+    exits: Exits
     begin: int  # offset of the region
     scope: Scope
     assumed: Assumed
@@ -276,6 +282,7 @@ class Context:
     reading: Reading = field(default_factory=Reading)
     region: Region = field(default_factory=Region)
     domain: Domain = field(default_factory=Domain)
+    inspector: LoopNest | None = None  # of the nest, when it is read
 
     # ---------------------------------------------------------------------------------- statements
 

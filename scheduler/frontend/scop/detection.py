@@ -38,7 +38,7 @@ from scheduler.frontend.c_ast.csyntax import (
 from scheduler.frontend.c_ast.liveness import Frame, mentioned, statement_use
 from scheduler.frontend.c_ast.loop_header import NO_STEP
 from scheduler.frontend.c_ast.printing import statements_text
-from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.reject import BREAK_ADVICE, Reject
 from scheduler.frontend.c_ast.scalars import flatten
 from scheduler.frontend.clang.lexical import Lines
 from scheduler.frontend.model import Function, Rejection, Sharing, SourceAssumptions, SourceFile
@@ -48,7 +48,7 @@ from scheduler.frontend.openmp.team import check_team
 from scheduler.frontend.passes.inline_calls import Calls
 from scheduler.frontend.passes.opaque import with_opaque_statements
 from scheduler.frontend.scop import body as nest_body
-from scheduler.frontend.scop.actions import BREAK_ADVICE, WHILE_ADVICE
+from scheduler.frontend.scop.actions import WHILE_ADVICE
 from scheduler.frontend.scop.assumptions import assumptions
 from scheduler.frontend.scop.context import Assumed, Context, Scope, Work
 from scheduler.frontend.scop.finalize import finish
@@ -159,7 +159,9 @@ class Detection:
     def printed(self) -> tuple[tuple[str, str], ...]:
         """(function, text) after the pass that is asked for."""
         if self.print_after == "detect_scops":
-            return tuple((nest.function or "", format_nest(nest)) for nest in self.found.nests)
+            made = ((nest, self.found.assumptions[nest.name].inspector) for nest in self.found.nests)
+            found = (part for pair in made for part in reversed(pair) if part is not None)
+            return tuple((part.function or "", format_nest(part)) for part in found)
         return tuple(self.found.printed)
 
     # ----------------------------------------------------------------------------------- the walk
@@ -298,11 +300,12 @@ class Detection:
         for stmt in body[first : last + 1]:
             self.text.check_text(loop_of(stmt) or stmt)
         counted = flatten(body[first : last + 1], True)
-        written = tuple(with_opaque_statements(s, self.counting) for s in counted)
+        opaque = tuple(with_opaque_statements(s, self.counting) for s in counted)
+        kept = any(a is not b for a, b in zip(opaque, counted, strict=True))
+        written = tuple(map(self.mod_ref.exits.region, opaque))
         found = marks(self.pragmas, counted)
         calls = Calls(self.unit, self.function, self.mod_ref, self.aliases)
         span = replace(place, begin=self.pragmas.begin(written[0]))
-        kept = any(a is not b for a, b in zip(written, counted, strict=True))
         try:
             region = calls.region(written)
             if self.print_after == "inline_calls":
@@ -344,6 +347,7 @@ class Detection:
             self.aliases,
             self.work,
             self.lines,
+            self.mod_ref.exits,
             written[0].begin,
             Scope(list(frames)),
             Assumed(given=self.given.get(span.begin, {})),
@@ -361,8 +365,14 @@ class Detection:
             raise Reject(ctx.begin, "the loop cannot run under the assumptions it needs", "check its bounds")
         nest = finish(ctx, tuple(nodes), name, span)
         check_numbers(nest, ctx.begin)
+        if ctx.inspector is not None:
+            check_numbers(ctx.inspector, ctx.begin)
+            if found.context == "team" or found.protected:
+                leave = ctx.reading.leaves[0]
+                raise Reject(leave.begin, f"{leave.reason}, in a loop of several threads", leave.advice)
         if self.unit.dialect.traps:
-            check_traps(nest, ctx.begin)
+            for part in (nest, *([] if ctx.inspector is None else [ctx.inspector])):
+                check_traps(part, ctx.begin)
         if texts := {p.base or p.name for p in nest.parameters if p.name in ctx.assumed.wanted}:
             self.found.fixable[name] = tuple(sorted(texts))
         around = tuple(a.place for a in self.pragmas.around)

@@ -11,6 +11,7 @@ from scheduler.frontend.c_ast.csyntax import CExpr, Ref, Un, all_expressions, su
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import target_variable
 from scheduler.frontend.scop import integers, strides
+from scheduler.frontend.scop.checks import split
 from scheduler.frontend.scop.context import ArrayInfo, Context, Pending
 from scheduler.frontend.scop.delinearize import Shaped, delinearize
 from scheduler.frontend.scop.integers import NotAffine
@@ -107,7 +108,10 @@ def finish(ctx: Context, nodes: tuple[Node, ...], name: str, span: Span) -> Loop
         ctx.function.name,
     )
     if not any(True for _ in placed_statements(nest)):
+        for leave in ctx.reading.leaves[:1]:
+            raise Reject(leave.begin, leave.reason, leave.advice)
         raise Reject(ctx.begin, "the loop does nothing", "remove it")
+    nest, ctx.inspector = split(ctx, nest)
     return grouped(narrow_scopes(nest))
 
 

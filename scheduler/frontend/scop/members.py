@@ -152,6 +152,17 @@ def _followed(root: Root) -> tuple[Root, ...]:
     return tuple(found)
 
 
+def is_followed(ctx: Context, array: str) -> bool:
+    """The pointers that lead to an array, if any, are certainly followed by the nest or in front of it."""
+    roots = [root for (root, _), name in ctx.accesses.by_root.items() if name == array]
+    before = dereferenced_before(ctx.function, ctx.region.stmts[0].begin)
+    return all(
+        pointer in ctx.accesses.dereferenceable or (not pointer.path and pointer.variable in before)
+        for root in roots
+        for pointer in _followed(root)
+    )
+
+
 def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
     """C text of a condition under which the pointers can be followed in front of the nest, "" where they always can."""
     if all(root in ctx.accesses.dereferenceable for root in followed):
@@ -161,7 +172,7 @@ def _readable(ctx: Context, followed: tuple[Root, ...]) -> str | None:
         for root in followed:
             ctx.accesses.dereferenceable.setdefault(root, "")
         return _readable(ctx, followed)
-    if not ctx.domain.exact:
+    if not ctx.domain.exact or ctx.reading.inspected:
         return None
     condition = ""
     if ctx.scope.loops:

@@ -9,7 +9,6 @@ from scheduler.frontend.c_ast.csyntax import (
     CStmt,
     ForStmt,
     Ref,
-    Unit,
     Variable,
     all_expressions,
     statements,
@@ -20,6 +19,7 @@ from scheduler.frontend.model import RACE
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.own_variables import owned_variables
 from scheduler.frontend.openmp.sharing import Marks
+from scheduler.frontend.passes.exits import Exits
 from scheduler.frontend.scop.assumptions import callees
 from scheduler.frontend.scop.context import ArrayInfo, Context, Region
 from scheduler.frontend.scop.members import note_indexed
@@ -51,7 +51,7 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
         stored |= ctx.aliases.reached(scalars.stored_variables(stmt))
         iterators |= _iterators(stmt)
     ctx.region = Region(region, writes, changes, uses, frozenset(stored), owned, private.only_openmp)
-    for variable in _callee_globals(ctx.unit, region):
+    for variable in _callee_globals(ctx.exits, region):
         ctx.scope.taken.add(variable.name)
         ctx.scope.outside.setdefault(variable.name, variable)
     for variable in uses:
@@ -92,9 +92,9 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
     return region
 
 
-def _callee_globals(unit: Unit, region: tuple[CStmt, ...]) -> set[Variable]:
+def _callee_globals(exits: Exits, region: tuple[CStmt, ...]) -> set[Variable]:
     """Globals that functions called from the region name; their names must keep their meaning."""
-    bodies = [function.body for function in callees(unit, region)]
+    bodies = [function.body for function in callees(exits, region)]
     return {e.var for b in bodies for e in all_expressions(b) if isinstance(e, Ref) and e.var.storage == "global"}
 
 

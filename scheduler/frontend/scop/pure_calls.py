@@ -19,6 +19,7 @@ from scheduler.frontend.c_ast.csyntax import (
     DeclStmt,
     ExprStmt,
     IfStmt,
+    Leave,
     OtherStmt,
     Ref,
     ReturnStmt,
@@ -49,6 +50,7 @@ def expand(ctx: Context, call: CCall) -> Expansion | None:
     function = ctx.unit.functions.get(call.name)
     if function is None:
         return None
+    function = ctx.exits.function(function)
     if function.oddity:
         raise Reject(call.at, f"{call.text}, which {function.oddity}", _ADVICE)
     if call.depth >= _MAX_DEPTH or len(ctx.reading.expansions) >= _MAX_EXPANSIONS:
@@ -136,7 +138,7 @@ class _Inliner:
             case Compound(body=body):
                 for inner in body:
                     self._collect(inner, own)
-            case ExprStmt() | ReturnStmt() | OtherStmt(what="null"):
+            case ExprStmt() | ReturnStmt() | OtherStmt(what="null") | Leave():
                 pass
             case _:
                 raise _Impure("has loops or jumps")
@@ -213,6 +215,10 @@ class _Inliner:
                 return result
             case ExprStmt(expr=expr):
                 return [ExprStmt(self.expr(expr), at, at)]
+            case IfStmt(condition=condition, then=Leave(reason=reason) as leave):
+                called = ", which ".join(f"calls '{name}'" for name in (*self.call.within, self.call.function))
+                there = replace(leave, reason=f"{called}, which {reason}", begin=at, end=at)
+                return [IfStmt(self.expr(condition), there, None, at, at)]
             case IfStmt():
                 then = Compound(tuple(self.stmt(stmt.then)), at, at)
                 orelse = None if stmt.orelse is None else Compound(tuple(self.stmt(stmt.orelse)), at, at)

@@ -94,6 +94,31 @@ int main(void)
 
 
 @pytest.mark.gcc
+def test_a_nest_that_is_left_by_return_or_goto_has_ended(tmp_path: Path) -> None:
+    text = """#include <stdio.h>
+static double a[20000];
+double sum(int n)
+{
+    double s = 0;
+    /*<*/for (int i = 0; i < n; i++) { if (a[i] < 0) { if (n % 2) return -1; goto out; } s += a[i]; }/*>*/
+    return s;
+out:
+    return -2;
+}
+int main(void)
+{
+    double s = 0;
+    for (int r = 0; r < 50; r++) { a[30] = r % 5 ? 1 : -1; s += sum(20000 - r % 2); }
+    printf("%g\\n", s);
+    return 0;
+}
+"""
+    nest = good_profile(marked(tmp_path / "sum.c", text, sum_nest()), tmp_path / "work").nest("sum")
+    assert (nest.calls, nest.distinct) == (50, 2)
+    assert 0 < nest.share < 1
+
+
+@pytest.mark.gcc
 def test_a_nest_that_is_never_run(tmp_path: Path) -> None:
     text = PROGRAM.replace("r < 40", "r < 0").replace("total += sum(10, a);", "")
     nest = good_profile(marked(tmp_path / "sum.c", text, sum_nest()), tmp_path / "work").nest("sum")

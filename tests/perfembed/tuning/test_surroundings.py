@@ -169,6 +169,13 @@ double A[100]; int main(void) { double t = 5; for (int i = 0; i < 100; i++) { t 
         (("-UNDEBUG",),),
         flags=("-DNDEBUG",),
     ),
+    "assertion inside": Case(
+        """#include <assert.h>
+double A[100]; int main(void) { for (int i = 0; i < 100; i++) { assert((A[i] = 5) > 0); A[i] += i * 0.1; }
+ printf("%g\\n", A[33]); }""",
+        (("-UNDEBUG",),),
+        flags=("-DNDEBUG",),
+    ),
     "helper": Case(
         """#ifndef K
 #define K 2
@@ -500,6 +507,48 @@ def test_text_that_depends_on_its_line_is_left_alone(tmp_path: Path) -> None:
     source = read(tmp_path / "a.c", text)
     assert source.nests
     assert all(isinstance(tests, Untestable) for tests in surveyed(source).tests.values())
+
+
+LINES = """#include <stdio.h>
+#include <stdlib.h>
+#define CHECK(c) if (!(c)) { printf("%d: no " #c, __LINE__); exit(1); }
+#define NEXT 45
+double a[99];
+int main(void)
+{
+    for (int i = 0; i < 99; i++) a[i] = i;
+    for (int i = 0; i < 99; i++) {
+        CHECK(a[i] >= 0);
+        if (a[i] > 99) { printf("line %d of %s", __LINE__, __FILE__); return 2; }
+        a[i] += NEXT; }
+    printf("%g", a[44]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.gcc
+def test_exits_that_say_in_which_line_they_are(tmp_path: Path) -> None:
+    """What a macro expands to is tested without the number of its line, and what only runs in an exit is not tested."""
+    source = read(tmp_path / "a.c", LINES.encode())
+    assert len(source.nests) == 2 and not any(isinstance(t, Untestable) for t in surveyed(source).tests.values())
+    written = identity(source)
+    (tmp_path / "w.c").write_bytes(without_originals(written))
+
+    def run(*flags: str) -> tuple[int, str]:
+        subprocess.run(["gcc", "-w", *flags, tmp_path / "w.c", "-o", tmp_path / "w"], check=True)
+        ran = subprocess.run([tmp_path / "w"], capture_output=True, text=True)
+        return ran.returncode, ran.stdout
+
+    assert run() == (0, "89")
+    for old, new in (('"%d: no "', '"%d: not "'), ("exit(1)", "exit(2)"), ("NEXT 45", "NEXT 46")):
+        changed = without_originals(written).replace(old.encode(), new.encode(), 1)
+        (tmp_path / "w.c").write_bytes(changed)
+        assert run()[0] == -6, old
+    text = LINES.replace("a[i] += NEXT", "a[i] += __LINE__")
+    assert isinstance(surveyed(read(tmp_path / "b.c", text.encode())).tests["main_1"], Untestable)
+    text = LINES.replace("__LINE__); exit", "__COUNTER__); exit")
+    assert isinstance(surveyed(read(tmp_path / "c.c", text.encode())).tests["main_1"], Untestable)
 
 
 UNKNOWN = {

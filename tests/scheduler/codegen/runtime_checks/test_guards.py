@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scheduler.codegen.emit.text import preamble
-from scheduler.codegen.runtime_checks.guards import runtime_condition, untestable
+from scheduler.codegen.runtime_checks.guards import runtime_condition, untestable, with_inspector
 from scheduler.errors import CodegenUnsupported
-from scheduler.ir.text import parse_nest
+from scheduler.ir.text import format_nest, parse_nest
 from scheduler.polyhedral.model import Model
 from tests.scheduler.codegen.support import FAST, GEMM, build
 
@@ -38,6 +38,31 @@ def test_restrict_is_trusted_and_read_only_pairs_are_not_tested() -> None:
         .replace("C: double[n][m]", "C: double[n][m] restrict")
     )
     assert condition(text) is None
+
+
+LEFT = """nest l { param n: int; param m: long; array a: double[?] pointer; array b: double[?] pointer const;
+array c: int[?] pointer const; assume n - 3 >= 0; for i: int in [0, n) step 1 { S0: a[i] = b[opaque(c[i])]; } }"""
+INSPECTOR = """nest l_inspector { param n: int; param m: long; array d: double[?] pointer const;
+array c: int[?] pointer const; array t: double private(i);
+for i: int in [0, n) step 1 { S0: t = d[i]; S1: if (t < 0) {} exit; S2: if (c[i] >= m) {} exit; } }"""
+
+
+def test_the_inspector_runs_when_it_is_safe_to_read_and_before_what_reads_more() -> None:
+    """Behind assumptions and the overlaps that decide what it finds; what reads `c` for ranges comes behind it."""
+    nest, inspector = parse_nest(LEFT), parse_nest(INSPECTOR)
+    text = runtime_condition(nest, Model(nest), None, inspector)
+    assert text is not None
+    places = [text.index(part) for part in ("(long)n >= 3", "pe_apart(&a[0]", "&d[0]", "goto pe_left", "pe_found((c)")]
+    assert places == sorted(places) and text.count("goto pe_left") == 2 and text.count("pe_apart") == 2
+    both = with_inspector(nest, inspector)
+    assert parse_nest(format_nest(both)) == both
+    assert {a.name for a in both.arrays} == {"a", "b", "c", "d", "t_2"}
+
+
+def test_an_inspector_whose_overlaps_are_known_too_late() -> None:
+    nest = parse_nest(LEFT.replace("a[i] = b[opaque(c[i])]", "a[opaque(c[i])] = b[i]"))
+    assert "not known in time" in untestable(nest, parse_nest(INSPECTOR))
+    assert not untestable(nest)
 
 
 STENCIL = """nest s { param n: int; array a: double[n] pointer; array b: double[n] pointer; array c: float[n] pointer;
