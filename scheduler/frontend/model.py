@@ -129,11 +129,13 @@ class Sharing:
 class SourceFile:
     """`assumptions` and `sharing`: of each nest, by its name (no `sharing`: no pragmas).
 
-    `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are multiplied with or
-    divided by, by what C calls them: as numbers of which more of a nest may be affine; `headers`: the texts of included
-    files that are not the system's, where nests hold bodies from there. `skipped`: what conditionals left out for the
-    C parser; `macros`: what names in the file and in headers that are not the system's stood for, token by token.
-    `processes`: of the file and what it includes; `printed`: (function, text) of what was asked for.
+    `around`: loops that stay as they are around nests, or around calls of functions with nests, by which nothing is
+    missed, and why. `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are
+    multiplied with or divided by, by what C calls them: as numbers of which more of a nest may be affine;
+    `headers`: the texts of included files that are not the system's, where nests hold bodies from there. `skipped`:
+    what conditionals left out for the C parser; `macros`: what names in the file and in headers that are not the
+    system's stood for, token by token. `processes`: of the file and what it includes; `printed`: (function, text) of
+    what was asked for.
     """
 
     path: str
@@ -152,6 +154,7 @@ class SourceFile:
     skipped: tuple[tuple[int, int], ...] = ()
     macros: Mapping[str, str] = field(default_factory=dict)
     printed: tuple[tuple[str, str], ...] = ()
+    around: tuple[Rejection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

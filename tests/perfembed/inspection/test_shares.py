@@ -69,3 +69,28 @@ def test_nothing_sampled() -> None:
     found = shares({})
     assert found.samples == 0
     assert all(loop.share == 0 for loop in found.loops)
+
+
+def test_a_loop_around_nests_is_not_listed() -> None:
+    """Nor does the loop around it get what its own statements cost."""
+    text = b"""static void step(double *a, int n) { for (int i = 0; i < n; i++) a[i] *= 2; }
+void helper(void);
+void f(double *a, int n)
+{
+    for (int s = 0; s < n; s++) {
+        for (int t = 0; t < n; t++) {
+            step(a, n);
+            a[0] = 1;
+        }
+        helper();
+    }
+}
+"""
+    source = read_source("f.c", ParseOptions((), "gcc"), text)
+    stacks = {(("S", 1), ("S", 7)): 6, (("S", 8),): 1, (("lib.c", 9), ("S", 10)): 3}
+    found = loop_shares({"S": source}, stacks, 1, 1.0, 1.0)
+    assert {(loop.line, bool(loop.reason)): (loop.share, loop.inclusive) for loop in found.loops} == {
+        (1, False): (0.6, 0.6),
+        (10, True): (0.3, 1.0),
+    }
+    assert abs(found.elsewhere - 0.1) < 1e-9
