@@ -263,13 +263,14 @@ class Detection:
         return first
 
     def reject(self, refusal: Reject, stmt: CStmt) -> None:
-        at = refusal.at if refusal.at >= 0 else stmt.begin
-        into = self.found.around if isinstance(refusal, LeftAround) else self.found.rejections
+        around = isinstance(refusal, LeftAround)
+        at = refusal.at if refusal.at >= 0 and not around else stmt.begin
+        into = self.found.around if around else self.found.rejections
         inside = refusal.reason == PART and at in self.refused  # the loop around it is made by the same macro
         self.refused.add(stmt.begin)
         if inside or (at, refusal.reason) in self.seen:
             return
-        self.seen[at, refusal.reason] = into is self.found.rejections
+        self.seen[at, refusal.reason] = not around
         span = self.lines_span(at, max(stmt.end, at))
         loop = self.lines_span(stmt.begin, max(stmt.end, stmt.begin))
         reason, advice = spelled(refusal.reason), spelled(refusal.advice)

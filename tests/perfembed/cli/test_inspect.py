@@ -83,7 +83,7 @@ def test_loops_around_others_are_nothing_that_is_missed(source: str, capsys: pyt
     shown = capsys.readouterr().out
     assert "a.c: 1 nest, 0 refused" in shown and "\n1 loop around these stays as it is (-v says which)" in shown
     assert main(["inspect", source, "-v"], Session({})) == EXIT_DONE
-    assert "a.c:5:9: note: stays around loops that are read: calls 'g' with the same" in capsys.readouterr().out
+    assert "a.c:4:5: note: stays around loops that are read: calls 'g' with the same" in capsys.readouterr().out
     for form in ("remarks", "sarif"):
         assert main(["inspect", source, "--format", form], Session({})) == EXIT_DONE
         assert "same arguments" not in capsys.readouterr().out
@@ -92,7 +92,7 @@ def test_loops_around_others_are_nothing_that_is_missed(source: str, capsys: pyt
     assert main(["inspect", source, "--json"], Session({})) == EXIT_DONE
     document = json.loads(capsys.readouterr().out)
     (around,) = document["around"]
-    assert around["function"] == "f" and around["span"]["line"] == 5 and not document["refused"]
+    assert around["function"] == "f" and around["span"]["line"] == 4 and not document["refused"]
 
 
 @pytest.mark.gcc
