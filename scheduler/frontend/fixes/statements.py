@@ -1,0 +1,298 @@
+"""Fixes of statements inside of a loop: taken apart, written otherwise, or away.
+
+Each says under which conditions it is offered, from which it follows that the program computes the same. That C leaves
+open in which order the parts of an expression are evaluated is made use of: an order that is allowed is chosen, where
+no call could make it matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scheduler.frontend.clang.libclang import CursorKind
+from scheduler.frontend.fixes.model import Edit, Fix
+from scheduler.frontend.fixes.place import Place
+from scheduler.frontend.fixes.syntax import (
+    LOOPS,
+    Node,
+    bare,
+    calls,
+    changes,
+    is_assignment,
+    is_body,
+    operator,
+    targets,
+    variables,
+)
+
+_SIMPLE = (
+    CursorKind.DECL_REF_EXPR,
+    CursorKind.ARRAY_SUBSCRIPT_EXPR,
+    CursorKind.MEMBER_REF_EXPR,
+    CursorKind.INTEGER_LITERAL,
+    CursorKind.BINARY_OPERATOR,
+    CursorKind.UNARY_OPERATOR,
+    CursorKind.PAREN_EXPR,
+    CursorKind.UNEXPOSED_EXPR,
+)
+
+
+def _is_simple(node: Node) -> bool:
+    """An expression without effects, calls or volatile parts: it may be written twice."""
+    return (
+        all(n.kind in _SIMPLE and not is_assignment(n) for n in node.walk())
+        and not list(targets(node))
+        and not any(n.cursor.type.is_volatile_qualified() for n in node.walk())
+    )
+
+
+def _assignment(place: Place) -> Node | None:
+    """The statement around the offset, where that is an assignment to what has no effects."""
+    statement = place.statement()
+    if statement is None or not is_assignment(statement) or not _is_simple(statement.children[0]):
+        return None
+    return statement
+
+
+def comma(place: Place) -> Iterator[Fix]:
+    """`a = (b, c);` as `b; a = c;`, where neither `a` nor `b` calls anything: what C says of their order, which is
+    nothing, is kept."""
+    statement = _assignment(place)
+    if statement is None:
+        return
+    parts: list[Node] = []
+    node = bare(statement.children[1])
+    while operator(node) == ",":
+        parts.insert(0, node.children[1])
+        node = bare(node.children[0])
+    if not parts:
+        return
+    parts.insert(0, node)
+    if any(calls(part, True) for part in parts[:-1]):
+        return
+    head = place.view.content[statement.begin : statement.children[1].begin]
+    texts = [place.view.text(part) + b";" for part in parts[:-1]]
+    texts.append(head + place.view.text(parts[-1]) + b";")
+    yield from place.fix("comma", "a statement for each part of a comma operator", place.view.instead(statement, texts))
+
+
+def chained(place: Place) -> Iterator[Fix]:
+    """`a += b = c;` as `b = c; a += b;`: the value of an assignment is what its left side holds then, which is not
+    volatile, and whose place is found without effects; nothing calls anything."""
+    statement = _assignment(place)
+    inner = bare(statement.children[1]) if statement is not None else None
+    if statement is None or inner is None or not is_assignment(inner) or calls(statement, True):
+        return
+    if not _is_simple(inner.children[0]):
+        return
+    left = place.view.text(inner.children[0])
+    head = place.view.content[statement.begin : statement.children[1].begin]
+    texts = [place.view.text(inner) + b";", head + left + b";"]
+    yield from place.fix("chained-assignment", "an assignment in each statement", place.view.instead(statement, texts))
+
+
+def without_effect(place: Place) -> Iterator[Fix]:
+    """An expression whose value nobody uses, without effects and calls."""
+    statement = place.statement()
+    if statement is not None and statement.kind.is_expression() and _is_simple(statement):
+        yield from place.fix("no-effect", "a statement without effect is removed", place.view.remove(statement))
+
+
+def unused_call(place: Place) -> Iterator[Fix]:
+    """A call of a mathematical function whose value nobody uses."""
+    statement = place.statement()
+    call = bare(statement) if statement is not None else None
+    if statement is None or call is None or call.kind != CursorKind.CALL_EXPR or calls(call):
+        return
+    if list(targets(call)):
+        return
+    yield from place.fix(
+        "unused-call",
+        "a call whose value is not used is removed",
+        place.view.remove(statement),
+        caveat="errno and the flags of floating-point arithmetic are not looked at afterwards",
+    )
+
+
+def statement_expression(place: Place) -> Iterator[Fix]:
+    """`a = ({ …; b; });` as `{ …; a = b; }`: the block changes only variables of its own and calls nothing, so that
+    the place `a` is the same before and behind it, and none of its names hides one of `a`."""
+    statement = _assignment(place)
+    value = bare(statement.children[1]) if statement is not None else None
+    if statement is None or value is None or value.kind != CursorKind.StmtExpr or not value.children:
+        return
+    block = value.children[0]
+    own = [n.cursor for n in block.walk() if n.kind == CursorKind.VAR_DECL]
+    changed = list(targets(block))
+    if not all(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced in own for t in changed):
+        return
+    left = statement.children[0]
+    hidden = any(place.view.named(v.spelling, left.begin, left.end) for v in own)
+    last = block.children[-1] if block.children else None
+    whole = statement.begin, place.view.finish(statement)
+    if calls(block) or hidden or last is None or not last.kind.is_expression() or not place.view.plain(*whole):
+        return
+    if any(n.kind in (CursorKind.GOTO_STMT, CursorKind.RETURN_STMT) for n in block.walk()):
+        return
+    head = place.view.content[statement.begin : statement.children[1].begin]
+    content = place.view.content
+    text = content[block.begin : last.begin] + head + content[last.begin : block.end]
+    yield from place.fix("statement-expression", "a block in place of an expression", (Edit(*whole, text),))
+
+
+def forward_goto(place: Place) -> Iterator[Fix]:
+    """`if (c) goto next; …; next:` as `if (!(c)) { … }`: the label stands behind it in the same list, nothing else
+    jumps to it from there, and nothing is declared between that is used behind it."""
+    jump = place.at(CursorKind.GOTO_STMT)
+    branch = jump.parent if jump is not None else None
+    if branch is not None and branch.kind == CursorKind.COMPOUND_STMT and len(branch.children) == 1:
+        branch = branch.parent
+    listed = branch.parent if branch is not None else None
+    if jump is None or branch is None or branch.kind != CursorKind.IF_STMT or len(branch.children) != 2:
+        return
+    if listed is None or listed.kind != CursorKind.COMPOUND_STMT:
+        return
+    name = jump.children[0].cursor.spelling if jump.children else ""
+    position = listed.children.index(branch)
+    label = next((s for s in listed.children[position + 1 :] if _is_label(s, name)), None)
+    if label is None:
+        return
+    between = listed.children[position + 1 : listed.children.index(label)]
+    if any(n.kind in (CursorKind.DECL_STMT, CursorKind.LABEL_STMT) for s in between for n in s.walk()) or not between:
+        return
+    jumps = [n for n in place.function.walk() if n.kind == CursorKind.GOTO_STMT and _goes_to(n, name)]
+    view, test = place.view, branch.children[0]
+    stop = view.finish(between[-1])
+    indent = view.indent(branch.begin)
+    if not view.plain(branch.begin, stop):
+        return
+    between_text = view.content[view.finish(branch) : stop].replace(b"\n", b"\n    ")
+    text = b"if (!(" + view.text(test) + b")) {" + between_text + b"\n" + indent + b"}"
+    edits = [Edit(branch.begin, stop, text)]
+    if len(jumps) == 1:
+        head = view.content[label.begin : label.end]
+        match = re.match(rb"\s*\w+\s*:\s*;?\s*", head)
+        if match is None or not view.plain(label.begin, label.begin + match.end()):
+            return
+        edits.append(Edit(label.begin, label.begin + match.end(), b""))
+    yield from place.fix("forward-goto", "a condition around what a goto passes over", tuple(edits))
+
+
+def _is_label(node: Node, name: str) -> bool:
+    return node.kind == CursorKind.LABEL_STMT and str(node.cursor.spelling) == name
+
+
+def _goes_to(node: Node, name: str) -> bool:
+    return bool(node.children) and node.children[0].cursor.spelling == name
+
+
+def branch_array(place: Place) -> Iterator[Fix]:
+    """An array of a branch is declared at the beginning of the body of the loop around, and set there: to constants,
+    which nothing else sees; no other loop is around the branch, and no other thing has the name."""
+    declaration = place.at(CursorKind.DECL_STMT)
+    if declaration is None or len(declaration.children) != 1:
+        return
+    variable = declaration.children[0]
+    loops = [n for n in declaration.ancestors() if n.kind in LOOPS]
+    block = declaration.parent
+    loop = loops[0] if loops else None
+    if loop is None or loop.kind != CursorKind.FOR_STMT or block is None or variables(variable):
+        return
+    if calls(variable, True) or any(n.kind in (CursorKind.TYPE_REF, CursorKind.GOTO_STMT) for n in block.walk()):
+        return
+    view, name = place.view, variable.cursor.spelling
+    outside = view.named(name, loop.begin, block.begin) or view.named(name, block.end, loop.end)
+    end = view.finish(declaration)
+    if outside or not view.plain(declaration.begin, end) or variable.cursor.storage_class.name not in ("NONE", "AUTO"):
+        return
+    edits = view.inside(loop, view.content[declaration.begin : end])
+    yield from place.fix(
+        "branch-array", f"'{name}' is declared in the body of the loop", view.remove(declaration), edits
+    )
+
+
+_STRING = re.compile(rb'"([A-Za-z0-9 _.,:;+*/-]*)"')
+
+
+def array_text(place: Place) -> Iterator[Fix]:
+    """`char t[3] = "ab";` element by element, of plain letters, all of them: the same bytes."""
+    declaration = place.at(CursorKind.DECL_STMT)
+    if declaration is None or len(declaration.children) != 1 or not is_body(declaration):
+        return
+    variable = declaration.children[0]
+    size = variable.cursor.type.element_count if variable.cursor.type.kind.name == "CONSTANTARRAY" else 0
+    end = place.view.finish(declaration)
+    whole = place.view.content[declaration.begin : end]
+    match = re.fullmatch(rb"(\s*char\s+(\w+)\s*\[\s*(\d*)\s*\])\s*=\s*" + _STRING.pattern + rb"\s*;", whole)
+    if match is None or not 0 < size <= 64:
+        return
+    text, name = match[4], match[2]
+    head = match[1] if match[3] else match[1].rpartition(b"[")[0] + f"[{size}]".encode()
+    values = [b"'%c'" % c for c in text[:size]] + [b"0"] * (size - len(text))
+    sets = b" ".join(b"%s[%d] = %s;" % (name, k, v) for k, v in enumerate(values))
+    edits = place.view.instead(declaration, [head + b";", sets])
+    yield from place.fix("array-text", f"the elements of '{name.decode()}' are assigned", edits)
+
+
+def vla_sizeof(place: Place) -> Iterator[Fix]:
+    """`sizeof t` of `int t[n]` as `sizeof(int) * n`: nothing changes `n`, and nothing has its address."""
+    node = place.at(CursorKind.CXX_UNARY_EXPR)
+    operand = bare(node.children[0]) if node is not None and node.children else None
+    if node is None or operand is None or operand.kind != CursorKind.DECL_REF_EXPR:
+        return
+    array = operand.cursor.referenced
+    trees = [n for n in place.function.walk() if n.kind in (CursorKind.VAR_DECL,) and n.cursor == array]
+    element = array.type.get_canonical()
+    if not trees or element.kind.name != "VARIABLEARRAY":
+        return
+    factors = []
+    for size in trees[0].children:
+        size = bare(size)
+        if size.kind == CursorKind.INTEGER_LITERAL or (
+            size.kind == CursorKind.DECL_REF_EXPR
+            and size.cursor.referenced.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
+            and not changes(place.function, size.cursor.referenced)
+            and size.cursor.referenced.storage_class.name in ("NONE", "AUTO")
+            and size.cursor.referenced.semantic_parent.kind == CursorKind.FUNCTION_DECL
+        ):
+            factors.append(place.view.text(size))
+    count = 0
+    while element.kind.name in ("VARIABLEARRAY", "CONSTANTARRAY"):
+        element, count = element.element_type.get_canonical(), count + 1
+    if len(factors) != count or len(trees[0].children) != count or not place.view.plain(node.begin, node.end):
+        return
+    if re.search(r"[*(\[]", element.spelling):
+        return
+    text = b"(" + b" * ".join([b"sizeof(" + element.spelling.encode() + b")", *factors]) + b")"
+    yield from place.fix("vla-sizeof", "a product in place of sizeof", (Edit(node.begin, node.end, text),))
+
+
+def by_name(place: Place) -> Iterator[Fix]:
+    """A function is called by its name where a pointer of the file that nothing sets again leads to it."""
+    call = place.at(CursorKind.CALL_EXPR)
+    callee = call.children[0] if call is not None and call.children else None
+    node = callee
+    while node is not None and node.kind in (
+        CursorKind.UNEXPOSED_EXPR,
+        CursorKind.PAREN_EXPR,
+        CursorKind.UNARY_OPERATOR,
+    ):
+        node = node.children[0]
+    if callee is None or node is None or node.kind != CursorKind.DECL_REF_EXPR:
+        return
+    pointer = node.cursor.referenced
+    if pointer.kind != CursorKind.VAR_DECL or pointer.linkage.name not in ("INTERNAL", "NO_LINKAGE"):
+        return
+    target = [c for c in pointer.walk_preorder() if c.kind == CursorKind.DECL_REF_EXPR]
+    plain = [c for c in pointer.get_children() if c.kind.is_expression()]
+    if len(target) != 1 or len(plain) != 1 or target[0].referenced.kind != CursorKind.FUNCTION_DECL:
+        return
+    name, function = pointer.spelling, target[0].referenced.spelling
+    text = re.escape(name.encode())
+    sets = re.findall(rb"(?<!\w)" + text + rb"\s*\)*\s*(?:\([^;{}]*\)\s*)?=(?!=)", place.view.content)
+    shadowed = any(n.kind.is_declaration() and n.cursor.spelling == function for n in place.function.walk())
+    if len(sets) != 1 or place.view.written_address(name) or shadowed or not place.view.plain(callee.begin, callee.end):
+        return
+    edits = (Edit(callee.begin, callee.end, function.encode()),)
+    yield from place.fix("call-by-name", f"'{function}' is called by its name", edits)
