@@ -26,12 +26,11 @@ _UNENDED = b"\n\\ No newline at end of file\n"
 
 @dataclass(frozen=True, slots=True)
 class OfferedFix:
-    """At a place of the original file. `caveats`: under which conditions the program computes the same. `reason`: why
-    the loop was refused; of loops that are read already nothing.
+    """At a place of the original file. `changes`: (kind, what is done). `reason`: why the loop was refused; of loops that
+    are read already nothing. `caveats`: under which conditions the program computes the same.
     """
 
-    kinds: tuple[str, ...]
-    titles: tuple[str, ...]
+    changes: tuple[tuple[str, str], ...]
     function: str | None
     line: int
     column: int
@@ -90,7 +89,7 @@ class _Fixer:
         self.fixed: set[int] = set()
 
     def fixes(self, unsafe: bool) -> Iterator[OfferedFix]:
-        """Makes all that are safe, or all, and says which: the innermost loops first, as they may be all that is wrong."""
+        """Makes all that are safe, or all, and says which. Inner loops come before those around."""
         for begin in sorted(self.refused, reverse=True):
             if begin in self.fixed:
                 continue
@@ -163,7 +162,7 @@ class _Fixer:
             if tried is not None:
                 line = _original_line(self.original, self.content, place.begin)
                 self._take(*tried)
-                yield OfferedFix((fix.kind,), (fix.title,), function.name, line, place.column, "", (fix.caveat,))
+                yield OfferedFix(((fix.kind, fix.title),), function.name, line, place.column, "", (fix.caveat,))
 
     def flags(self) -> dict[str, int]:
         """How many of the loops that are left a flag makes readable."""
@@ -178,8 +177,7 @@ class _Fixer:
 
 def _offered(fixes: list[Fix], refused: Rejection) -> OfferedFix:
     return OfferedFix(
-        tuple(dict.fromkeys(fix.kind for fix in fixes)),
-        tuple(dict.fromkeys(fix.title for fix in fixes)),
+        tuple(dict.fromkeys((fix.kind, fix.title) for fix in fixes)),
         refused.function,
         refused.span.line,
         refused.span.column,

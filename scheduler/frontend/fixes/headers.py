@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scheduler.frontend.clang.libclang import CursorKind, StorageClass
+from scheduler.frontend.clang.libclang import Cursor, CursorKind, StorageClass, TypeKind
 from scheduler.frontend.fixes.model import Edit, Fix
 from scheduler.frontend.fixes.place import Place
 from scheduler.frontend.fixes.syntax import (
@@ -13,11 +13,13 @@ from scheduler.frontend.fixes.syntax import (
     LOOPS,
     SIGNED,
     Node,
+    addressed,
     bare,
     calls,
     changes,
     is_assignment,
     is_const_number,
+    is_local,
     is_steady,
     operator,
     references,
@@ -36,7 +38,7 @@ def _header(loop: Node) -> tuple[Node, Node, Node, Node] | None:
     return init, test, step, body
 
 
-def _amount(step: Node, iterator: object) -> int | None:
+def _amount(step: Node, iterator: Cursor) -> int | None:
     """The whole number that a header adds to its iterator."""
     step = bare(step)
     target = bare(step.children[0]) if step.children else step
@@ -51,7 +53,7 @@ def _amount(step: Node, iterator: object) -> int | None:
     return None if amount is None else amount if op == "+=" else -amount
 
 
-def _names(node: Node, variable: object) -> bool:
+def _names(node: Node, variable: Cursor) -> bool:
     return any(v == variable for v in variables(node))
 
 
@@ -70,7 +72,8 @@ def not_equal(place: Place) -> Iterator[Fix]:
         iterator = own.cursor.referenced
         amount = _amount(step, iterator)
         signed = iterator.type.get_canonical().kind in SIGNED and not iterator.type.is_volatile_qualified()
-        if amount is None or not signed or not is_steady(limit, place.loop, place.function):
+        compared = all(part.cursor.type.get_canonical().kind in SIGNED for part in test.children)
+        if amount is None or not signed or not compared or not is_steady(limit, place.loop, place.function):
             continue
         if not _changed_only_by(place, iterator) or any(n.kind in _LEAVE for n in body.walk()) or calls(body):
             continue
@@ -84,17 +87,15 @@ def not_equal(place: Place) -> Iterator[Fix]:
         return
 
 
-def _changed_only_by(place: Place, iterator: object) -> bool:
+def _changed_only_by(place: Place, iterator: Cursor) -> bool:
     """That the body leaves a local iterator alone, whose address nobody takes."""
     parts = _header(place.loop)
-    local = getattr(iterator, "semantic_parent", None)
-    inside = local is not None and local.kind == CursorKind.FUNCTION_DECL
-    return parts is not None and inside and not changes(parts[3], iterator) and not _addressed(place, iterator)
-
-
-def _addressed(place: Place, variable: object) -> bool:
-    taken = (bare(n.children[0]) for n in place.function.walk() if operator(n) == "&" and n.children)
-    return any(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced == variable for t in taken)
+    return (
+        parts is not None
+        and is_local(iterator)
+        and not changes(parts[3], iterator)
+        and not addressed(place.function, iterator)
+    )
 
 
 def _declared(init: Node) -> Node | None:
@@ -104,8 +105,8 @@ def _declared(init: Node) -> Node | None:
 
 
 def float_iterator(place: Place) -> Iterator[Fix]:
-    """`for (double t = 0; t < n; t += 2)`: all values are whole numbers, smaller than those that the type leaves out: the
-    limit is an int that stays what it is (of a float a constant), so that an integer takes the same values."""
+    """`for (double t = 0; t < n; t += 2)`: all values are whole numbers, smaller than those that the type leaves out.
+    The limit is an int that stays what it is (of a float a constant), so that an integer takes the same values."""
     parts = _header(place.loop)
     variable = _declared(parts[0]) if parts else None
     if parts is None or variable is None:
@@ -127,10 +128,14 @@ def float_iterator(place: Place) -> Iterator[Fix]:
         return
     limit = test.children[1]
     inner, constant = bare(limit), is_const_number(limit)
-    small = inner.cursor.type.get_canonical().kind in INTEGERS - {"LONG"} and inner.cursor.type.get_size() <= 4
+    small = inner.cursor.type.get_canonical().kind in INTEGERS - {TypeKind.UINT} and inner.cursor.type.get_size() <= 4
     exact = constant is not None and abs(constant) < _FAST - 2048
     steady = is_steady(limit, place.loop, place.function) and small and kind == "DOUBLE"
-    if not ((exact and small) or steady) or changes(body, variable.cursor) or _addressed(place, variable.cursor):
+    if (
+        not ((exact and small) or steady)
+        or changes(body, variable.cursor)
+        or addressed(place.function, variable.cursor)
+    ):
         return
     view = place.view
     end = step.end
@@ -138,7 +143,7 @@ def float_iterator(place: Place) -> Iterator[Fix]:
         return
     own = view.fresh(f"{name}_count")
     op = operator(test).encode()
-    text = b"long %s = %d; %s %s %s; %s += %d" % (own, start, own, op, view.text(limit), own, amount)
+    text = b"long long %s = %d; %s %s %s; %s += %d" % (own, start, own, op, view.text(limit), own, amount)
     edits = (Edit(init.begin, end, text),)
     used = references(body, variable.cursor)
     declared = b"%s %s = %s;" % (kind.lower().encode(), name.encode(), own)
@@ -158,7 +163,7 @@ def shared_iterator(place: Place) -> Iterator[Fix]:
     if not set_here or variable.storage_class != StorageClass.STATIC or variable.linkage.name != "INTERNAL":
         return
     jumps = (CursorKind.RETURN_STMT, CursorKind.GOTO_STMT, CursorKind.LABEL_STMT, CursorKind.ASM_STMT)
-    if view.written_address(name) or calls(place.loop) or any(n.kind in jumps for n in place.loop.walk()):
+    if view.shared(variable) or calls(place.loop) or any(n.kind in jumps for n in place.loop.walk()):
         return
     uses = references(place.loop, variable)
     if variable.type.get_canonical().kind not in INTEGERS or not all(view.plain(u.begin, u.end) for u in uses):
@@ -189,6 +194,8 @@ def one_iterator(place: Place) -> Iterator[Fix]:
     iterator = next((v for v in counted if v in begun), None)
     if iterator is None or _goes_on(body, place.loop) or not view.plain(init.begin, step.end):
         return
+    if not is_local(iterator) or addressed(place.function, iterator):
+        return
     steps = _parts(step)
     others = [p for p in steps if _amount(p, iterator) is None]
     own = [p for p in steps if _amount(p, iterator) is not None]
@@ -206,7 +213,7 @@ def one_iterator(place: Place) -> Iterator[Fix]:
     yield from place.fix("one-iterator", title, around, tuple(edits), inside)
 
 
-def _set(init: Node) -> list[object]:
+def _set(init: Node) -> list[Cursor]:
     found = [bare(p.children[0]) for p in _parts(init) if is_assignment(p)]
     return [t.cursor.referenced for t in found if t.kind == CursorKind.DECL_REF_EXPR]
 
@@ -221,7 +228,7 @@ def _goes_on(node: Node, loop: Node) -> bool:
     return False
 
 
-def _starts(place: Place, init: Node, iterator: object) -> tuple[bytes, bytes] | None:
+def _starts(place: Place, init: Node, iterator: Cursor) -> tuple[bytes, bytes] | None:
     """What is left of the start of a header, and what comes in front of the loop."""
     view = place.view
     if init.kind != CursorKind.DECL_STMT:
@@ -233,9 +240,7 @@ def _starts(place: Place, init: Node, iterator: object) -> tuple[bytes, bytes] |
         set_there = _set(init)
         if any(_names(own[0].children[1], v) for v in set_there):
             return None
-        return view.text(own[0]) + (b"" if view.text(init).endswith(b";") is False else b";"), b" ".join(
-            view.text(p) + b";" for p in others
-        )
+        return view.text(own[0]), b" ".join(view.text(p) + b";" for p in others)
     kept, before, names = b"", [], [c.cursor for c in init.children]
     for child in init.children:
         spelled = child.cursor.type.spelling

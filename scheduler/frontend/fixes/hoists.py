@@ -42,8 +42,8 @@ def _moved_declaration(place: Place, kind: str, title: str) -> Iterator[Fix]:
         return
     if variables(variable) or calls(variable, True) or any(n.kind == CursorKind.TYPE_REF for n in variable.walk()):
         return
-    text = view.content[declaration.begin : end]
-    yield from place.fix(kind, title.format(name), view.before(place.loop, text), view.remove(declaration))
+    text, away = view.taken(declaration)
+    yield from place.fix(kind, title.format(name), view.before(place.loop, text), away)
 
 
 def static_local(place: Place) -> Iterator[Fix]:
@@ -131,15 +131,15 @@ def thread_local_copy(place: Place) -> Iterator[Fix]:
     """A thread-local variable of the file whose address nobody takes, and a loop that calls nothing which could set it:
     a copy has its value."""
     variable = next((v for v in variables(place.loop) if v.tls_kind.name != "NONE" and _is_here(place, v)), None)
-    if variable is None or calls(place.loop):
+    if variable is None or calls(place.loop) or b"ragma" in place.view.text(place.loop):
         return
-    if variable.storage_class != StorageClass.STATIC or place.view.written_address(variable.spelling):
+    if variable.storage_class != StorageClass.STATIC or place.view.shared(variable):
         return
     yield from _copied(place, variable, "thread-local-copy", "")
 
 
 def _is_here(place: Place, variable: Cursor) -> bool:
-    return any(n.begin == place.offset and n.cursor.referenced == variable for n in place.loop.walk())
+    return any(node.begin == place.offset for node in references(place.loop, variable))
 
 
 def volatile_copy(place: Place) -> Iterator[Fix]:
@@ -189,7 +189,7 @@ def string_length(place: Place) -> Iterator[Fix]:
     if not alone or argument.kind != CursorKind.DECL_REF_EXPR or not place.view.plain(call.begin, call.end):
         return
     text = argument.cursor.referenced
-    if not is_local(text) or (changes(place.function, text) and changes(loop, text)) or calls(loop)[1:]:
+    if not is_local(text) or changes(loop, text) or calls(loop)[1:] or call.cursor.referenced.get_definition():
         return
     if any(n.kind in _JUMPS for n in loop.walk()):
         return
@@ -216,9 +216,14 @@ def _stored(target: Node) -> Cursor | None:
 
 def limit_copy(place: Place) -> Iterator[Fix]:
     """A limit that the loop may change, as it was at the start."""
-    loop = next((n for n in place.loop.walk() if n.kind == CursorKind.FOR_STMT and len(n.children) == 4), None)
-    test = bare(loop.children[1]) if loop is not None else None
-    if loop is None or test is None or operator(test) not in ("<", "<=", ">", ">="):
+    for loop in place.loop.walk():
+        if loop.kind == CursorKind.FOR_STMT and len(loop.children) == 4:
+            yield from _limit_copy(place, loop)
+
+
+def _limit_copy(place: Place, loop: Node) -> Iterator[Fix]:
+    test = bare(loop.children[1])
+    if operator(test) not in ("<", "<=", ">", ">="):
         return
     for side in test.children:
         node = bare(side)

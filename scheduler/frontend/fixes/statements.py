@@ -21,6 +21,7 @@ from scheduler.frontend.fixes.syntax import (
     changes,
     is_assignment,
     is_body,
+    is_fixed_place,
     operator,
     targets,
     variables,
@@ -55,6 +56,12 @@ def _assignment(place: Place) -> Node | None:
     return statement
 
 
+def _has_comments(place: Place, node: Node) -> bool:
+    """Which would be lost where its parts are put together anew."""
+    text = place.view.text(node)
+    return b"/*" in text or b"//" in text
+
+
 def comma(place: Place) -> Iterator[Fix]:
     """`a = (b, c);` as `b; a = c;`, where neither `a` nor `b` calls anything: what C says of their order, which is
     nothing, is kept."""
@@ -69,7 +76,7 @@ def comma(place: Place) -> Iterator[Fix]:
     if not parts:
         return
     parts.insert(0, node)
-    if any(calls(part, True) for part in parts[:-1]):
+    if any(calls(part, True) for part in parts[:-1]) or _has_comments(place, statement):
         return
     head = place.view.content[statement.begin : statement.children[1].begin]
     texts = [place.view.text(part) + b";" for part in parts[:-1]]
@@ -79,14 +86,19 @@ def comma(place: Place) -> Iterator[Fix]:
 
 def chained(place: Place) -> Iterator[Fix]:
     """`a += b = c;` as `b = c; a += b;`: the value of an assignment is what its left side holds then, which is not
-    volatile, and whose place is found without effects; nothing calls anything."""
+    volatile, and whose place does not depend on what is stored; nothing calls anything."""
     statement = _assignment(place)
     inner = bare(statement.children[1]) if statement is not None else None
     if statement is None or inner is None or not is_assignment(inner) or calls(statement, True):
         return
-    if not _is_simple(inner.children[0]):
+    left_side = inner.children[0]
+    if (
+        _has_comments(place, statement)
+        or not _is_simple(left_side)
+        or not is_fixed_place(left_side, statement, place.function)
+    ):
         return
-    left = place.view.text(inner.children[0])
+    left = place.view.text(left_side)
     head = place.view.content[statement.begin : statement.children[1].begin]
     texts = [place.view.text(inner) + b";", head + left + b";"]
     yield from place.fix("chained-assignment", "an assignment in each statement", place.view.instead(statement, texts))
@@ -128,7 +140,8 @@ def statement_expression(place: Place) -> Iterator[Fix]:
     if not all(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced in own for t in changed):
         return
     left = statement.children[0]
-    hidden = any(place.view.named(v.spelling, left.begin, left.end) for v in own)
+    names = [n.cursor.spelling for n in block.walk() if n.kind.is_declaration() and n.cursor.spelling]
+    hidden = any(place.view.named(name, left.begin, left.end) for name in names)
     last = block.children[-1] if block.children else None
     whole = statement.begin, place.view.finish(statement)
     if calls(block) or hidden or last is None or not last.kind.is_expression() or not place.view.plain(*whole):
@@ -159,11 +172,11 @@ def forward_goto(place: Place) -> Iterator[Fix]:
     if label is None:
         return
     between = listed.children[position + 1 : listed.children.index(label)]
-    if any(n.kind in (CursorKind.DECL_STMT, CursorKind.LABEL_STMT) for s in between for n in s.walk()) or not between:
+    if any(n.kind in _TARGETS for s in between for n in s.walk()) or not between:
         return
     jumps = [n for n in place.function.walk() if n.kind == CursorKind.GOTO_STMT and _goes_to(n, name)]
     view, test = place.view, branch.children[0]
-    stop = view.finish(between[-1])
+    stop = view.behind_comment(view.finish(between[-1]))
     indent = view.indent(branch.begin)
     if not view.plain(branch.begin, stop):
         return
@@ -175,8 +188,14 @@ def forward_goto(place: Place) -> Iterator[Fix]:
         match = re.match(rb"\s*\w+\s*:\s*;?\s*", head)
         if match is None or not view.plain(label.begin, label.begin + match.end()):
             return
-        edits.append(Edit(label.begin, label.begin + match.end(), b""))
+        line = view.content.rfind(b"\n", 0, label.begin) + 1
+        alone = re.compile(rb"[ \t]*\w+[ \t]*:[ \t]*;?[ \t]*\r?\n").match(view.content, line)
+        away = alone.span() if alone is not None else (label.begin, label.begin + match.end())
+        edits.append(Edit(*away, b""))
     yield from place.fix("forward-goto", "a condition around what a goto passes over", tuple(edits))
+
+
+_TARGETS = (CursorKind.DECL_STMT, CursorKind.LABEL_STMT, CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT)
 
 
 def _is_label(node: Node, name: str) -> bool:
@@ -199,17 +218,18 @@ def branch_array(place: Place) -> Iterator[Fix]:
     loop = loops[0] if loops else None
     if loop is None or loop.kind != CursorKind.FOR_STMT or block is None or variables(variable):
         return
-    if calls(variable, True) or any(n.kind in (CursorKind.TYPE_REF, CursorKind.GOTO_STMT) for n in block.walk()):
+    if calls(variable, True) or any(n.kind == CursorKind.TYPE_REF for n in variable.walk()):
+        return
+    if any(n.kind == CursorKind.GOTO_STMT for n in place.function.walk()):
         return
     view, name = place.view, variable.cursor.spelling
     outside = view.named(name, loop.begin, block.begin) or view.named(name, block.end, loop.end)
     end = view.finish(declaration)
     if outside or not view.plain(declaration.begin, end) or variable.cursor.storage_class.name not in ("NONE", "AUTO"):
         return
-    edits = view.inside(loop, view.content[declaration.begin : end])
-    yield from place.fix(
-        "branch-array", f"'{name}' is declared in the body of the loop", view.remove(declaration), edits
-    )
+    text, away = view.taken(declaration)
+    title = f"'{name}' is declared in the body of the loop"
+    yield from place.fix("branch-array", title, away, view.inside(loop, text))
 
 
 _STRING = re.compile(rb'"([A-Za-z0-9 _.,:;+*/-]*)"')
@@ -262,7 +282,9 @@ def vla_sizeof(place: Place) -> Iterator[Fix]:
         element, count = element.element_type.get_canonical(), count + 1
     if len(factors) != count or len(trees[0].children) != count or not place.view.plain(node.begin, node.end):
         return
-    if re.search(r"[*(\[]", element.spelling):
+    named = [n.cursor.spelling for n in place.function.walk() if n.kind.is_declaration()]
+    hidden = any(named.count(factor.decode()) > 1 for factor in factors)
+    if hidden or re.search(r"[*(\[]", element.spelling):
         return
     text = b"(" + b" * ".join([b"sizeof(" + element.spelling.encode() + b")", *factors]) + b")"
     yield from place.fix("vla-sizeof", "a product in place of sizeof", (Edit(node.begin, node.end, text),))
@@ -292,7 +314,18 @@ def by_name(place: Place) -> Iterator[Fix]:
     text = re.escape(name.encode())
     sets = re.findall(rb"(?<!\w)" + text + rb"\s*\)*\s*(?:\([^;{}]*\)\s*)?=(?!=)", place.view.content)
     shadowed = any(n.kind.is_declaration() and n.cursor.spelling == function for n in place.function.walk())
-    if len(sets) != 1 or place.view.written_address(name) or shadowed or not place.view.plain(callee.begin, callee.end):
+    changed = len(sets) != 1 or any(changes(f, pointer) for f in place.view.functions) or place.view.shared(pointer)
+    if changed or shadowed or not place.view.plain(callee.begin, callee.end):
         return
-    edits = (Edit(callee.begin, callee.end, function.encode()),)
-    yield from place.fix("call-by-name", f"'{function}' is called by its name", edits)
+    edits = [Edit(callee.begin, callee.end, function.encode())]
+    if len(re.findall(rb"(?<!\w)" + text + rb"(?!\w)", place.view.content)) == 2:  # nobody would use it any more
+        begin, end = pointer.extent.start.offset, pointer.extent.end.offset
+        stop = place.view.behind_comment(end + 1)
+        line = place.view.content[end + 1 : stop + 1].strip() == b"" and place.view.content[begin - 1 : begin] in (
+            b"",
+            b"\n",
+        )
+        if place.view.content[end : end + 1] != b";" or not place.view.plain(begin, end):
+            return
+        edits.append(Edit(begin, end + 2 if line else end + 1, b""))
+    yield from place.fix("call-by-name", f"'{function}' is called by its name", tuple(edits))

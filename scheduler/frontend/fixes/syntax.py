@@ -18,10 +18,12 @@ from scheduler.ir.types import FUNCTIONS
 LOOPS = (CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT)
 _THROUGH = (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR)
 _SPACE = re.compile(rb"(?:\s|/\*.*?\*/|//[^\n]*)*", re.DOTALL)
+_LAST = re.compile(rb"[ \t]*(?://[^\r\n]*|/\*[^\n]*?\*/(?=[ \t]*\r?\n))")
 INTEGERS = {
     TypeKind.CHAR_S, TypeKind.CHAR_U, TypeKind.SCHAR, TypeKind.UCHAR, TypeKind.SHORT, TypeKind.USHORT, TypeKind.INT,
     TypeKind.UINT, TypeKind.LONG, TypeKind.ULONG, TypeKind.LONGLONG, TypeKind.ULONGLONG,
 }  # fmt: skip
+ARRAYS = {TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY}
 SIGNED = {TypeKind.INT, TypeKind.LONG, TypeKind.LONGLONG}
 
 
@@ -142,12 +144,33 @@ def is_steady(node: Node, loop: Node, function: Node) -> bool:
         and not v.type.is_volatile_qualified()
         and is_local(v)
         and not changes(loop, v)
-        and not _address_taken(function, v)
+        and not addressed(function, v)
         for v in variables(node)
     )
 
 
-def _address_taken(function: Node, declaration: Cursor) -> bool:
+def is_fixed_place(node: Node, statement: Node, function: Node) -> bool:
+    """Whether what a statement stores cannot move the place that an expression designates: an element of an array, or
+    of what a local pointer leads to, at subscripts that stay what they are."""
+    node = bare(node)
+    if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+        base, index = bare(node.children[0]), node.children[1]
+        array = base.cursor.type.get_canonical().kind in ARRAYS
+        if not array and base.kind != CursorKind.DECL_REF_EXPR:
+            return False
+        return is_steady(index, statement, function) and is_fixed_place(base, statement, function)
+    if node.kind == CursorKind.MEMBER_REF_EXPR and node.children:
+        whole = node.children[0].cursor.type.get_canonical().kind == TypeKind.RECORD
+        return whole and is_fixed_place(node.children[0], statement, function)
+    if node.kind != CursorKind.DECL_REF_EXPR:
+        return False
+    variable = node.cursor.referenced
+    if variable.type.get_canonical().kind != TypeKind.POINTER:
+        return True
+    return is_local(variable) and not addressed(function, variable) and not changes(statement, variable)
+
+
+def addressed(function: Node, declaration: Cursor) -> bool:
     taken = (bare(n.children[0]) for n in function.walk() if operator(n) == "&" and n.children)
     return any(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced == declaration for t in taken)
 
@@ -212,6 +235,11 @@ class View:
         ends = self.content[behind : behind + 1] == b";" and self.content[node.end - 1 : node.end] not in (b";", b"}")
         return behind + 1 if ends else node.end
 
+    def behind_comment(self, offset: int) -> int:
+        """Behind the comment that ends a line, where there is one."""
+        comment = _LAST.match(self.content, offset)
+        return comment.end() if comment is not None else offset
+
     def indent(self, offset: int) -> bytes:
         """The blanks at the beginning of a line."""
         begin = self.content.rfind(b"\n", 0, offset) + 1
@@ -229,68 +257,99 @@ class View:
     def named(self, name: str, begin: int, end: int) -> bool:
         return re.search(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)", self.content[begin:end]) is not None
 
-    def written_address(self, name: str) -> bool:
-        """Whether the address of a name may be taken anywhere in the file."""
-        return re.search(rb"&\s*\(*\s*" + re.escape(name.encode()) + rb"(?!\w)", self.content) is not None
+    def shared(self, variable: Cursor) -> bool:
+        """Whether the address of a variable of the file may be taken anywhere, or a macro does something with it."""
+        name = re.escape(variable.spelling.encode())
+        if re.search(rb"&\s*\(*\s*" + name + rb"(?!\w)", self.content) is not None:
+            return True
+        if any(self.named(variable.spelling, begin, end) for begin, end in self.macros):
+            return True
+        return any(addressed(function, variable) for function in self.functions)
+
+    def marked(self, loop: Node) -> bool:
+        """Whether a pragma, or a macro that may be one, is right above a loop: nothing can come between."""
+        text = self.content[: loop.begin].rstrip()
+        while comment := re.search(rb"(?://[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)$", text):
+            text = text[: comment.start()].rstrip()
+        if text.rpartition(b"\n")[2].lstrip().startswith(b"#") or re.search(rb"_Pragma\s*\([^)]*\)$", text):
+            return True
+        return any(end == len(text) for _, end in self.macros)
 
     # ------------------------------------------------------------------------------------- edits
+
+    def _listed(self, statement: Node) -> bool:
+        return statement.parent is not None and statement.parent.kind == CursorKind.COMPOUND_STMT
+
+    def _braces(self, body: Node) -> tuple[Edit, bytes, Edit]:
+        """Around a statement that has none: what opens them, what goes between statements, what closes them."""
+        parent, content, end = body.parent, self.content, self.finish(body)
+        outside = self.indent(parent.begin if parent is not None else body.begin)
+        before = content[: body.begin]
+        head = len(before.rstrip(b" \t\r\n"))
+        line = content.rfind(b"\n", 0, body.begin) + 1
+        if line <= head:  # in one line with what it belongs to
+            return Edit(body.begin, body.begin, b"{ "), b" ", Edit(end, end, b" }")
+        close = Edit(end, end, b"\n" + outside + b"}")
+        if before[:head].endswith((b")", b"else", b"do")):
+            return Edit(head, head, b" {"), b"\n" + self.indent(body.begin), close
+        indent = self.indent(body.begin)
+        return Edit(line, body.begin, outside + b"{\n" + indent), b"\n" + indent, close
 
     def instead(self, statement: Node, texts: list[bytes]) -> tuple[Edit, ...] | None:
         """A statement becomes several; None where it stands in a macro."""
         end = self.finish(statement)
         if not self.plain(statement.begin, end):
             return None
-        indent = self.indent(statement.begin)
-        if statement.parent is not None and statement.parent.kind == CursorKind.COMPOUND_STMT:
-            return (Edit(statement.begin, end, (b"\n" + indent).join(texts)),)
-        inner = b"\n" + indent + b"    "
-        return (Edit(statement.begin, end, b"{" + inner + inner.join(texts) + b"\n" + indent + b"}"),)
+        if self._listed(statement):
+            return (Edit(statement.begin, end, (b"\n" + self.indent(statement.begin)).join(texts)),)
+        opened, gap, closed = self._braces(statement)
+        return (opened, Edit(statement.begin, end, gap.join(texts)), closed)
 
     def before(self, loop: Node, text: bytes, after: bytes = b"") -> tuple[Edit, ...] | None:
         """Statements in front of a loop, and behind it; None where a pragma or a macro is in the way."""
-        end, indent = self.finish(loop), self.indent(loop.begin)
+        end = self.finish(loop)
         line = self.content.rfind(b"\n", 0, loop.begin) + 1
-        above = self.content[: max(line - 1, 0)].rstrip().rpartition(b"\n")[2].lstrip()
-        if above.startswith(b"#") or not self.plain(line, loop.begin) or not self.plain(loop.begin, loop.begin + 1):
+        if self.marked(loop) or not self.plain(line, loop.begin + 1):
             return None
-        gap = b"\n" + indent
-        if loop.parent is not None and loop.parent.kind == CursorKind.COMPOUND_STMT:
-            behind = (Edit(end, end, gap + after),) if after else ()
-            return (Edit(loop.begin, loop.begin, text + gap), *behind)
-        inner = gap + b"    "
-        last = (inner + after if after else b"") + gap + b"}"
-        return (Edit(loop.begin, loop.begin, b"{" + inner + text + inner), Edit(end, end, last))
+        if self._listed(loop):
+            gap = b"\n" + self.indent(loop.begin)
+            return (Edit(loop.begin, loop.begin, text + gap), *((Edit(end, end, gap + after),) if after else ()))
+        opened, gap, closed = self._braces(loop)
+        behind = (Edit(end, end, gap + after),) if after else ()
+        return (opened, Edit(loop.begin, loop.begin, text + gap), *behind, closed)
 
     def inside(self, loop: Node, first: bytes = b"", last: bytes = b"") -> tuple[Edit, ...] | None:
         """Statements at the beginning and at the end of the body of a loop."""
         body = loop.children[-1]
-        end, indent = self.finish(body), self.indent(body.begin)
+        end = self.finish(body)
         if not self.plain(body.begin, body.begin + 1) or not self.plain(body.end - 1, end):
             return None
+        if body.kind != CursorKind.COMPOUND_STMT:
+            opened, gap, closed = self._braces(body)
+            begun = (Edit(body.begin, body.begin, first + gap),) if first else ()
+            return (opened, *begun, *((Edit(end, end, gap + last),) if last else ()), closed)
         edits: list[Edit] = []
-        if body.kind == CursorKind.COMPOUND_STMT:
-            indent = self.indent(loop.begin)
-            gap = b"\n" + indent + b"    "
-            if first:
-                edits.append(Edit(body.begin + 1, body.begin + 1, gap + first))
-            if last:
-                begin = self.content.rfind(b"\n", 0, body.end) + 1
-                alone = not self.content[begin : body.end - 1].strip()
-                place = begin if alone else body.end - 1
-                text = indent + b"    " + last + b"\n" if alone else b" " + last + b" "
-                edits.append(Edit(place, place, text))
-            return tuple(edits)
-        gap = b"\n" + indent
-        edits.append(Edit(body.begin, body.begin, b"{" + gap + (first + gap if first else b"")))
-        edits.append(Edit(end, end, (gap + last if last else b"") + b"\n" + self.indent(loop.begin) + b"}"))
+        indent = self.indent(loop.begin) + b"    "
+        if first:
+            edits.append(Edit(body.begin + 1, body.begin + 1, b"\n" + indent + first))
+        if last:
+            line = self.content.rfind(b"\n", 0, body.end) + 1
+            alone = not self.content[line : body.end - 1].strip()
+            place = line if alone else body.end - 1
+            edits.append(Edit(place, place, indent + last + b"\n" if alone else b" " + last + b" "))
         return tuple(edits)
 
-    def remove(self, statement: Node) -> tuple[Edit, ...] | None:
+    def taken(self, statement: Node) -> tuple[bytes, tuple[Edit, ...] | None]:
+        """A statement with the comment that ends its line, and the edits that take both away."""
+        end = self.behind_comment(self.finish(statement))
+        return self.content[statement.begin : end].rstrip(), self.remove(statement, end)
+
+    def remove(self, statement: Node, end: int | None = None) -> tuple[Edit, ...] | None:
         """A statement away, with its line where that holds nothing else; elsewhere an empty one is left."""
-        end = self.finish(statement)
+        end = self.finish(statement) if end is None else end
         if not self.plain(statement.begin, end):
             return None
-        if statement.parent is None or statement.parent.kind != CursorKind.COMPOUND_STMT:
+        if not self._listed(statement):
             return (Edit(statement.begin, end, b";"),)
         line = self.content.rfind(b"\n", 0, statement.begin) + 1
         stop = self.content.find(b"\n", end)

@@ -44,11 +44,11 @@ class Row:
 
     @property
     def refused(self) -> str:
-        return _program(self.top, self.before)
+        return program(self.top, self.before)
 
     @property
     def followed(self) -> str:
-        return _program(self.top if self.top_after is None else self.top_after, self.after)
+        return program(self.top if self.top_after is None else self.top_after, self.after)
 
     @property
     def line(self) -> int:
@@ -56,7 +56,7 @@ class Row:
         return next(k for k, line in enumerate(self.refused.split("\n"), 1) if "//!" in line)
 
 
-def _program(top: str, body: str) -> str:
+def program(top: str, body: str) -> str:
     return f"{HEAD}{top}\nvoid f(int n, int m, double *a, double *b, int *x)\n{{\n{body}\n}}\n"
 
 
