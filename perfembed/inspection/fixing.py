@@ -26,8 +26,8 @@ _UNENDED = b"\n\\ No newline at end of file\n"
 
 @dataclass(frozen=True, slots=True)
 class OfferedFix:
-    """At a place of the original file. `changes`: (kind, what is done). `reason`: why the loop was refused; of loops that
-    are read already nothing. `caveats`: under which conditions the program computes the same.
+    """At a place of the original file. `changes`: (kind, what is done). `reason`: why the loop was refused; of loops
+    that are read already nothing. `caveats`: under which conditions the program computes the same.
     """
 
     changes: tuple[tuple[str, str], ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scheduler.frontend.clang.libclang import TranslationUnit
-from scheduler.frontend.fixes import headers, hoists, pragmas, statements
+from scheduler.frontend.fixes import arrays, headers, hoists, pragmas, statements
 from scheduler.frontend.fixes.model import Fix
 from scheduler.frontend.fixes.place import Maker, Place
 from scheduler.frontend.fixes.restrict import restricted
@@ -23,9 +23,9 @@ MAKERS: tuple[tuple[str, Maker], ...] = (  # what a reason is like -> what helps
     (r"calls '.*' without using its result", statements.unused_call),
     (r"uses a statement expression", statements.statement_expression),
     (r"the loop contains goto", statements.forward_goto),
-    (r"declares an array inside a branch", statements.branch_array),
-    (r"the initializer of '.*' is not understood", statements.array_text),
-    (r"uses sizeof of a variable length array", statements.vla_sizeof),
+    (r"declares an array inside a branch", arrays.branch_array),
+    (r"the initializer of '.*' is not understood", arrays.array_text),
+    (r"uses sizeof of a variable length array", arrays.vla_sizeof),
     (r"uses a call through a pointer", statements.by_name),
     (r"'.*' is static inside the loop", hoists.static_local),
     (r"'.*' has a long initializer", hoists.constant_table),

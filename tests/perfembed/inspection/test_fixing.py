@@ -18,6 +18,7 @@ from perfembed.report.fixes import render_fixes
 from perfembed.report.style import Style
 from scheduler.frontend import ParseOptions
 
+pytestmark = pytest.mark.gcc
 SOURCE = """\
 #include <assert.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ def test_fixes_of_several_loops() -> None:
     assert kinds(found) == [["not-equal"], ["shared-iterator"], chain]
     assert {(o.line, o.function) for o in found.fixes} == {(9, "f"), (12, "f"), (18, "f")}
     held = {kind: o for o in found.held_back for kind, _ in o.changes}
-    assert set(held) == {"limit-copy", "restrict"} and held["limit-copy"].line == 23
+    assert set(held) == {"limit-copy", "restrict"} and held["limit-copy"].line == 25
     assert found.flags == {"-DNDEBUG": 1} and found.complete
     assert b"// of all calls" in found.content and b"/* all */" in found.content
     before, after = (inspect_file("t.c", text, ParseOptions()) for text in (SOURCE.encode(), found.content))
@@ -107,7 +108,6 @@ def test_a_loop_that_stays_refused_is_left_as_it_is() -> None:
     ]
 
 
-@pytest.mark.gcc
 @pytest.mark.parametrize("form", ["plain", "crlf", "no-last-line"])
 def test_the_patch_applies_and_the_program_prints_the_same(form: str, tmp_path: Path) -> None:
     text = SOURCE if form == "no-last-line" else f"{SOURCE}\n"
@@ -152,7 +152,6 @@ def test_what_a_fix_frees_of_a_run() -> None:
     assert "(frees" not in render_fixes(found, None, Style(False))
 
 
-@pytest.mark.gcc
 def test_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -111,6 +111,8 @@ def test_every_maker_has_a_program() -> None:
         re.findall(r'(?:place\.fix|_moved_declaration|_copied)\(\s*(?:place, )?(?:variable, )?"([a-z-]+)"', text)
     )
     assert made == {kind.name for kind in _kinds()}
+    guide = (Path(__file__).parents[4] / "docs/guides/fix.md").read_text(encoding="utf-8")
+    assert {*made, "restrict"} <= set(re.findall(r"`([a-z-]+)`", guide))
 
 
 def test_restrict() -> None:
