@@ -23,6 +23,7 @@ from scheduler.frontend.fixes.syntax import (
     is_steady,
     operator,
     references,
+    refers,
     variables,
 )
 
@@ -42,7 +43,7 @@ def _amount(step: Node, iterator: Cursor) -> int | None:
     """The whole number that a header adds to its iterator."""
     step = bare(step)
     target = bare(step.children[0]) if step.children else step
-    if target.kind != CursorKind.DECL_REF_EXPR or target.cursor.referenced != iterator:
+    if not refers(target, iterator):
         return None
     op = operator(step)
     if op in ("p++", "++", "p--", "--"):
@@ -124,7 +125,7 @@ def float_iterator(place: Place) -> Iterator[Fix]:
         or kind not in ("DOUBLE", "FLOAT")
     ):
         return
-    if operator(test) not in ("<", "<=") or bare(test.children[0]).cursor.referenced != variable.cursor:
+    if operator(test) not in ("<", "<=") or not refers(bare(test.children[0]), variable.cursor):
         return
     limit = test.children[1]
     inner, constant = bare(limit), is_const_number(limit)
@@ -158,7 +159,7 @@ def shared_iterator(place: Place) -> Iterator[Fix]:
     if parts is None or variable is None or variable.type.is_volatile_qualified():
         return
     init = bare(parts[0])
-    set_here = operator(init) == "=" and bare(init.children[0]).cursor.referenced == variable
+    set_here = operator(init) == "=" and refers(bare(init.children[0]), variable)
     view, name = place.view, variable.spelling
     if not set_here or variable.storage_class != StorageClass.STATIC or variable.linkage.name != "INTERNAL":
         return
@@ -201,6 +202,9 @@ def one_iterator(place: Place) -> Iterator[Fix]:
     own = [p for p in steps if _amount(p, iterator) is not None]
     if len(own) != 1 or any(_names(p, iterator) or calls(p, True) for p in others):
         return
+    inner = {n.cursor.spelling for n in body.walk() if n.kind.is_declaration() and n.cursor.spelling}
+    if any(view.named(name, p.begin, p.end) for p in others for name in inner):
+        return
     moved = _starts(place, init, iterator)
     if moved is None:
         return
@@ -233,7 +237,7 @@ def _starts(place: Place, init: Node, iterator: Cursor) -> tuple[bytes, bytes] |
     view = place.view
     if init.kind != CursorKind.DECL_STMT:
         parts = _parts(init)
-        own = [p for p in parts if is_assignment(p) and bare(p.children[0]).cursor.referenced == iterator]
+        own = [p for p in parts if is_assignment(p) and refers(bare(p.children[0]), iterator)]
         others = [p for p in parts if p not in own]
         if len(own) != 1 or calls(init, True) or any(_names(p, iterator) for p in others):
             return None

@@ -18,6 +18,7 @@ from scheduler.frontend.fixes.syntax import (
     bare,
     calls,
     changes,
+    declared_in,
     is_assignment,
     is_local,
     operator,
@@ -40,7 +41,8 @@ def _moved_declaration(place: Place, kind: str, title: str) -> Iterator[Fix]:
     outside = view.named(name, place.function.begin, block.begin) or view.named(name, block.end, place.function.end)
     if outside or block.kind != CursorKind.COMPOUND_STMT or not view.plain(declaration.begin, end):
         return
-    if variables(variable) or calls(variable, True) or any(n.kind == CursorKind.TYPE_REF for n in variable.walk()):
+    named = (CursorKind.DECL_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.TYPE_REF)
+    if any(n.kind in named for n in variable.walk()):
         return
     text, away = view.taken(declaration)
     yield from place.fix(kind, title.format(name), view.before(place.loop, text), away)
@@ -91,14 +93,17 @@ def text_table(place: Place) -> Iterator[Fix]:
     if not text.startswith(b'"'):
         return
     edits = place.view.before(place.loop, b"static const char " + name + b"[] = " + text + b";")
-    replaced = (Edit(node.begin, node.end, name),)
+    alike = (n for n in place.loop.walk() if n.kind == CursorKind.STRING_LITERAL and place.view.text(n) == text)
+    replaced = tuple(Edit(n.begin, n.end, name) for n in alike if _is_read(n) and place.view.plain(n.begin, n.end))
     yield from place.fix("text-table", "the text stands in an array in front of the loop", edits, replaced)
 
 
 def literal_table(place: Place) -> Iterator[Fix]:
     """`((int[]){1, 2, 3})[k]`, of constants: an array that is never written to, in front of the loop."""
     node = place.at(CursorKind.COMPOUND_LITERAL_EXPR)
-    if node is None or not _is_read(node) or variables(node) or calls(node, True):
+    if node is None or not _is_read(node):
+        return
+    if any(n.kind in (CursorKind.DECL_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.TYPE_REF) for n in node.walk()):
         return
     whole = place.view.text(node)
     match = re.match(rb"\(\s*(?:const\s+)?([A-Za-z_][\w \t]*?)\s*((?:\[[^\]]*\]\s*)+)\)\s*\{", whole)
@@ -113,7 +118,7 @@ def literal_table(place: Place) -> Iterator[Fix]:
 
 def _copied(place: Place, variable: Cursor, kind: str, caveat: str) -> Iterator[Fix]:
     """A variable that the loop only reads, as a local copy of it."""
-    if changes(place.loop, variable):
+    if changes(place.loop, variable) or declared_in(place.loop, variable):
         return
     uses = references(place.loop, variable)
     spelled = variable.type.get_canonical().spelling.replace("volatile ", "").replace("const ", "")
@@ -189,7 +194,13 @@ def string_length(place: Place) -> Iterator[Fix]:
     if not alone or argument.kind != CursorKind.DECL_REF_EXPR or not place.view.plain(call.begin, call.end):
         return
     text = argument.cursor.referenced
-    if not is_local(text) or changes(loop, text) or calls(loop)[1:] or call.cursor.referenced.get_definition():
+    if (
+        not is_local(text)
+        or declared_in(loop, text)
+        or changes(loop, text)
+        or calls(loop)[1:]
+        or call.cursor.referenced.get_definition()
+    ):
         return
     if any(n.kind in _JUMPS for n in loop.walk()):
         return
@@ -230,6 +241,8 @@ def _limit_copy(place: Place, loop: Node) -> Iterator[Fix]:
         if node.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.MEMBER_REF_EXPR, CursorKind.UNARY_OPERATOR):
             spelled = node.cursor.type.get_canonical()
             if spelled.kind not in INTEGERS or not place.view.plain(side.begin, side.end) or list(targets(node)):
+                return
+            if calls(node, True) or any(declared_in(loop, v) for v in variables(node)):
                 return
             name, text = place.view.fresh("limit"), place.view.text(side)
             declared = b"const %s %s = %s;" % (spelled.spelling.replace("const ", "").encode(), name, text)

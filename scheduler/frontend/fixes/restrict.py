@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from scheduler.frontend.clang.libclang import CursorKind
 from scheduler.frontend.fixes.model import Edit, Fix
-from scheduler.frontend.fixes.syntax import View
+from scheduler.frontend.fixes.syntax import View, changes
 from scheduler.ir.nest import LoopNest, Storage
 from scheduler.ir.walk import assignments, placed_statements
 
@@ -28,6 +28,8 @@ def restricted(view: View, nests: Sequence[LoopNest]) -> Iterator[Fix]:
         for child in function.children:
             name = child.cursor.spelling
             if child.kind != CursorKind.PARM_DECL or name not in named or not view.plain(child.begin, child.end):
+                continue
+            if changes(function, child.cursor):
                 continue
             match = re.fullmatch(rb"[\w\s]+\*\s*(" + re.escape(name.encode()) + rb")", view.text(child))
             if match is not None:

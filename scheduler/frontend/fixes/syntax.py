@@ -102,12 +102,14 @@ def calls(node: Node, pure: bool = False) -> list[Node]:
     return found if pure else [n for n in found if n.cursor.spelling not in FUNCTIONS]
 
 
+def refers(node: Node, declaration: Cursor) -> bool:
+    """Whether an expression is the name of a variable (libclang compares cursors with cursors only)."""
+    found = node.cursor.referenced if node.kind == CursorKind.DECL_REF_EXPR else None
+    return found is not None and bool(found == declaration)
+
+
 def references(node: Node, declaration: Cursor) -> list[Node]:
-    return [
-        n
-        for n in node.walk()
-        if n.kind == CursorKind.DECL_REF_EXPR and n.cursor.referenced is not None and n.cursor.referenced == declaration
-    ]
+    return [n for n in node.walk() if refers(n, declaration)]
 
 
 def variables(node: Node) -> list[Cursor]:
@@ -118,10 +120,15 @@ def variables(node: Node) -> list[Cursor]:
 
 def changes(node: Node, declaration: Cursor) -> bool:
     """Whether a variable is assigned to in a node, or its address is taken there."""
-    if any(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced == declaration for t in targets(node)):
+    if any(refers(t, declaration) for t in targets(node)):
         return True
     taken = (bare(n.children[0]) for n in node.walk() if operator(n) == "&" and n.children)
-    return any(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced == declaration for t in taken)
+    return any(refers(t, declaration) for t in taken)
+
+
+def declared_in(node: Node, declaration: Cursor) -> bool:
+    """Whether a variable is not there in front of a node."""
+    return bool(node.begin <= declaration.extent.start.offset < node.end)
 
 
 def is_local(declaration: Cursor) -> bool:
@@ -172,7 +179,7 @@ def is_fixed_place(node: Node, statement: Node, function: Node) -> bool:
 
 def addressed(function: Node, declaration: Cursor) -> bool:
     taken = (bare(n.children[0]) for n in function.walk() if operator(n) == "&" and n.children)
-    return any(t.kind == CursorKind.DECL_REF_EXPR and t.cursor.referenced == declaration for t in taken)
+    return any(refers(t, declaration) for t in taken)
 
 
 def is_body(node: Node) -> bool:
