@@ -214,7 +214,7 @@ def one_iterator(place: Place) -> Iterator[Fix]:
     inside = view.inside(place.loop, last=last) if others else ()
     around = view.before(place.loop, before) if before else ()
     title = f"'{iterator.spelling}' alone is in the header"
-    yield from place.fix("one-iterator", title, around, tuple(edits), inside)
+    yield from place.fix("one-iterator", title, tuple(edits), inside, around)
 
 
 def _set(init: Node) -> list[Cursor]:
@@ -281,21 +281,3 @@ def wide_iterator(place: Place) -> Iterator[Fix]:
     edits = (Edit(begin, begin + match.end(), b"long "),)
     caveat = f"'{name.decode()}' does not leave the range of {spelled}"
     yield from place.fix("wide-iterator", f"'{name.decode()}' counts as long", edits, caveat=caveat)
-
-
-def top_test(place: Place) -> Iterator[Fix]:
-    """`do { … } while (c);` as `while (c) { … }`."""
-    loop = place.loop
-    if loop.kind != CursorKind.DO_STMT or len(loop.children) != 2:
-        return
-    body, test = loop.children
-    view = place.view
-    end = view.finish(loop)
-    tail = view.content[body.end : end]
-    plain = view.plain(loop.begin, body.begin + 1) and view.plain(body.end - 1, end) and b"/*" not in tail
-    if not plain or body.kind != CursorKind.COMPOUND_STMT or b"//" in tail:
-        return
-    head = b"while (" + view.text(test) + b") "
-    edits = (Edit(loop.begin, body.begin, head), Edit(body.end, end, b""))
-    caveat = "the condition holds at first"
-    yield from place.fix("test-at-the-top", "the condition is tested at the top", edits, caveat=caveat)

@@ -54,7 +54,7 @@ class Place:
         return None
 
     def fix(self, kind: str, title: str, *edits: tuple[Edit, ...] | None, caveat: str = "") -> Iterator[Fix]:
-        """Nothing where one of the edits cannot be made."""
+        """Nothing where one of the edits cannot be made; inner ones come first, where several end at one place."""
         if all(part is not None for part in edits):
             whole = tuple(edit for part in edits for edit in part or ())
             yield Fix(kind, title, self.loop.begin, whole, caveat)

@@ -152,37 +152,36 @@ def statement_expression(place: Place) -> Iterator[Fix]:
 
 
 def forward_goto(place: Place) -> Iterator[Fix]:
-    """`if (c) goto next; …; next:` as `if (!(c)) { … }`: the label stands behind it in the same list, nothing else
-    jumps to it from there, and nothing is declared between that is used behind it."""
+    """`if (c) goto next; …; next:` as `if (!(c)) { … }`: the label stands behind it in the same list; between them
+    nothing is declared, and there is nothing that other jumps go to. The same with several jumps to one label."""
     jump = place.at(CursorKind.GOTO_STMT)
-    branch = jump.parent if jump is not None else None
-    if branch is not None and branch.kind == CursorKind.COMPOUND_STMT and len(branch.children) == 1:
-        branch = branch.parent
-    listed = branch.parent if branch is not None else None
-    if jump is None or branch is None or branch.kind != CursorKind.IF_STMT or len(branch.children) != 2:
+    name = jump.children[0].cursor.spelling if jump is not None and jump.children else ""
+    first = next((a for a in jump.ancestors() if a.kind == CursorKind.IF_STMT), None) if jump is not None else None
+    listed = first.parent if first is not None else None
+    if first is None or listed is None or listed.kind != CursorKind.COMPOUND_STMT or not _passes_over(first, name):
         return
-    if listed is None or listed.kind != CursorKind.COMPOUND_STMT:
-        return
-    name = jump.children[0].cursor.spelling if jump.children else ""
-    position = listed.children.index(branch)
-    label = next((s for s in listed.children[position + 1 :] if _is_label(s, name)), None)
+    behind = listed.children[listed.children.index(first) :]
+    label = next((s for s in behind if _is_label(s, name)), None)
     if label is None:
         return
-    between = listed.children[position + 1 : listed.children.index(label)]
-    if any(n.kind in _TARGETS for s in between for n in s.walk()) or not between:
+    between = behind[: behind.index(label)]
+    branches = [s for s in between if _passes_over(s, name)]
+    if any(n.kind in _TARGETS for s in between for n in s.walk()) or between[-1] in branches:
         return
-    jumps = [n for n in place.function.walk() if n.kind == CursorKind.GOTO_STMT and _goes_to(n, name)]
-    view, test = place.view, branch.children[0]
+    view, indent = place.view, place.view.indent(first.begin)
     stop = view.behind_comment(view.finish(between[-1]))
-    indent = view.indent(branch.begin)
-    if not view.plain(branch.begin, stop):
+    if not view.plain(first.begin, stop):
         return
-    between_text = view.content[view.finish(branch) : stop].replace(b"\n", b"\n    ")
-    text = b"if (!(" + view.text(test) + b")) {" + between_text + b"\n" + indent + b"}"
-    edits = [Edit(branch.begin, stop, text)]
-    if len(jumps) == 1:
-        head = view.content[label.begin : label.end]
-        match = re.match(rb"\s*\w+\s*:\s*;?\s*", head)
+    text, ends = b"", [b.begin for b in branches[1:]] + [stop]
+    for depth, (branch, end) in enumerate(zip(branches, ends, strict=True)):
+        inner = view.content[view.finish(branch) : end].replace(b"\n", b"\n" + b"    " * (depth + 1))
+        text += b"if (!(" + view.text(branch.children[0]) + b")) {" + inner
+    for depth in reversed(range(len(branches))):
+        text += b"\n" + indent + b"    " * depth + b"}"
+    edits = [Edit(first.begin, stop, text)]
+    jumps = [n for n in place.function.walk() if n.kind == CursorKind.GOTO_STMT and _goes_to(n, name)]
+    if len(jumps) == len(branches):
+        match = re.match(rb"\s*\w+\s*:\s*;?\s*", view.text(label))
         if match is None or not view.plain(label.begin, label.begin + match.end()):
             return
         line = view.content.rfind(b"\n", 0, label.begin) + 1
@@ -190,6 +189,16 @@ def forward_goto(place: Place) -> Iterator[Fix]:
         away = alone.span() if alone is not None else (label.begin, label.begin + match.end())
         edits.append(Edit(*away, b""))
     yield from place.fix("forward-goto", "a condition around what a goto passes over", tuple(edits))
+
+
+def _passes_over(statement: Node, name: str) -> bool:
+    """`if (c) goto name;`, with braces or without."""
+    if statement.kind != CursorKind.IF_STMT or len(statement.children) != 2:
+        return False
+    then = statement.children[1]
+    if then.kind == CursorKind.COMPOUND_STMT and len(then.children) == 1:
+        then = then.children[0]
+    return then.kind == CursorKind.GOTO_STMT and _goes_to(then, name)
 
 
 _TARGETS = (CursorKind.DECL_STMT, CursorKind.LABEL_STMT, CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT)
@@ -239,3 +248,21 @@ def by_name(place: Place) -> Iterator[Fix]:
             return
         edits.append(Edit(begin, alone.end() if alone is not None and whole else end + 1, b""))
     yield from place.fix("call-by-name", f"'{function}' is called by its name", tuple(edits))
+
+
+def top_test(place: Place) -> Iterator[Fix]:
+    """`do { … } while (c);` as `while (c) { … }`."""
+    loop = place.loop
+    if loop.kind != CursorKind.DO_STMT or len(loop.children) != 2:
+        return
+    body, test = loop.children
+    view = place.view
+    end = view.finish(loop)
+    tail = view.content[body.end : end]
+    plain = view.plain(loop.begin, body.begin + 1) and view.plain(body.end - 1, end) and b"/*" not in tail
+    if not plain or body.kind != CursorKind.COMPOUND_STMT or b"//" in tail:
+        return
+    head = b"while (" + view.text(test) + b") "
+    edits = (Edit(loop.begin, body.begin, head), Edit(body.end, end, b""))
+    caveat = "the condition holds at first"
+    yield from place.fix("test-at-the-top", "the condition is tested at the top", edits, caveat=caveat)

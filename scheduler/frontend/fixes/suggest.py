@@ -42,7 +42,7 @@ MAKERS: tuple[tuple[str, Maker], ...] = (  # what a reason is like -> what helps
     (r"the loop header sets more than one variable", headers.one_iterator),
     (r"the iterator '.*' may leave the range", headers.wide_iterator),
     (r"an unsigned iterator is always >= 0", headers.wide_iterator),
-    (r".*", headers.top_test),
+    (r".*", statements.top_test),
     (r"race: all iterations", pragmas.private),
     (r"there is '#pragma|the loop stands in '#pragma|of '#pragma", pragmas.without_pragma),
 )

@@ -55,8 +55,8 @@ def _kinds() -> Iterator[Kind]:
         )
 
 
-KINDS = [pytest.param(kind, id=f"{kind.name}-{bool(kind.caveat)}") for kind in _kinds()]
-DEFINED = [pytest.param(kind, id=f"{kind.name}-{bool(kind.caveat)}") for kind in _kinds() if kind.defined]
+KINDS = [pytest.param(kind, id=f"{number}-{kind.name}") for number, kind in enumerate(_kinds())]
+DEFINED = [pytest.param(kind, id=f"{number}-{kind.name}") for number, kind in enumerate(_kinds()) if kind.defined]
 LIKENESSES = [pytest.param(k, body, id=f"{k.name}: {why}") for k in _kinds() for why, body in k.not_offered]
 
 
