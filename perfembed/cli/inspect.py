@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -101,6 +102,8 @@ def command(
     from scheduler.frontend import ParseOptions
 
     if fix or unsafe or output is not None:
+        if summary or print_after or form != "text":
+            raise UsageError("--fix makes a patch of one file, and nothing else", "ask for one thing at a time")
         return _fixed(given, files, fix, unsafe, output)
     if len(files) > 1 and (not summary or form != "text"):
         raise UsageError("several files are only summed up, as text", "add --summary, or give one file")
@@ -150,10 +153,12 @@ def _fixed(given: Given, files: list[str], fix: bool, unsafe: bool, output: str 
 
     if not fix:
         raise UsageError("--unsafe and -o go with --fix", "add --fix")
-    if len(files) > 1 or given.output_format() != "text":
-        raise UsageError("--fix makes a patch of one file", "give one file, without --summary, --json and --format")
+    if len(files) > 1:
+        raise UsageError("--fix makes a patch of one file", "give one file")
     (file,) = files
     content = read_input(file)
+    if output is not None and os.path.realpath(output) == os.path.realpath(file):
+        raise UsageError(f"{output}: the output is the input file", f"perfembed inspect {file} --fix | patch -p1")
     check_output(file, output, False)
     run = None
     if given.run is not None or given.build is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from ctypes import ArgumentError
 from typing import TYPE_CHECKING
 
 from scheduler.frontend.clang.libclang import TranslationUnit
@@ -47,6 +48,8 @@ MAKERS: tuple[tuple[str, Maker], ...] = (  # what a reason is like -> what helps
     (r"there is '#pragma|the loop stands in '#pragma|of '#pragma", pragmas.without_pragma),
 )
 
+_MISTAKES = (ArgumentError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
 
 def suggestions(unit: TranslationUnit, path: str, content: bytes, wraps: bool, source: SourceFile) -> tuple[Fix, ...]:
     """For each refused loop what its advice says, as edits, where the conditions hold under which that is the same."""
@@ -66,4 +69,7 @@ def _of(view: View, rejection: Rejection) -> Iterator[Fix]:
     place = Place(view, function, loop, rejection.span.begin, rejection)
     for pattern, maker in MAKERS:
         if re.match(pattern, rejection.reason):
-            yield from maker(place)
+            try:
+                yield from list(maker(place))
+            except _MISTAKES:  # a mistake of ours costs the user that fix, not the file
+                continue

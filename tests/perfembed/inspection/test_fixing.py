@@ -177,7 +177,8 @@ def test_the_command(
         ("--unsafe",),
         ("-o", "fixed.c"),
         ("--fix", "--json"),
-        ("--fix", "--summary", "t.c"),
+        ("--fix", "--summary"),
+        ("--fix", "t.c"),
     ],
 )
 def test_commands_that_there_are_not(
