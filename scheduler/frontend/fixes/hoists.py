@@ -179,39 +179,56 @@ def volatile_local(place: Place) -> Iterator[Fix]:
     yield from place.fix("volatile-local", f"'{variable.spelling}' is not volatile", edits, caveat=caveat)
 
 
-def string_length(place: Place) -> Iterator[Fix]:
-    """`i < strlen(s)`: computed once, where the loop neither changes `s` nor stores anything but to local variables and
-    arrays of the function, of which `s` is none."""
+def _limit_call(place: Place) -> tuple[Node, Node] | None:
+    """A call that alone is the limit of a `for`, and that loop: its condition is evaluated once, at least."""
     call = place.at(CursorKind.CALL_EXPR)
-    if call is None or call.cursor.spelling != "strlen" or len(call.children) != 2:
-        return
-    loop = next((n for n in call.ancestors() if n.kind == CursorKind.FOR_STMT), None)
-    argument = bare(call.children[1])
-    if loop is None or len(loop.children) != 4 or not call.within(loop.children[1]):
-        return
+    loop = next((n for n in call.ancestors() if n.kind == CursorKind.FOR_STMT), None) if call is not None else None
+    if call is None or loop is None or len(loop.children) != 4 or not call.within(loop.children[1]):
+        return None
     test = bare(loop.children[1])
     alone = operator(test) in ("<", "<=", "!=", ">", ">=") and any(bare(side) is call for side in test.children)
-    if not alone or argument.kind != CursorKind.DECL_REF_EXPR or not place.view.plain(call.begin, call.end):
+    named = variables(call)
+    moving = list(targets(call)) or any(declared_in(loop, v) or changes(loop, v) for v in named)
+    return (call, loop) if alone and not moving and place.view.plain(call.begin, call.end) else None
+
+
+def string_length(place: Place) -> Iterator[Fix]:
+    """`i < strlen(s)`: computed once, where the loop neither changes `s` nor stores anything but to local variables and
+    arrays of the function, to which the parameter `s` never leads."""
+    found = _limit_call(place)
+    if found is None or found[0].cursor.spelling != "strlen" or found[0].cursor.referenced.get_definition():
+        return
+    call, loop = found
+    argument = bare(call.children[-1])
+    if argument.kind != CursorKind.DECL_REF_EXPR or not is_local(argument.cursor.referenced):
         return
     text = argument.cursor.referenced
-    if (
-        not is_local(text)
-        or declared_in(loop, text)
-        or changes(loop, text)
-        or calls(loop)[1:]
-        or call.cursor.referenced.get_definition()
-    ):
-        return
-    if any(n.kind in _JUMPS for n in loop.walk()):
+    if calls(loop)[1:] or any(n.kind in _JUMPS for n in loop.walk()):
         return
     stored = [_stored(target) for target in targets(loop)]
     apart = all(v is not None and v != text and is_local(v) and v.kind == CursorKind.VAR_DECL for v in stored)
-    certain = apart and text.type.get_canonical().kind.name == "POINTER" and text.kind == CursorKind.PARM_DECL
+    given = text.type.get_canonical().kind.name == "POINTER" and text.kind == CursorKind.PARM_DECL
+    certain = apart and given and not changes(place.function, text)
     name = place.view.fresh("length")
     edits = place.view.before(loop, b"const size_t %s = %s;" % (name, place.view.text(call)))
     caveat = "" if certain else f"the loop does not change the length of '{text.spelling}'"
     replaced = (Edit(call.begin, call.end, name),)
     yield from place.fix("string-length", "strlen is called once, in front of the loop", edits, replaced, caveat=caveat)
+
+
+def limit_call(place: Place) -> Iterator[Fix]:
+    """A call that is the limit of a loop, once and in front of that."""
+    found = _limit_call(place)
+    kind = found[0].cursor.type.get_canonical().kind if found is not None else None
+    if found is None or kind not in INTEGERS or found[0].cursor.spelling == "strlen":
+        return
+    call, loop = found
+    function, name = call.cursor.spelling, place.view.fresh("limit")
+    spelled = call.cursor.type.get_canonical().spelling.encode()
+    edits = place.view.before(loop, b"const %s %s = %s;" % (spelled, name, place.view.text(call)))
+    caveat = f"'{function}' returns the same as long as the loop runs, and need not be called again"
+    title = f"'{function}' is called once, in front of the loop"
+    yield from place.fix("limit-call", title, edits, (Edit(call.begin, call.end, name),), caveat=caveat)
 
 
 def _stored(target: Node) -> Cursor | None:

@@ -36,6 +36,7 @@ MAKERS: tuple[tuple[str, Maker], ...] = (  # what a reason is like -> what helps
     (r"'.*' is volatile", hoists.volatile_local),
     (r"'.*' is volatile", hoists.volatile_copy),
     (r"calls 'strlen'", hoists.string_length),
+    (r"calls '.*' in the header of a loop|calls '.*', which may have side effects", hoists.limit_call),
     (r"the loop changes '.*', (?:which its limit|and its limit)", hoists.limit_copy),
     (r"a loop with != may", headers.not_equal),
     (r"the loop counts with '.*' of type '(?:double|float)'", headers.float_iterator),
