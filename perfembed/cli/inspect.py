@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from perfembed.cli.options import FLAGS, WORLD, Given, takes
 from perfembed.cli.output import print_lines, print_sarif
 from perfembed.cli.texts import compiler_flags
 from perfembed.errors import EXIT_DONE, EXIT_NO_NEST, EXIT_NOT_READ, UsageError
-from perfembed.files import read_input
+from perfembed.files import check_output, read_input, write_output
 from perfembed.report.style import Style
 from perfembed.tuning.options import OUTPUT, TuneOptions
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "perfembed inspect gemm.c --function gemm",
     "perfembed inspect src/*.c --summary --run './prog input.dat'",
+    "perfembed inspect gemm.c --fix | patch -p1",
 )
 
 
@@ -51,13 +53,42 @@ def command(
             rich_help_panel=OUTPUT,
         ),
     ] = "",
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Only a patch (unified diff) that makes refused loops readable, and on stderr what it changes. "
+            "The file stays as it is.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    unsafe: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe",
+            help="With --fix: also what computes the same under a condition only, which is said.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="With --fix: the file with the fixes goes here, instead of a patch to stdout.",
+            rich_help_panel=OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
     """Show the loop nests of a C file, or with --summary of the files of a program.
 
     For each nest its IR, its dependences, and which loops are parallel, permutable, reductions or
     vectorizable; for each nest that is refused where, why, and what would make it tunable. As sarif and as
-    remarks only the latter. With --run (or --build) the program is run in a copy of its folder, and what share of its
-    time each loop takes is said by --summary and --json.
+    remarks only the latter. With --fix a patch that does what the advice says, where that is mechanical and the loop
+    is read then. With --run (or --build) the program is run in a copy of its folder, and what share of its
+    time each loop takes is said by --summary and --json, and by --fix of each fix.
     """
     form = given.output_format()
 
@@ -71,6 +102,10 @@ def command(
     )
     from scheduler.frontend import ParseOptions
 
+    if fix or unsafe or output is not None:
+        if summary or print_after or form != "text":
+            raise UsageError("--fix makes a patch of one file, and nothing else", "ask for one thing at a time")
+        return _fixed(given, files, fix, unsafe, output)
     if len(files) > 1 and (not summary or form != "text"):
         raise UsageError("several files are only summed up, as text", "add --summary, or give one file")
     contents = [read_input(one) for one in files]
@@ -110,6 +145,37 @@ def command(
     else:
         print(render_inspection(inspection, style, verbose=given.verbose))
     return _exit_code(found)
+
+
+def _fixed(given: Given, files: list[str], fix: bool, unsafe: bool, output: str | None) -> int:
+    """A patch, or a file, and on stderr what was done. Raises PerfembedError."""
+    from perfembed.inspection.fixing import fix_file
+    from perfembed.report.fixes import render_fixes
+    from scheduler.frontend import ParseOptions
+
+    if not fix:
+        raise UsageError("--unsafe and -o go with --fix", "add --fix")
+    if len(files) > 1:
+        raise UsageError("--fix makes a patch of one file", "give one file")
+    (file,) = files
+    content = read_input(file)
+    if output is not None and os.path.realpath(output) == os.path.realpath(file):
+        raise UsageError(f"{output}: the output is the input file", f"perfembed inspect {file} --fix | patch -p1")
+    check_output(file, output, False)
+    run = None
+    if given.run is not None or given.build is not None:
+        (found,), _ = _with_shares(given, files, analysed=False)
+        run = found.run
+    options = ParseOptions(given.flags, given.cc)
+    fixed = fix_file(file, content, options, tuple(given.functions or ()), unsafe=unsafe)
+    print(render_fixes(fixed, run, Style(given.session.color(sys.stderr))), file=sys.stderr)
+    if output is not None:
+        write_output(output, fixed.content)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(fixed.diff())
+        sys.stdout.buffer.flush()
+    return EXIT_DONE if fixed.complete else EXIT_NOT_READ
 
 
 def print_functions(

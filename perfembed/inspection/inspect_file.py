@@ -93,6 +93,15 @@ class RefusedNest:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftAround:
+    """A loop that stays as it is around nests, or calls of functions with nests: nothing is missed by that."""
+
+    function: str | None
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """`run`: what each loop costs in a run of the program; None where it was not run (`--run`)."""
 
@@ -101,6 +110,7 @@ class Inspection:
     refused: tuple[RefusedNest, ...]
     warnings: tuple[str, ...]
     run: RunShares | None = None
+    around: tuple[LeftAround, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -141,6 +151,9 @@ def inspect_source(
             if not functions or r.function in functions
         ),
         (*source.warnings, *warnings),
+        around=tuple(
+            LeftAround(r.function, r.span, r.reason) for r in source.around if not functions or r.function in functions
+        ),
     )
 
 

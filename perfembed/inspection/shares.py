@@ -61,7 +61,8 @@ def loop_shares(
     """`stacks`: how often each was seen; `sources` by what they call them.
 
     A sample is the innermost loop's that the innermost line of these files stands in: of calls, the loop's that calls.
-    Lines are all that is known: of several loops in one line it is the shortest.
+    Lines are all that is known: of several loops in one line it is the shortest. What is left of a loop that stays as
+    it is around nests is `elsewhere`, and not its surrounding loop's.
     """
     regions = [region for name, source in sources.items() for region in _regions(name, source)]
     own: Counter[int] = Counter()
@@ -83,8 +84,9 @@ def loop_shares(
         )
         for k, r in enumerate(regions)
     ]  # fmt: skip
+    loops = [loop for loop in loops if loop.nest or loop.reason]
     loops.sort(key=lambda loop: (-loop.share, -loop.inclusive, loop.file, loop.line, loop.column))
-    elsewhere = 1 - sum(own.values()) / total
+    elsewhere = 1 - sum(loop.share for loop in loops)
     return RunShares(sum(stacks.values()), runs, wall_s, cpu_s, tuple(loops), elsewhere)
 
 
@@ -104,6 +106,10 @@ def _regions(name: str, source: SourceFile) -> list[_Region]:
     for r in source.rejections:
         if r.loop is not None and r.span.file == source.path:
             loop = LoopShare("", r.reason, r.advice, r.function, r.span.line, r.span.column, 0.0, 0.0, source.path)
+            found.append(_region(name, source, r.loop, loop))
+    for r in source.around:
+        if r.loop is not None:
+            loop = LoopShare("", "", "", r.function, r.span.line, r.span.column, 0.0, 0.0, source.path)
             found.append(_region(name, source, r.loop, loop))
     return found
 

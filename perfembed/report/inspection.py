@@ -23,7 +23,19 @@ def render_inspection(inspection: Inspection, style: Style, *, verbose: bool = F
         parts += ["", *_nest(inspection.path, nest, style, verbose)]
     for refused in inspection.refused:
         parts += ["", printable(refused.rendered.rstrip("\n"))]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_around(inspection, style, verbose)])
+
+
+def _around(inspection: Inspection, style: Style, verbose: bool) -> list[str]:
+    """Loops of which nothing is missed, quietly: only their number, unless `verbose`."""
+    if not inspection.around:
+        return []
+    if verbose:
+        places = (f"{one_line(inspection.path)}:{a.span.line}:{a.span.column}" for a in inspection.around)
+        notes = zip(places, inspection.around, strict=True)
+        return ["", *(f"{place}: note: stays around loops that are read: {a.reason}" for place, a in notes)]
+    stay = "loop around these stays as it is" if len(inspection.around) == 1 else "loops around these stay as they are"
+    return ["", style.paint(f"{len(inspection.around)} {stay} (-v says which)", "dim")]
 
 
 def _nest(path: str, nest: NestFacts, style: Style, verbose: bool) -> list[str]:

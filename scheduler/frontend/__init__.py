@@ -1,5 +1,6 @@
 """C in: the loop nests of a C file, or why a loop is left alone."""
 
+from scheduler.frontend.fixes.model import Edit, Fix, applied, moved
 from scheduler.frontend.model import (
     RACE,
     CompilerAbsent,
@@ -21,6 +22,8 @@ from scheduler.frontend.parsing import read_source
 __all__ = [
     "RACE",
     "CompilerAbsent",
+    "Edit",
+    "Fix",
     "FrontendError",
     "Function",
     "ParseFailed",
@@ -32,6 +35,8 @@ __all__ = [
     "Sharing",
     "SourceAssumptions",
     "SourceFile",
+    "applied",
+    "moved",
     "read_source",
     "render_diagnostic",
 ]

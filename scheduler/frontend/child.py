@@ -26,6 +26,7 @@ from scheduler.frontend.clang.dialect import flags_in
 from scheduler.frontend.clang.lexical import uses_trigraphs
 from scheduler.frontend.clang.libclang import cindex, included_texts, macro_texts
 from scheduler.frontend.clang.processes import processes
+from scheduler.frontend.fixes.suggest import suggestions
 from scheduler.frontend.framing import frame, received
 from scheduler.frontend.model import BLOCKED_S, Failure, Request, SourceFile, without_threads
 from scheduler.frontend.openmp.expanded import expand_pragmas
@@ -77,7 +78,10 @@ def parse(request: Request) -> SourceFile | Failure:
     unit.warnings.extend(warnings[:_MAX_DIAGNOSTICS])
     found = replace(processes((unit.source.active, *included_texts(tu).values())), own=frozenset(unit.own))
     source = extract(unit, request.given, request.print_after)
-    return without_threads(replace(source, processes=found, printed=(*printed, *source.printed)), found)
+    source = without_threads(replace(source, processes=found, printed=(*printed, *source.printed)), found)
+    if not request.fixes:
+        return source
+    return replace(source, fixes=suggestions(tu, request.path, request.content, dialect.wraps, source))
 
 
 def _reads_nothing(index: Any, request: Request) -> bool:

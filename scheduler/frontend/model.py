@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from scheduler.errors import SchedulerError
 from scheduler.frontend.clang.dialect import Dialect
 from scheduler.frontend.clang.processes import Processes
+from scheduler.frontend.fixes.model import Fix
 from scheduler.ir.nest import Expr, LoopNest, Span
 
 BLOCKED_S = 16  # of wall time without any work, for the parser
@@ -22,7 +23,7 @@ class ParseOptions:
 
     `given`: of the nest that begins at a byte, values that integers (by what C calls them) are taken to have: it is
     read as if they were numbers, under the assumption that they are. `print_after`: the pass (`pipeline.NAMES`) after
-    which functions are printed.
+    which functions are printed. `fixes`: whether edits are looked for that make refused loops readable.
     """
 
     arguments: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class ParseOptions:
     memory_bytes: int = 4 << 30
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     print_after: str = ""
+    fixes: bool = False
 
 
 RACE = "race: "  # the reason of a rejection begins so where a pragma is wrong
@@ -133,11 +135,13 @@ class Sharing:
 class SourceFile:
     """`assumptions` and `sharing`: of each nest, by its name (no `sharing`: no pragmas).
 
-    `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are multiplied with or
-    divided by, by what C calls them: as numbers of which more of a nest may be affine; `headers`: the texts of included
-    files that are not the system's, where nests hold bodies from there. `skipped`: what conditionals left out for the
-    C parser; `macros`: what names in the file and in headers that are not the system's stood for, token by token.
-    `processes`: of the file and what it includes; `printed`: (function, text) of what was asked for.
+    `around`: loops that stay as they are around nests, or around calls of functions with nests, by which nothing is
+    missed, and why. `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are
+    multiplied with or divided by, by what C calls them: as numbers of which more of a nest may be affine;
+    `headers`: the texts of included files that are not the system's, where nests hold bodies from there. `skipped`:
+    what conditionals left out for the C parser; `macros`: what names in the file and in headers that are not the
+    system's stood for, token by token. `processes`: of the file and what it includes; `printed`: (function, text) of
+    what was asked for. `fixes`: edits that may make refused loops readable, where these were asked for.
     """
 
     path: str
@@ -156,6 +160,8 @@ class SourceFile:
     skipped: tuple[tuple[int, int], ...] = ()
     macros: Mapping[str, str] = field(default_factory=dict)
     printed: tuple[tuple[str, str], ...] = ()
+    around: tuple[Rejection, ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,7 @@ class Request:
     given: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     dialect: Dialect = field(default_factory=Dialect)
     print_after: str = ""
+    fixes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

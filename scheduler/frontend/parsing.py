@@ -132,7 +132,7 @@ def parser_request(name: str, content: bytes, options: ParseOptions) -> Request:
     """What the parser process is asked about a file."""
     arguments, dialect = parser_arguments(options.arguments, options.cc), dialect_of(options.arguments)
     limits = (options.memory_bytes, options.timeout_s)
-    return Request(name, content, arguments, *limits, options.given, dialect, options.print_after)
+    return Request(name, content, arguments, *limits, options.given, dialect, options.print_after, options.fixes)
 
 
 def understood(answer: SourceFile | Failure, request: Request, options: ParseOptions) -> SourceFile:

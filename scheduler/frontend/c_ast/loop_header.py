@@ -57,7 +57,7 @@ def start_of(loop: ForStmt) -> tuple[Variable, CExpr]:
     if isinstance(assignment, Set) and assignment.op == "=" and isinstance(assignment.left, Ref):
         return assignment.left.var, assignment.right
     if init is None:
-        raise Reject(loop.begin, "the loop header does not set its iterator", "set it there: for (i = ...; ...)")
+        raise Reject(loop.begin, "the loop header does not set its iterator", STEP_ADVICE)
     raise Reject(loop.begin, "the loop header sets more than one variable", "keep one iterator in the header")
 
 

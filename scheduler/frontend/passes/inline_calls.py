@@ -45,7 +45,7 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.folding import explicit
-from scheduler.frontend.c_ast.reject import Reject
+from scheduler.frontend.c_ast.reject import LeftAround, Reject
 from scheduler.frontend.c_ast.scalars import (
     declared_inside,
     flatten,
@@ -113,9 +113,17 @@ class Calls:
             loops = sum(isinstance(s, ForStmt) for c in copied for s in statements(c))
             if sum(map(len, self.sites.values())) > called and loops > _MAX_LOOPS:
                 reason = f"with the functions that it calls the loop holds {loops} loops, too many to tune as one"
-                raise Reject(stmt.begin, reason, "nothing needs to be done: the loops inside are looked at one by one")
+                raise self._left_around(stmt, reason)
             result += copied
         return split_by_address(flatten(result))
+
+    def _left_around(self, stmt: CStmt, reason: str) -> Reject:
+        """Loops of functions of other files are not looked at where these are only included."""
+        for name in self.sites:
+            function = self.unit.functions[name]
+            if not function.in_file and self.effects.has_loops(function):
+                return Reject(stmt.begin, reason, f"define '{function.part_of or name}' in the file that calls it")
+        return LeftAround(stmt.begin, reason)
 
     def _is_block(self, expr: CExpr) -> bool:
         function = self.unit.functions.get(expr.name) if isinstance(expr, CCall) else None
@@ -310,7 +318,8 @@ class Calls:
         """The statements a call stands for, and its value where that is wanted; `into`: what gets the members of a
         structure. Raises Reject."""
         function, at = self.unit.functions[call.name], self._place(call)
-        if not self.path and self.effects.has_loops(function) and not self._varies(call):
+        looped = function.in_file and self.effects.has_loops(function)
+        if not self.path and looped and not self._varies(call):
             self.repeated.append((call.function, at))
         problem = self._problem(function, call)
         if problem is not None:

@@ -250,7 +250,7 @@ def declaration(ctx: Context, stmt: DeclStmt, rest: tuple[CStmt, ...]) -> list[N
 
 def _declared(ctx: Context, variable: Variable, stmt: DeclStmt, rest: tuple[CStmt, ...]) -> list[Node]:
     if variable.storage == "static":
-        raise Reject(stmt.begin, f"'{variable.name}' is static inside the loop", "declare it outside the function")
+        raise Reject(stmt.begin, f"'{variable.name}' is static inside the loop", "declare it in front of the loop")
     if variable.ctype.is_volatile:
         raise Reject(stmt.begin, f"'{variable.name}' is volatile", "use an ordinary variable")
     if variable.oddity:
@@ -310,7 +310,9 @@ def _filled(ctx: Context, variable: Variable, name: str, stmt: DeclStmt) -> list
         result.append(inner)
     if not plain:
         if len(listed) > 64:
-            raise Reject(stmt.begin, f"'{variable.name}' has a long initializer", "make it a static const array")
+            raise Reject(
+                stmt.begin, f"'{variable.name}' has a long initializer", "make it a const array in front of the loop"
+            )
         for subscripts, expr in listed:
             target = Access(name, tuple(Affine.constant(s) for s in subscripts))
             value = values.assigned(ctx, expr)

@@ -38,10 +38,10 @@ from scheduler.frontend.c_ast.csyntax import (
 from scheduler.frontend.c_ast.liveness import Frame, mentioned, statement_use
 from scheduler.frontend.c_ast.loop_header import NO_STEP
 from scheduler.frontend.c_ast.printing import statements_text
-from scheduler.frontend.c_ast.reject import BREAK_ADVICE, Reject
+from scheduler.frontend.c_ast.reject import BREAK_ADVICE, LeftAround, Reject
 from scheduler.frontend.c_ast.scalars import flatten
 from scheduler.frontend.clang.lexical import Lines
-from scheduler.frontend.model import Function, Rejection, Sharing, SourceAssumptions, SourceFile
+from scheduler.frontend.model import RACE, Function, Rejection, Sharing, SourceAssumptions, SourceFile
 from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.sharing import Marks, marks, sharing
 from scheduler.frontend.openmp.team import check_team
@@ -70,7 +70,6 @@ _MISTAKES = (
     isl.Error,
 )
 INTERNAL = "the analysis of the loop failed"
-REPEATED_ADVICE = "nothing needs to be done: the loops of the function are looked at by themselves"
 _MAX_RUN = 40  # statements in one region
 
 
@@ -109,6 +108,7 @@ def extract(unit: Unit, given: Mapping[int, Mapping[str, int]] | None = None, pr
         skipped=unit.source.skipped,
         macros=unit.macros,
         printed=detection.printed(),
+        around=tuple(detection.found.around),
     )
 
 
@@ -118,6 +118,7 @@ class Found:
 
     nests: list[LoopNest] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
+    around: list[Rejection] = field(default_factory=list)
     assumptions: dict[str, SourceAssumptions] = field(default_factory=dict)
     sharing: dict[str, Sharing] = field(default_factory=dict)
     fixable: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -142,7 +143,7 @@ class Detection:
         self.text = RegionText(unit, self.pragmas, self.aliases)
         self.work = Work()
         self.found = Found()
-        self.seen: set[tuple[int, str]] = set()
+        self.seen: dict[tuple[int, str], bool] = {}  # whether it was refused
         self.counting: dict[int, bool] = {}  # loops of the unit, by `id`
         self.refused: set[int] = set()  # where loops that were refused begin
         self.print_after = print_after
@@ -264,20 +265,22 @@ class Detection:
         return first
 
     def reject(self, refusal: Reject, stmt: CStmt) -> None:
-        at = refusal.at if refusal.at >= 0 else stmt.begin
+        around = isinstance(refusal, LeftAround)
+        at = refusal.at if refusal.at >= 0 and not around else stmt.begin
+        into = self.found.around if around else self.found.rejections
         inside = refusal.reason == PART and at in self.refused  # the loop around it is made by the same macro
         self.refused.add(stmt.begin)
         if inside or (at, refusal.reason) in self.seen:
             return
-        self.seen.add((at, refusal.reason))
+        self.seen[at, refusal.reason] = not around
         span = self.lines_span(at, max(stmt.end, at))
         loop = self.lines_span(stmt.begin, max(stmt.end, stmt.begin))
         reason, advice = spelled(refusal.reason), spelled(refusal.advice)
-        self.found.rejections.append(Rejection(span, reason, advice, self.function.name, loop))
+        into.append(Rejection(span, reason, advice, self.function.name, loop))
 
     def _while(self, stmt: OtherStmt) -> None:
         """Say that a loop over arrays that does not count is not looked at on its own."""
-        known = any(stmt.begin <= at < stmt.end for at, _ in self.seen)
+        known = any(stmt.begin <= at < stmt.end for (at, _), refused in self.seen.items() if refused)
         if known or not any(isinstance(e, Index) for e in all_expressions(stmt)):
             return
         reason = NO_STEP if stmt.what == "for" else f"a {stmt.what} loop"
@@ -318,10 +321,12 @@ class Detection:
                 raise Reject(span.begin, "no loop around loops that do not count can be run in parallel", WHILE_ADVICE)
             for name, at in calls.repeated:
                 if not builds_up(nest, at):
-                    raise Reject(at, f"calls '{name}' with the same arguments again and again", REPEATED_ADVICE)
+                    raise _repeats(name, at)
             return nest
         except Reject as refusal:
             self.found.forget(self._next_name())
+            if calls.repeated and not refusal.reason.startswith(RACE):  # their loops are looked at by themselves
+                raise _repeats(*calls.repeated[0]) from None
             raise self.text.at_call(refusal, calls, span) from None
 
     def _next_name(self) -> str:
@@ -390,6 +395,10 @@ class Detection:
         if self.print_after == "delinearize":
             self.found.printed.append((self.function.name, text))
         return nest
+
+
+def _repeats(name: str, at: int) -> LeftAround:
+    return LeftAround(at, f"calls '{name}' with the same arguments again and again")
 
 
 def _listed(stmt: CStmt) -> tuple[CStmt, ...]:

@@ -32,7 +32,7 @@ from scheduler.frontend.c_ast.csyntax import (
     subexpressions,
 )
 from scheduler.frontend.c_ast.folding import explicit, fold, set_once
-from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, Reject
+from scheduler.frontend.c_ast.reject import ASSERT_ADVICE, INDEX_ADVICE, MEMBERS_ADVICE, Reject, unmodelled
 from scheduler.frontend.scop import integers, members, pure_calls
 from scheduler.frontend.scop.arrays import array_name, has_rows
 from scheduler.frontend.scop.context import ZERO, Context, Dimension, Pending, Place, Pointer, Root
@@ -83,9 +83,9 @@ def value(ctx: Context, expr: CExpr) -> Expr:
         case Set() | Step():
             raise Reject(expr.at, "changes a variable inside an expression", "make it a statement of its own")
         case Unmodelled():
-            raise Reject(expr.at, f"uses {expr.what}", "write it in plain C")
+            raise unmodelled(expr.what, expr.at)
         case Un() | Items():
-            raise Reject(expr.at, "uses an address as a value", "index arrays with integers")
+            raise Reject(expr.at, "uses an address as a value", INDEX_ADVICE)
     raise AssertionError(expr)
 
 
@@ -105,7 +105,13 @@ def literal(expr: Lit) -> Expr:
 def check_scalar(expr: CExpr) -> None:
     """Raises Reject for anything but an integer, a float or a double."""
     if not expr.ctype.is_scalar:
-        raise Reject(expr.at, f"uses a value of type '{expr.ctype.name}'", "use int, float or double")
+        raise Reject(expr.at, f"uses a value of type '{expr.ctype.name}'", _scalar_advice(expr.ctype))
+
+
+def _scalar_advice(ctype: CType) -> str:
+    if ctype.kind in ("pointer", "array", "function"):
+        return INDEX_ADVICE
+    return MEMBERS_ADVICE if ctype.kind == "record" else "use int, float or double"
 
 
 def _reference(ctx: Context, expr: Ref) -> Expr:
@@ -176,7 +182,7 @@ def _conversion(ctx: Context, expr: Conv) -> Expr:
     check_scalar(expr)
     operand = expr.operand
     if not operand.ctype.is_scalar:
-        raise Reject(expr.at, f"converts a value of type '{operand.ctype.name}'", "use int, float or double")
+        raise Reject(expr.at, f"converts a value of type '{operand.ctype.name}'", _scalar_advice(operand.ctype))
     if isinstance(operand, Lit) and isinstance(operand.value, int) and not expr.explicit and abs(operand.value) < 2**24:
         target = expr.ctype.name
         if is_float(target):
@@ -241,8 +247,7 @@ def _builtin(ctx: Context, name: str, expr: CCall) -> Expr:
     if not name.startswith("is"):
         return _infinity(expr.ctype.name)
     operand = value(ctx, expr.arguments[0])
-    if operand.ctype not in ("float", "double"):
-        raise Reject(expr.at, f"{expr.text} of a {operand.ctype}", "use a float or a double")
+    assert operand.ctype in ("float", "double"), operand
     infinity = _infinity(operand.ctype)
     if name == "isnan":
         return Binary("!=", operand, operand, "int")
@@ -302,7 +307,7 @@ def lvalue(ctx: Context, expr: CExpr) -> Place:
         case Conv(operand=operand) if not expr.explicit:
             return lvalue(ctx, operand)
     if isinstance(expr, Unmodelled):
-        raise Reject(expr.at, f"uses {expr.what}", "write it in plain C")
+        raise unmodelled(expr.what, expr.at)
     raise Reject(expr.at, "assigns to or reads something that is not a variable or array element", "use plain arrays")
 
 
@@ -400,7 +405,7 @@ def pointer(ctx: Context, expr: CExpr) -> Pointer:
             return Pointer(place.root, place.indices, ctype.element, place.inside)
         return Pointer(place.root, (*place.indices, ZERO), ctype.element)
     if isinstance(expr, Unmodelled):
-        raise Reject(expr.at, f"uses {expr.what}", "write it in plain C")
+        raise unmodelled(expr.what, expr.at)
     if isinstance(expr, Lit) and expr.value is None:
         raise Reject(expr.at, "uses a string", "move it out of the loop")
     raise Reject(expr.at, "computes a pointer in a way that is not understood", "index the array directly")
@@ -470,9 +475,9 @@ def access(ctx: Context, expr: CExpr, write: bool) -> Access:
         raise Reject(expr.at, f"'{root.text}' is volatile", "copy it to an ordinary variable outside the loop")
     if ctype.kind == "pointer":
         what = "changes" if write else "uses the value of"
-        raise Reject(expr.at, f"{what} the pointer '{root.text}'", "index arrays with integers instead")
+        raise Reject(expr.at, f"{what} the pointer '{root.text}'", INDEX_ADVICE)
     if not ctype.is_scalar:
-        raise Reject(expr.at, f"uses a value of type '{ctype.name}'", "use int, float or double")
+        raise Reject(expr.at, f"uses a value of type '{ctype.name}'", _scalar_advice(ctype))
     moved = len(indices) > 1 and _through_pointer(expr, root)
     if place.inside is not None:
         last, _ = members.last_dimension(ctx, place.inside, ctype, expr.at)

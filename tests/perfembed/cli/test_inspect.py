@@ -74,6 +74,28 @@ def test_remarks(source: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.gcc
+def test_loops_around_others_are_nothing_that_is_missed(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "static void g(double *a, int n) { for (int i = 0; i < n; i++) a[i] *= 2; }\n"
+    Path(source).write_text(
+        text + "void f(double *a, int n)\n{\n    for (int t = 0; t < n; t++)\n        g(a, n);\n}\n"
+    )
+    assert main(["inspect", source], Session({})) == EXIT_DONE
+    shown = capsys.readouterr().out
+    assert "a.c: 1 nest, 0 refused" in shown and "\n1 loop around these stays as it is (-v says which)" in shown
+    assert main(["inspect", source, "-v"], Session({})) == EXIT_DONE
+    assert "a.c:4:5: note: stays around loops that are read: calls 'g' with the same" in capsys.readouterr().out
+    for form in ("remarks", "sarif"):
+        assert main(["inspect", source, "--format", form], Session({})) == EXIT_DONE
+        assert "same arguments" not in capsys.readouterr().out
+    assert main(["inspect", source, "--summary"], Session({})) == EXIT_DONE
+    assert "same arguments" not in capsys.readouterr().out
+    assert main(["inspect", source, "--json"], Session({})) == EXIT_DONE
+    document = json.loads(capsys.readouterr().out)
+    (around,) = document["around"]
+    assert around["function"] == "f" and around["span"]["line"] == 4 and not document["refused"]
+
+
+@pytest.mark.gcc
 def test_json_is_a_format(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", source, "--format", "json"], Session({})) == 0
     named = capsys.readouterr().out

@@ -69,3 +69,30 @@ def test_nothing_sampled() -> None:
     found = shares({})
     assert found.samples == 0
     assert all(loop.share == 0 for loop in found.loops)
+
+
+def test_a_loop_around_nests_is_not_listed() -> None:
+    """Nor does the loop around it get what its own statements cost."""
+    text = b"""int puts(const char *); static void step(double *a, int n) { for (int i = 0; i < n; i++) a[i] *= 2; }
+void f(double *a, int n)
+{
+    for (int s = 0; s < n; s++)
+        for (int t = 0; t < n; t++) {
+            step(a, n);
+            puts("");
+        }
+    while (a[0] > 1)
+        for (int t = 0; t < n; t++) {
+            step(a, n);
+            puts("");
+        }
+}
+"""
+    source = read_source("f.c", ParseOptions((), "gcc"), text)
+    stacks = {(("S", 1), ("S", 6)): 6, (("S", 7),): 1, (("S", 12),): 3}
+    found = loop_shares({"S": source}, stacks, 1, 1.0, 1.0)
+    assert {(loop.line, bool(loop.reason)): (loop.share, loop.inclusive) for loop in found.loops} == {
+        (1, False): (0.6, 0.6),
+        (9, True): (0.0, 0.3),
+    }
+    assert abs(found.elsewhere - 0.4) < 1e-9
