@@ -243,8 +243,8 @@ def test_the_pragmas_of_functions_that_are_called() -> None:
     assert [a.name for a in found.nests[-1].arrays if a.name[0] == "t"] == ["t", "t_2"]
     within = "#pragma omp parallel for\nfor (k = 0; k < n; k++) { smooth(A[k], x); }"
     assert refusal(within, CALLED) == "calls 'smooth', which has a pragma"
-    alone = "#pragma omp parallel\n{ for (k = 0; k < n; k++) { smooth(y, x); smooth(x, y); } }"
+    alone = "#pragma omp parallel\n{ for (k = 0; k < n; k++) { smooth(A[k], x); } }"
     assert refusal(alone, CALLED) == "calls 'smooth', which has a pragma"
     for other in ("#pragma omp parallel\n#pragma omp for private(t)", "#pragma omp critical"):
         function = CALLED.replace("#pragma omp parallel for private(t)", other)
-        assert "calls 'smooth', which has a pragma" in refusal(steps, function)
+        assert refusal("for (k = 0; k < n; k++) smooth(A[k], x);", function).startswith("calls 'smooth', which has a")
