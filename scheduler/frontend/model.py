@@ -87,6 +87,24 @@ class SourceAssumptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Remainder:
+    """What a nest leaves of a loop whose iterations exchange buffers: it holds whole rounds of them.
+
+    In C: `first`, where the iterator `name` of type `ctype` stands behind the nest, and `stop`, where it must not get
+    by its `step`; `body`: the bytes [begin, end) of the body of the loop, which runs as it was written, or, where the
+    loop goes on from where its iterator is, of the `whole` loop.
+    """
+
+    first: str
+    stop: str
+    name: str
+    ctype: str
+    step: int
+    body: tuple[int, int]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Shared:
     """A loop of a nest that an OpenMP pragma shares among threads, or lanes of vectors.
 
@@ -127,7 +145,8 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`assumptions` and `sharing`: of each nest, by its name (no `sharing`: no pragmas).
+    """`assumptions`, `sharing` and `remainders`: of nests, by their names (no `sharing`: no pragmas; no `remainders`:
+    the nest is all of its loops).
 
     `trigraphs`: whether the compiler reads them; `fixable`: of nests, integers that iterators are multiplied with or
     divided by, by what C calls them: as numbers of which more of a nest may be affine; `headers`: the texts of included
@@ -152,6 +171,7 @@ class SourceFile:
     skipped: tuple[tuple[int, int], ...] = ()
     macros: Mapping[str, str] = field(default_factory=dict)
     printed: tuple[tuple[str, str], ...] = ()
+    remainders: Mapping[str, Remainder] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

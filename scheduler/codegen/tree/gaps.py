@@ -61,13 +61,28 @@ def _together(rows: dict[str, Affine], poly: PolyTree) -> bool:
 
 def _same(one: tuple[str, Affine], two: tuple[str, Affine], poly: PolyTree) -> bool:
     (first, row), (second, other) = one, two
-    if row.terms == other.terms:
+    if row.terms == _renamed(other, first, second, poly).terms:
         return abs(row.const - other.const) < _MOST
     bounds = []
     for statement, time in ((first, row), (second, other)):
         loops = [loop for loop in poly.model.placed[statement].loops if Affine.of(loop.name) == time]
         bounds += [(loop.start, loop.stop, loop.step) for loop in loops if not loop.is_opaque]
     return len(bounds) == 2 and bounds[0] == bounds[1]
+
+
+def _renamed(row: Affine, first: str, second: str, poly: PolyTree) -> Affine:
+    """Of the second statement, with the iterators of the loops around the first one that have the same bounds."""
+    names: dict[str, Affine] = {}
+    for mine, other in zip(poly.model.placed[first].loops, poly.model.placed[second].loops, strict=False):
+        if mine.is_opaque or other.is_opaque or mine.step != other.step:
+            break
+        bounds = [
+            tuple(b.substitute(names) for b in part) for part in (other.start, other.stop) if isinstance(part, tuple)
+        ]
+        if bounds != [mine.start, mine.stop]:
+            break
+        names[other.name] = Affine.of(mine.name)
+    return row.substitute(names)
 
 
 def _gaps(poly: PolyTree, outer: tuple[TreeLoop, ...], rows: dict[str, Affine], most: int) -> isl.Set:

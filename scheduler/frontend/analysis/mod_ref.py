@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from scheduler.frontend.c_ast.csyntax import (
     ASSERTIONS,
     CCall,
+    CExpr,
     CFunction,
     DeclStmt,
     ForStmt,
@@ -113,12 +114,24 @@ class ModRef:
         """Its own, or those of a function that it calls."""
         return any(isinstance(s, ForStmt) for called in self._reached(function) for s in statements(called.body))
 
+    def sets_pointers(self, function: CFunction) -> bool:
+        """It leaves other pointers behind than there were, as where it exchanges buffers."""
+        return any(
+            isinstance(e, Set) and e.left.ctype.kind == "pointer" and _lasts(e.left)
+            for called in self._reached(function)
+            for e in all_expressions(called.body)
+        )
+
     def calls_itself(self, function: CFunction) -> bool:
         return any(
             isinstance(expr, CCall) and expr.name == function.name
             for called in self._reached(function)
             for expr in all_expressions(called.body)
         )
+
+
+def _lasts(target: CExpr) -> bool:
+    return not isinstance(target, Ref) or target.var.storage not in ("local", "param")
 
 
 def _is_object(variable: Variable | None) -> bool:

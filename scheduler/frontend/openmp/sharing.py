@@ -26,6 +26,7 @@ from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import (
     base_variable,
     declared_inside,
+    is_exchange,
     iterator_of,
     loop_body,
     target_variable,
@@ -36,6 +37,7 @@ from scheduler.frontend.openmp.constructs import Pragmas
 from scheduler.frontend.openmp.pragmas import (
     KINDS,
     OF_LOOPS,
+    ONE_THREAD,
     OWN,
     PROTECTED,
     SHARING,
@@ -55,15 +57,22 @@ _ADVICE = "remove the pragma to let the loop be tuned"
 class Marks:
     """The pragmas of a region, while it is read: of its loops, and ranges that one thread at a time runs."""
 
-    loops: dict[int, tuple[ForStmt, tuple[Pragma, ...]]] = field(default_factory=dict)  # by offset
+    loops: dict[tuple[int, int], tuple[ForStmt, tuple[Pragma, ...]]] = field(default_factory=dict)  # by offset, copy
     protected: list[tuple[int, int, str]] = field(default_factory=list)
     context: str = ""
 
     def move_to(self, region: tuple[CStmt, ...]) -> None:
         """The region is a copy: its loops stand where those stood that were looked at."""
         for inner in _outermost(region):
-            if isinstance(inner, ForStmt) and inner.begin in self.loops:
-                self.loops[inner.begin] = (inner, self.loops[inner.begin][1])
+            if isinstance(inner, ForStmt) and (inner.begin, 0) in self.loops:
+                self.loops[inner.begin, 0] = (inner, self.loops[inner.begin, 0][1])
+
+    def copied(self, copies: tuple[tuple[CStmt, ...], ...]) -> None:
+        """The body of a loop of the region stands in it so often, in place of that one."""
+        for number, copy in enumerate(copies):
+            for inner in _outermost(copy):
+                if isinstance(inner, ForStmt) and (inner.begin, 0) in self.loops:
+                    self.loops[inner.begin, number] = (inner, self.loops[inner.begin, 0][1])
 
 
 def marks(pragmas: Pragmas, region: tuple[CStmt, ...]) -> Marks:
@@ -112,6 +121,8 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
             raise Reject(own.begin, f"'#pragma {own.text}' is not understood", _ADVICE)
         found.protected.append((stmt.begin, stmt.end, own.text))
         return
+    if own.name in ONE_THREAD and not own.clauses and is_exchange(stmt):
+        return  # read as one of a loop over rounds, in which there is none (`passes.rotate_buffers`)
     if own.name not in OF_LOOPS | {"hint"} or not isinstance(stmt, ForStmt):
         where = "above" if isinstance(stmt, ForStmt) else "inside"
         raise Reject(own.begin, f"there is '#pragma {own.text}' {where} the loop", _ADVICE)
@@ -122,8 +133,8 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
     for argument in own.arguments("reduction"):
         if argument.partition(":")[0].strip() not in _OPERATORS:
             raise Reject(own.begin, f"reduction({argument}) is not understood", _ADVICE)
-    stmt_marks = found.loops.get(stmt.begin, (stmt, ()))[1]
-    found.loops[stmt.begin] = (stmt, (*stmt_marks, own))
+    stmt_marks = found.loops.get((stmt.begin, 0), (stmt, ()))[1]
+    found.loops[stmt.begin, 0] = (stmt, (*stmt_marks, own))
 
 
 @dataclass(frozen=True, slots=True)

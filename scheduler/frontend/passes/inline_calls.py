@@ -34,6 +34,7 @@ from scheduler.frontend.c_ast.csyntax import (
     ReturnStmt,
     Set,
     Step,
+    Un,
     Unit,
     Unmodelled,
     Variable,
@@ -46,6 +47,7 @@ from scheduler.frontend.c_ast.csyntax import (
 from scheduler.frontend.c_ast.folding import explicit
 from scheduler.frontend.c_ast.reject import Reject
 from scheduler.frontend.c_ast.scalars import (
+    access_path,
     declared_inside,
     flatten,
     iterator_of,
@@ -82,9 +84,11 @@ class Calls:
         self.bodies: dict[str, tuple[CStmt, ...]] = {}
         self.hidden: set[str] = set()
         self.varying: set[Variable] = set()  # of the region
+        self.exchanged: set[object] = set()  # places of pointers that the region sets
         self.nodes = 0
         self.path: Path = ()
         self.paths: dict[str, Path] = {}  # to each function of `sites` that is called first
+        self.places: dict[int, CExpr] = {}  # what stands for parts of what is copied, by their identity
         self.at: int | None = None  # of what is copied, where it is not of this file
 
     def region(self, region: tuple[CStmt, ...]) -> tuple[CStmt, ...]:
@@ -96,6 +100,14 @@ class Calls:
         }
         self.varying = {*declared_inside(region), *written_variables(region)}
         for stmt in region:
+            for each in all_expressions(stmt):
+                if isinstance(each, Set) and each.left.ctype.kind == "pointer":
+                    self.exchanged.add(access_path(each.left))
+            self.varying |= {  # pointers that a function may exchange
+                e.operand.var
+                for e in all_expressions(stmt)
+                if isinstance(e, Un) and e.op == "&" and isinstance(e.operand, Ref) and e.ctype.kind == "pointer"
+            }
             self.varying |= {
                 v for s in statements(stmt) if isinstance(s, ForStmt) and (v := iterator_of(s)) is not None
             }
@@ -217,7 +229,7 @@ class Calls:
 
     def _cloner(self, values: Values, results: dict[int, CExpr] | None = None) -> Cloner:
         within = () if self.at is None else tuple(name.partition(".")[0] for name, _ in self.path)
-        return Cloner(values, self.at, len(self.path), results or {}, within)
+        return Cloner(values, self.at, len(self.path), {**self.places, **(results or {})}, within)
 
     def expr(self, expr: CExpr, values: Values) -> tuple[list[CStmt], CExpr]:
         """A copy of an expression, and the statements that calls in it stand for. Raises Reject."""
@@ -298,7 +310,8 @@ class Calls:
         """The statements a call stands for, and its value where that is wanted; `into`: what gets the members of a
         structure. Raises Reject."""
         function, at = self.unit.functions[call.name], self._place(call)
-        if not self.path and self.effects.has_loops(function) and not self._varies(call):
+        varies = self._varies(call) or self.effects.sets_pointers(function)
+        if not self.path and self.effects.has_loops(function) and not varies:
             reason = f"calls '{call.function}' with the same arguments again and again"
             raise Reject(at, reason, "nothing needs to be done: the loops of the function are looked at by themselves")
         problem = self._problem(function, call)
@@ -360,7 +373,10 @@ class Calls:
 
     def _varies(self, call: CCall) -> bool:
         """What is passed depends on the loops around the call: it does its part of their work."""
-        return any(isinstance(e, Ref) and e.var in self.varying for a in call.arguments for e in subexpressions(a))
+        parts = [e for a in call.arguments for e in subexpressions(a)]
+        return any(isinstance(e, Ref) and e.var in self.varying for e in parts) or any(
+            e.ctype.kind == "pointer" and access_path(e) in self.exchanged for e in parts
+        )
 
     def _problem(self, function: CFunction, call: CCall) -> str | None:
         """What makes it impossible to put the body of a function in place of a call, as `which ...`."""
