@@ -119,7 +119,9 @@ def counted_loop(
             kind, one = promoted(variable.ctype), Lit("1", 1, INT, at)
             value = Bin(first.op[0], as_type(value, kind), as_type(one, kind), kind, at)
         init = ExprStmt(Set("=", Ref(variable, variable.ctype, at), value, variable.ctype, at), at, at)
-    whole = Compound(tuple(body), stmt.begin, stmt.end)
+    all_of_it = isinstance(stmt, ForStmt) and tuple(body) == flatten((stmt.body,))
+    text = stmt.body if isinstance(stmt, ForStmt) and all_of_it else stmt
+    whole = Compound(tuple(body), text.begin, text.end)
     macro = isinstance(stmt, ForStmt) and stmt.macro
     loop = ForStmt(init, condition, increment, whole, stmt.begin, stmt.end, stmt.foreign, bottom, macro)
     return (loop, place) if loop_header.counts(loop) else None

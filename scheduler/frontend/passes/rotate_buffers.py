@@ -113,7 +113,7 @@ def by_rounds(
         return None
     inits = inits_of(loop.init)
     found = None if not inits else count_of(loop, inits, commas(loop.increment))
-    if found is None or len(inits or {}) != 1 or found[0].limit is None or found[0].wraps:
+    if found is None or len(inits or {}) != 1 or found[0].wraps:
         return None
     count = found[0]
     if count.variable.ctype.kind != "int":

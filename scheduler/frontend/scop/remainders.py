@@ -61,8 +61,9 @@ def remainder(ctx: Context, rounds: Rounds, kept: ForStmt) -> Remainder:
     name = ctx.parameter(number)
     ctx.assumed.facts.assumptions.append(Constraint(Affine.of(name) - 1))
     own = count.variable
+    tested = " + 1L" if again[1] and rounds.loop.increment is None else ""  # `while (t-- > 0)`, which takes it off
     return Remainder(
-        f"{begin} + {rounds.factor * found.step}L * {name}",
+        f"{begin} + {rounds.factor * found.step}L * {name}{tested}",
         end,
         own.name,
         own.ctype.name,

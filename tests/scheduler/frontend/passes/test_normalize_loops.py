@@ -139,5 +139,6 @@ def test_what_a_header_does_besides_counting(loop: str, expected: list[str]) -> 
     ],
 )
 def test_what_depends_on_the_iterator_stays_in_the_header(loop: str) -> None:
-    code = f"double f(int n, double d, double *a, const int *restrict c) {{ int k, m = 0; double s = 0; {loop} return s; }}"
+    head = "double f(int n, double d, double *a, const int *restrict c) { int k, m = 0; double s = 0;"
+    code = f"{head} {loop} return s; }}"
     assert not read(code).nests and read(code).rejections
