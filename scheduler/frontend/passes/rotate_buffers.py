@@ -50,7 +50,6 @@ from scheduler.frontend.c_ast.liveness import mentioned, sequence_use
 from scheduler.frontend.c_ast.scalars import (
     declared_inside,
     flatten,
-    stored_variables,
     target_variable,
     written_variables,
 )
@@ -78,7 +77,8 @@ Value = Held | int
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """`written`: the loop over rounds of `factor` iterations of `loop`, in its copies; `number`: how many, which
-    `scop.remainders` computes; `known`: what variables are in front of the loop, in C."""
+    `scop.remainders` computes; `known`: what variables are in front of the loop, in C;
+    `exchanged`: those that buffers are named by; `dead`: those that nobody reads behind the loop, which it sets."""
 
     loop: ForStmt
     count: CanonicalInduction
@@ -87,6 +87,8 @@ class Rounds:
     copies: tuple[tuple[CStmt, ...], ...]
     written: ForStmt
     known: tuple[tuple[str, str], ...]
+    exchanged: frozenset[Variable]
+    dead: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -115,8 +117,12 @@ def by_rounds(
     found = None if not inits else count_of(loop, inits, commas(loop.increment))
     if found is None or len(inits or {}) != 1 or found[0].wraps:
         return None
-    count = found[0]
-    if count.variable.ctype.kind != "int":
+    count, own = found[0], found[0].variable
+    if (
+        own.ctype.kind != "int"
+        or own.address_taken
+        or any(target_variable(e) is own for e in all_expressions(loop.body))
+    ):
         return None
     phases = _Phases.of(body, count)
     if not _follow(loop, body):
@@ -133,13 +139,13 @@ def by_rounds(
         if factor == _MAX_FACTOR or not all(_moved(body, stmt, state) for stmt in body.stmts):
             return None
         factor += 1
-    if factor < 2 or any(
-        place[1] or not (place in body.temporary or dead(place[0])) for place in body.targets - carried
-    ):
+    temporary = body.targets - carried - body.temporary
+    if factor < 2 or any(path or not dead(variable) for variable, path in temporary):
         return None
     if factor * sum(isinstance(s, ForStmt) for s in statements(loop.body)) > _MAX_LOOPS:
         return None
-    return _unrolled(loop, count, body, first, factor, phases, calls)
+    made = _unrolled(loop, count, body, first, factor, phases, calls)
+    return replace(made, dead=tuple(sorted({variable.whole.name for variable, _ in temporary})))
 
 
 def goes_on(kept: ForStmt, rounds: Rounds, behind: tuple[CStmt, ...]) -> bool:
@@ -148,9 +154,8 @@ def goes_on(kept: ForStmt, rounds: Rounds, behind: tuple[CStmt, ...]) -> bool:
     `behind`: what was added to the loop that was read. A variable that the loop moves along, and that is a function of
     the iterator in what was read, has another value then.
     """
-    header = [target_variable(e) for e in commas(kept.increment)]
-    header += [v for s in (kept.init,) if s is not None for v in stored_variables(s)]
-    if any(v is None or v.name != rounds.count.variable.name for v in header):
+    steps = [target_variable(e) for e in commas(kept.increment)]
+    if any(v is None or v.name != rounds.count.variable.name for v in steps):
         return False
     moved = written_variables((kept.body,)).keys() - written_variables((rounds.loop.body,)).keys()
     moved -= declared_inside((kept.body,))
@@ -501,7 +506,8 @@ def _unrolled(
         body=Compound(tuple(s for copy in copies for s in copy), loop.body.begin, loop.body.end),
     )
     known = tuple((place[0].text, str(value)) for place, value in first.items() if isinstance(value, int))
-    return Rounds(loop, count, factor, number, tuple(copies), written, known)
+    exchanged = frozenset(variable for variable, _ in body.targets)
+    return Rounds(loop, count, factor, number, tuple(copies), written, known, exchanged)
 
 
 def _free(name: str, taken: set[str]) -> str:

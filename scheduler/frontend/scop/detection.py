@@ -356,19 +356,20 @@ class Detection:
         kept = loop_of(body[place.first])
         if not rounds or kept is None:
             return None
-        (made, *more), head = rounds, region[0]
-        if more or last > place.first or made.loop is not head:
+        made, number = rounds[0], region.index(rounds[0].loop)
+        ahead, behind = region[:number], region[number + 1 :]
+        if len(loops) > 1 or last > place.first:
             raise Reject(made.loop.begin, EXCHANGES, EXCHANGE_ADVICE)
-        if any(stmt is head and any(p.name != "hint" for p in own) for stmt, own in found.loops.values()):
+        if any(stmt is made.loop and any(p.name != "hint" for p in own) for stmt, own in found.loops.values()):
             return None
-        self.text.check_text(kept.body)
-        if not goes_on(kept, made, region[1:]):
+        if any(mentioned(s) & made.exchanged for s in (*ahead, *behind)) or not goes_on(kept, made, behind):
             return None
         again = IfStmt(Lit("1", 1, INT, kept.begin), kept.body, None, kept.begin, kept.end)
-        whole = (*body[: place.first], made.written, *region[1:], again, *body[last + 1 :])
+        whole = (*body[: place.first], *ahead, made.written, *behind, again, *body[last + 1 :])
         read = Frame(place.owner, whole, place.first, place.first + len(region) - 1)
         loops_before, printed = dict(found.loops), len(self.found.printed)
         try:
+            self.text.check_text(kept.body)
             found.copied(made.copies)
             return self._read(read, frames, written, found, span, (made, kept))
         except Reject:
@@ -426,7 +427,8 @@ class Detection:
         around = tuple(a.place for a in self.pragmas.around)
         known = assumptions(ctx, region, written, nest, span)
         if rounds is not None:
-            known = replace(known, values=tuple(dict.fromkeys((*known.values, *rounds[0].known))))
+            values, dead = (*known.values, *rounds[0].known), {*known.dead, *map(spelled, rounds[0].dead)}
+            known = replace(known, values=tuple(dict.fromkeys(values)), dead=tuple(sorted(dead)))
         self.found.assumptions[name] = replace(known, pragmas=around)
         if found.loops or found.protected or found.context:
             arrays = {info.variable: n for n, info in ctx.accesses.arrays.items() if info.variable is not None}

@@ -165,6 +165,50 @@ def test_what_the_loop_moves_along_keeps_it_from_going_on() -> None:
     assert not read(code).remainders
 
 
+def test_integers_that_the_header_sets_are_not_what_they_were_before() -> None:
+    code = """static double buf[2][64]; int f(int n, int steps) { int cur = 1, t; for (t = 0, cur = 0; t < steps; t++) {
+        for (int i = 1; i < n; i++) buf[1 - cur][i] = buf[cur][i - 1]; cur = 1 - cur; } return cur; }"""
+    assert not read(code).remainders
+    sums = over_time(
+        STEP + SWAP + "s += b[1];", "double s; int t; for (t = 0, s = 0; t < steps; t++)", behind="a[0] = s;"
+    )
+    assert lines(read(sums).nests[0])[:2] == ["s = 0", "for t_round = 0 to t_rounds"] and read(sums).remainders
+
+
+@pytest.mark.parametrize(
+    ("head", "first"),
+    [
+        ("while (steps-- > 0)", "(long)(steps) + -1L + -2L * steps_rounds + 1L"),
+        ("for (int t = steps; t-- > 0;)", "((long)(steps) + -1L) + -2L * t_rounds"),
+        ("for (size_t t = 7; t < (size_t)steps; t += 3)", "7L + 6L * t_rounds"),
+        ("for (unsigned t = n; t > 5; t--)", "(long)(n) + -2L * t_rounds"),
+    ],
+)
+def test_where_it_goes_on(head: str, first: str) -> None:
+    found = read("#include <stddef.h>\n" + over_time(STEP + SWAP, head)).remainders["f_0"]
+    assert found.first.replace("(", "").replace(")", "") == first.replace("(", "").replace(")", "")
+    assert found.whole is head.startswith("while")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "for (int t = 0; t < steps && t < n; t++)",  # a minimum
+        "for (int t = 0; t < (int)b[0]; t++)",
+        "for (int t = 0; t < *last; t++)",
+        "int t; for (t = 0; t < steps; t++) if (n)",
+        "for (t = 0; t < steps; t++)",  # not local
+    ],
+)
+def test_headers_that_say_no_number_of_rounds(head: str) -> None:
+    assert not read("int t; " + over_time(STEP + SWAP, head, ", int *last")).remainders
+
+
+def test_what_the_body_does_to_the_iterator() -> None:
+    assert not read(over_time("if (n > 9) t = 3;" + STEP + SWAP)).remainders
+    assert not read(over_time("int *p = &t; *p += 1;" + STEP + SWAP)).remainders
+
+
 def test_a_thread_of_a_team_exchanges_for_all() -> None:
     code = f"""void f(int n, int steps, double *a, double *b) {{
 #pragma omp parallel
