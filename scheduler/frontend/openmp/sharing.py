@@ -61,14 +61,8 @@ class Marks:
     protected: list[tuple[int, int, str]] = field(default_factory=list)
     context: str = ""
 
-    def move_to(self, region: tuple[CStmt, ...]) -> None:
-        """The region is a copy: its loops stand where those stood that were looked at."""
-        for inner in _outermost(region):
-            if isinstance(inner, ForStmt) and (inner.begin, 0) in self.loops:
-                self.loops[inner.begin, 0] = (inner, self.loops[inner.begin, 0][1])
-
-    def copied(self, copies: tuple[tuple[CStmt, ...], ...]) -> None:
-        """The body of a loop of the region stands in it so often, in place of that one."""
+    def move_to(self, *copies: tuple[CStmt, ...]) -> None:
+        """The region is a copy, or holds several: their loops stand where those stood that were looked at."""
         for number, copy in enumerate(copies):
             for inner in _outermost(copy):
                 if isinstance(inner, ForStmt) and (inner.begin, 0) in self.loops:
@@ -139,12 +133,12 @@ def _note(found: Marks, own: Pragma, stmt: CStmt) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The outside variables that each iteration of a loop has its own of.
+    """The outside variables that each iteration of a loop, or of several, has its own of.
 
     `only_openmp`: without OpenMP one of these would have another value behind the loop.
     """
 
-    loops: Mapping[Variable, ForStmt]
+    loops: Mapping[Variable, tuple[ForStmt, ...]]
     only_openmp: bool
 
 
@@ -152,7 +146,7 @@ def owned_variables(
     region: tuple[CStmt, ...], function: CFunction, dead: Dead, pragmas: Pragmas, found: Marks
 ) -> Owned:
     """What the pragmas of a region make private. Raises Reject (races)."""
-    owned: dict[Variable, ForStmt] = {}
+    owned: dict[Variable, tuple[ForStmt, ...]] = {}
     only_openmp = False
     written = written_variables(region)
     tainted = pragmas.tainted()
@@ -169,7 +163,7 @@ def owned_variables(
         for variable in sorted(used, key=lambda v: v.name):
             if variable.whole.name in named["firstprivate"] and variable in written:
                 mine.add(variable)
-        owned.update({v: stmt for v in mine})
+        owned.update({v: (*owned.get(v, ()), stmt) for v in mine})
         only_openmp |= any(not dead(v) for v in mine)
         if any(p.name in SHARING for p in directives):
             own_of_threads = frozenset[Variable]()
@@ -209,7 +203,7 @@ def _collapsed(stmt: ForStmt, depth: int) -> set[Variable]:
 
 
 def _check_scalars(
-    owned: Mapping[Variable, ForStmt],
+    owned: Mapping[Variable, tuple[ForStmt, ...]],
     stmt: ForStmt,
     shared: Iterable[Variable],
     named: dict[str, set[str]],

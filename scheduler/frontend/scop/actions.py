@@ -82,7 +82,9 @@ def _is_break(actions: list[Action]) -> bool:
 
 
 EXCHANGES = "the loop changes a pointer"
-EXCHANGE_ADVICE = "index the arrays with integers; where two arrays are swapped, do two steps in each iteration"
+EXCHANGE_ADVICE = (
+    "index the arrays with integers; buffers may be exchanged in every iteration (tmp = a; a = b; b = tmp)"
+)
 BREAK_ADVICE = "give the loop a fixed number of iterations"
 WHILE_ADVICE = "write it as a for loop with a known number of iterations"
 

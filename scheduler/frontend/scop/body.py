@@ -119,8 +119,8 @@ def loop(ctx: Context, stmt: ForStmt) -> Loop:
     domain = ctx.domain.enter(name, domain_constraints(name, found.start, found.stop, found.step), exact)
     ctx.scope.loop_names[id(stmt)] = name
     ctx.scope.loops.append(Active(variable, name, variable.ctype.name, stmt))
-    for owned, owner in ctx.region.owned.items():
-        if owner is stmt and owned.ctype.kind == "array":
+    for owned, owners in ctx.region.owned.items():
+        if owners[-1] is stmt and owned.ctype.kind == "array":
             ctx.private(owned, innermost(owned.ctype).name, shape_of(owned.ctype))
     for private, place in ctx.scope.pending_scopes.items():
         if place is stmt:

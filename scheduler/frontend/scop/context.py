@@ -188,7 +188,7 @@ class Region:
     changes: Mapping[Variable, int] = field(default_factory=dict)  # offset of the first assignment in the region
     uses: Mapping[Variable, int] = field(default_factory=dict)  # occurrences in the region
     stored: frozenset[Variable] = frozenset()  # variables through which the region stores
-    owned: Mapping[Variable, ForStmt] = field(default_factory=dict)  # by pragma: each iteration of the loop has its own
+    owned: Mapping[Variable, tuple[ForStmt, ...]] = field(default_factory=dict)  # by pragma: each iteration has its own
     only_openmp: bool = False  # without OpenMP one of these would have another value behind the loop
 
     @property

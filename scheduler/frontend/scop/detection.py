@@ -370,7 +370,7 @@ class Detection:
         loops_before, printed = dict(found.loops), len(self.found.printed)
         try:
             self.text.check_text(kept.body)
-            found.copied(made.copies)
+            found.move_to(*made.copies)
             return self._read(read, frames, written, found, span, (made, kept))
         except Reject:
             found.loops = loops_before

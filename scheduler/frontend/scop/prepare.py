@@ -64,22 +64,20 @@ def prepare(ctx: Context, region: tuple[CStmt, ...], pragmas: Pragmas, found: Ma
         ctx.work.spend(size // 4, region[0].begin)
         if variable in ctx.scope.inside:
             continue
-        owner = owned.get(variable)
+        owners = owned.get(variable, ())
         if not variable.ctype.is_scalar:
-            if owner is not None or dead(variable):
-                ctx.scope.windows[variable] = owner
+            if owners or dead(variable):
+                ctx.scope.windows[variable] = owners[-1] if owners else None
             continue
-        if owner is not None:
-            places = scalars.privatize(variable, scalars.loop_body(owner), owner)
-            if places is None:
+        places: list[ForStmt | None] = []
+        for owner in owners:
+            own = scalars.privatize(variable, scalars.loop_body(owner), owner)
+            if own is None:
                 reason = f"an iteration reads '{variable.name}', which is private, before it sets it"
                 raise Reject(changes[variable], f"{RACE}{reason}", "set it first in every iteration")
-        elif not dead(variable):
-            continue
-        else:
-            places = scalars.privatize(variable, scalars.flatten(region), None)
-        if places is None:
-            continue
+            places += own
+        if not owners and dead(variable):
+            places = scalars.privatize(variable, scalars.flatten(region), None) or []
         for number, place in enumerate(places):
             name = variable.name if number == 0 else ctx.fresh(variable.name)
             ctx.scope.outside.pop(name, None)
