@@ -93,7 +93,7 @@ int main(void)
         return f"""__attribute__((noinline))
 void work{number}(int n, int steps, double *a, double *b, double *c, double *d)
 {{
-    int t = 0, m = n / 4, cur = 0, next = 1; double sum = 0, *old, *tmp; grid whole, *g = &whole;
+    int i, j, t = 0, m = n / 4, cur = 0, next = 1; double s, sum = 0, *old, *tmp; grid whole, *g = &whole;
     (void)t; (void)m; (void)cur; (void)next; (void)old; (void)tmp; (void)g;
 {setup}
     {{
@@ -152,6 +152,11 @@ void work{number}(int n, int steps, double *a, double *b, double *c, double *d)
             return f"relax(n, {source}, {target});"
         other = rng.choice(names)
         pragma = "\n#pragma omp parallel for\n            " if rng.random() < 0.1 else ""
+        if rng.random() < 0.15:
+            pragma = "\n#pragma omp parallel for private(s, j)\n            " if rng.random() < 0.5 else ""
+            sums = f"for (j = 0; j < 3; j++) s += {source}[i + j];" if rng.random() < 0.5 else ""
+            lines = f"s = {source}[i]; {sums} {target}[i] = s * 0.25{self.term()};"
+            return f"{pragma}for (i = 0; i < n - 3; i++) {{ {lines} }}"
         if rng.random() < 0.2:
             return (
                 f"{pragma}for (int i = 1; i < n; i++) {target}[i] = {source}[i] - 0.5 * {source}[i - 1]{self.term()};"

@@ -226,6 +226,14 @@ def test_a_thread_of_a_team_exchanges_for_all() -> None:
     assert "there is '#pragma omp single' inside the loop" in [r.reason for r in other.rejections]
 
 
+def test_what_threads_have_their_own_of_is_private_in_each_copy() -> None:
+    loops = """\n#pragma omp parallel for private(j, s)
+        for (i = 0; i < n; i++) { s = 0; for (j = 0; j < n; j++) s += a[j]; b[i] = s; }\n"""
+    found = read(over_time(loops + SWAP, "int i, j; double s; for (int t = 0; t < steps; t++)"))
+    assert found.remainders and not found.rejections
+    assert [(a.name, a.scope) for a in found.nests[0].arrays if a.scope] == [("s", "i"), ("s_2", "i_2")]
+
+
 MAIN = """
 #include <stdio.h>
 #include <string.h>
